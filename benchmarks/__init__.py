@@ -1,0 +1,1 @@
+"""Speed and accuracy, each a command: `python -m benchmarks.NAME [--quick]`."""

@@ -1,0 +1,56 @@
+"""A clip: a stretch of one video file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from seasync.errors import VideoError
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The frames of `file` shown from `start` (inclusive) to `end` (exclusive), in seconds.
+
+    Seconds count from the file's first video frame. `end=None` means to the end of the file.
+    """
+
+    file: str
+    start: float = 0.0
+    end: float | None = None
+    label: str | None = None
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.start) or self.start < 0:
+            raise VideoError(f"{self.file}: start must be 0 or more seconds, got {self.start}")
+        if self.end is not None and not self.end > self.start:
+            raise VideoError(
+                f"{self.file}: the span {self.start}–{self.end} s is empty; end must be later than start"
+            )
+
+    @classmethod
+    def of(
+        cls, source: Clip | str | Path, start: float | None = None, end: float | None = None
+    ) -> Clip:
+        """`source` itself if it is a clip (narrowed to `start`–`end` if given), else a clip of that file."""
+        clip = source if isinstance(source, Clip) else cls(str(source))
+        if start is not None or end is not None:
+            clip = replace(
+                clip,
+                start=clip.start if start is None else start,
+                end=clip.end if end is None else end,
+                id=None,
+            )
+        return clip
+
+    @property
+    def name(self) -> str:
+        """The file's name, with the span where there is one."""
+        span = "" if not self.start and self.end is None else f" [{self.start:.2f}–{self._end_text}]"
+        return Path(self.file).name + span
+
+    @property
+    def _end_text(self) -> str:
+        return "" if self.end is None else f"{self.end:.2f}"

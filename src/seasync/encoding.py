@@ -1,0 +1,94 @@
+"""An encoding: what an encoder makes of a clip, and what the record keeps of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.errors import FeatureError
+
+Floats = NDArray[np.float32]
+Seconds = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def _one_shot() -> Indices:
+    return np.zeros(1, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Frame features of one kind over a clip.
+
+    seconds  (T,)   when each sampled frame is shown, from the file's first frame; increasing
+    frames   (T,)   its number in the file, 0-based; increasing
+    features (T, d) float32
+    shots    (S,)   the first sample of each shot; begins with 0
+    found           share of the frames in which the encoder found its subject (1 unless it looks for one)
+    """
+
+    name: str
+    seconds: Seconds
+    frames: Indices
+    features: Floats
+    shots: Indices = field(default_factory=_one_shot)
+    found: float = 1.0
+
+    def __post_init__(self) -> None:
+        length = len(self.seconds)
+        if self.features.ndim != 2 or len(self.features) != length or len(self.frames) != length:
+            raise FeatureError(
+                f"{self.name}: expected features (T, d) with T seconds and T frames, got "
+                f"{self.features.shape = }, {self.seconds.shape = }, {self.frames.shape = }"
+            )
+        if not length:
+            raise FeatureError(f"{self.name}: no frames; an encoding needs at least one")
+        if not np.isfinite(self.features).all():
+            bad = int((~np.isfinite(self.features)).any(1).sum())
+            raise FeatureError(f"{self.name}: {bad} of {length} frame features hold NaN or infinity")
+        if not np.isfinite(self.seconds).all() or (np.diff(self.seconds) <= 0).any():
+            raise FeatureError(f"{self.name}: seconds must be finite and increasing")
+
+    def __repr__(self) -> str:
+        length, width = self.features.shape
+        return f"Stream({self.name!r}, {length}×{width}, {self.seconds[0]:.2f}–{self.seconds[-1]:.2f} s)"
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Frame features of a clip (one or more streams, the leading one first) and its raw clip vector.
+
+    encoder     the encoder's fingerprint: encodings compare only when it is the same
+    mean        (d,)  mean frame feature: the paper's clip vector, not yet standardized
+    trajectory  (e,)  low-frequency course of the frame features over the clip, raw
+    """
+
+    encoder: str
+    streams: tuple[Stream, ...]
+    mean: Floats
+    trajectory: Floats
+
+    def __post_init__(self) -> None:
+        if not self.streams:
+            raise FeatureError("an encoding needs at least one stream")
+
+    @property
+    def seconds(self) -> Seconds:
+        return self.streams[0].seconds
+
+    @property
+    def frames(self) -> Indices:
+        return self.streams[0].frames
+
+    @property
+    def features(self) -> Floats:
+        return self.streams[0].features
+
+    @property
+    def shots(self) -> Indices:
+        return self.streams[0].shots
+
+    def __repr__(self) -> str:
+        return f"Encoding({self.encoder!r}, {', '.join(map(repr, self.streams))})"

@@ -1,0 +1,60 @@
+"""Everything Seasync raises on purpose.
+
+SeasyncError
+├── VideoError          a file that cannot be read, or not as asked
+├── EncoderError        an unknown, unfit or mismatched encoder
+│   └── WeightsError    weights that cannot be fetched or are not what they should be
+├── FeatureError        features that cannot be aligned (NaN, other dimension, empty)
+├── SeaError            a sea that cannot be opened, written or searched as asked
+├── RenderError         a film, picture or timeline that cannot be made
+├── DataError           an evaluation data set or label file that is not as expected
+└── MissingExtra        an optional dependency is not installed
+
+Each message is one line: what is wrong with which file or argument, what was expected, what to do.
+"""
+
+from __future__ import annotations
+
+
+class SeasyncError(Exception):
+    """Base of all errors that Seasync raises on purpose."""
+
+
+class VideoError(SeasyncError):
+    """A video cannot be read, or not as asked."""
+
+
+class EncoderError(SeasyncError):
+    """An encoder is unknown, unfit, or not the one that was used before."""
+
+
+class WeightsError(EncoderError):
+    """A model's weights cannot be fetched or are not what they should be."""
+
+
+class FeatureError(SeasyncError):
+    """Features, costs or times that cannot be aligned."""
+
+
+class SeaError(SeasyncError):
+    """A sea cannot be opened, written or searched as asked."""
+
+
+class RenderError(SeasyncError):
+    """A film, picture, sound or timeline cannot be made."""
+
+
+class DataError(SeasyncError):
+    """A data set or label file is not as expected."""
+
+
+class MissingExtra(SeasyncError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, extra: str, needed_for: str) -> None:
+        super().__init__(f"{needed_for} needs the extra {extra!r}: pip install 'seasync[{extra}]'")
+        self.extra = extra
+
+
+class PartlyDecoded(UserWarning):
+    """A damaged file gave fewer frames than it promised; the message says how much was read."""
