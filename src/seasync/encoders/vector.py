@@ -1,0 +1,58 @@
+"""The raw parts of a clip vector: where a clip is in feature space on average, and how it moves there."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.encoding import Floats, Seconds
+
+POINTS = 32
+COEFFICIENTS = 4
+
+
+def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Floats]:
+    """The mean frame feature and the trajectory of a clip, both raw (nothing standardized or normalized).
+
+    features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (e,), e = 4·max(1, d // 4).
+
+    The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last,
+    projected by a fixed orthonormal d × d/4 matrix; their DCT-II over time (orthonormal), coefficients 1 to 4.
+    A clip of a single frame, or one in which nothing changes, has a trajectory of zeros.
+    """
+    double = np.asarray(features, np.float64)
+    mean = double.mean(0)
+    course = _low_frequencies(np.asarray(seconds, np.float64)) @ (double - mean)
+    trajectory = course @ _projection(double.shape[1])
+    return mean.astype(np.float32), trajectory.astype(np.float32).ravel()
+
+
+def trajectory_dimension(dimension: int) -> int:
+    """Length of the trajectory of features with `dimension` channels."""
+    return COEFFICIENTS * max(1, dimension // 4)
+
+
+def _low_frequencies(seconds: Seconds) -> NDArray[np.float64]:
+    """(4, T): linear resampling to 32 points and the DCT of these, as one matrix."""
+    if len(seconds) < 2:
+        return np.zeros((COEFFICIENTS, len(seconds)))
+    times = np.linspace(seconds[0], seconds[-1], POINTS)
+    left = np.clip(np.searchsorted(seconds, times, side="right") - 1, 0, len(seconds) - 2)
+    share = (times - seconds[left]) / (seconds[left + 1] - seconds[left])
+    resample = np.zeros((POINTS, len(seconds)))
+    resample[np.arange(POINTS), left] = 1 - share
+    resample[np.arange(POINTS), left + 1] += share
+    orders = np.arange(1, COEFFICIENTS + 1)[:, None]
+    cosines = np.cos(np.pi / POINTS * (np.arange(POINTS) + 0.5) * orders) * np.sqrt(2 / POINTS)
+    return np.asarray(cosines @ resample)
+
+
+@lru_cache(maxsize=8)
+def _projection(dimension: int) -> NDArray[np.float64]:
+    """(d, max(1, d // 4)) with orthonormal columns, the same on every machine."""
+    # RandomState's stream is frozen for good, a Generator's is not, and stored vectors must stay comparable.
+    noise = np.random.RandomState(20240613).standard_normal((dimension, max(1, dimension // 4)))  # noqa: NPY002
+    q, r = np.linalg.qr(noise)
+    return np.asarray(q * np.sign(np.diag(r)))
