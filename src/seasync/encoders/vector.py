@@ -19,7 +19,7 @@ def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Float
     features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (e,), e = 4·max(1, d // 4).
 
     The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last,
-    projected by a fixed orthonormal d × d/4 matrix; their DCT-II over time (orthonormal), coefficients 1 to 4.
+    projected by a fixed orthonormal d × d/4 matrix; coefficients 1 to 4 of their orthonormal DCT-II over time.
     A clip of a single frame, or one in which nothing changes, has a trajectory of zeros.
     """
     double = np.asarray(features, np.float64)
@@ -53,6 +53,6 @@ def _low_frequencies(seconds: Seconds) -> NDArray[np.float64]:
 def _projection(dimension: int) -> NDArray[np.float64]:
     """(d, max(1, d // 4)) with orthonormal columns, the same on every machine."""
     # RandomState's stream is frozen for good, a Generator's is not, and stored vectors must stay comparable.
-    noise = np.random.RandomState(20240613).standard_normal((dimension, max(1, dimension // 4)))  # noqa: NPY002
+    noise = np.random.RandomState(20240613).standard_normal((dimension, max(1, dimension // 4)))
     q, r = np.linalg.qr(noise)
     return np.asarray(q * np.sign(np.diag(r)))
