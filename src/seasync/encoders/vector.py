@@ -19,7 +19,7 @@ def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Float
     features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (e,), e = 4·max(1, d // 4).
 
     The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last,
-    projected by a fixed orthonormal d × d/4 matrix; coefficients 1 to 4 of their orthonormal DCT-II over time.
+    projected by a fixed orthonormal d × d/4 matrix; their orthonormal DCT-II over time, coefficients 1–4.
     A clip of a single frame, or one in which nothing changes, has a trajectory of zeros.
     """
     double = np.asarray(features, np.float64)
