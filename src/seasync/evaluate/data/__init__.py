@@ -1,0 +1,50 @@
+"""Data sets as users have them on disk: recognized by their layout, checked as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from seasync.errors import DataError
+from seasync.evaluate.data import events, folder, kinetics, penn, ucf
+from seasync.evaluate.dataset import Dataset
+
+KINDS = ("penn", "ucf101", "kinetics", "events", "features", "folder")
+
+
+def open_dataset(path: str | Path, *, kind: str | None = None, fps: float = 30.0) -> Dataset:
+    """The data set at `path`; `kind` (one of KINDS) where the layout alone does not tell.
+
+    `fps` is the rate of ready-made features, which do not carry it themselves.
+    """
+    root = Path(path)
+    if not root.is_dir():
+        raise DataError(f"{root}: no such folder; a data set is a folder")
+    loaders: dict[str, Callable[[Path], Dataset]] = {
+        "penn": penn.load,
+        "ucf101": ucf.load,
+        "kinetics": kinetics.load,
+        "events": events.load,
+        "features": partial(folder.load_features, fps=fps),
+        "folder": folder.load,
+    }
+    chosen = kind or recognize(root)
+    if chosen not in loaders:
+        raise DataError(f"{chosen!r}: unknown kind of data set; there are {', '.join(KINDS)}")
+    return loaders[chosen](root)
+
+
+def recognize(root: Path) -> str:
+    """The kind of data set whose marks the folder bears."""
+    if next((root / "labels").glob("*.mat"), None) or (root / "train.pkl").exists():
+        return "penn"
+    if (root / ucf.LISTS).is_dir() or next(root.glob("**/v_*_g*_c*.avi"), None):
+        return "ucf101"
+    if kinetics.list_files(root):
+        return "kinetics"
+    if (root / "events.csv").exists():
+        return "events"
+    if next(root.glob("**/*.npy"), None):
+        return "features"
+    return "folder"

@@ -1,0 +1,69 @@
+"""Clips with key moments in a CSV file, as GolfDB gives them and as `seasync evaluate annotate` writes them.
+
+events.csv    `clip` and either `events` (frame numbers separated by spaces) or one column per event;
+              `label`, `split`, `group`, `player`, `view`, `frames` may stand beside them
+clips/…       the videos (or beside the CSV file)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.errors import DataError
+from seasync.evaluate.dataset import Dataset, Frames, Item, Phases, find_videos, integers, need, read_csv
+
+DESCRIBING = frozenset({"clip", "label", "split", "group", "player", "view", "frames", "events"})
+FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
+
+
+def load(root: Path) -> Dataset:
+    """One action with the same events in every clip, unless a `label` column says otherwise."""
+    file = need(root / "events.csv", "the events file", FORMAT)
+    names, events = read_events(file)
+    rows = {row["clip"]: row for row in read_csv(file, ("clip",))}
+    folder = root / "clips" if (root / "clips").is_dir() else root
+    videos = find_videos(folder)
+    items = []
+    for clip, moments in events.items():
+        if clip not in videos:
+            raise DataError(f"{folder / clip}: named in {file.name} but not there")
+        row = rows[clip]
+        label = row.get("label") or root.resolve().name
+        items.append(
+            Item(
+                clip,
+                label,
+                row.get("split") or None,
+                group=row.get("group") or row.get("player") or None,
+                clip=Clip(str(videos[clip]), label=label),
+                phases=Phases.between(moments),
+                events=moments,
+            )
+        )
+    return Dataset(root.resolve().name, tuple(items), "dinov2-small", event_names=names)
+
+
+def read_events(file: Path) -> tuple[tuple[str, ...], dict[str, Frames]]:
+    """Names of the events (empty where the file only numbers them) and each clip's frame numbers."""
+    rows = read_csv(file, ("clip",))
+    if not rows:
+        raise DataError(f"{file}: no rows; {FORMAT}")
+    names = () if "events" in rows[0] else tuple(column for column in rows[0] if column not in DESCRIBING)
+    if not names and "events" not in rows[0]:
+        raise DataError(f"{file}: no column of events; {FORMAT}")
+    found: dict[str, Frames] = {}
+    for row in rows:
+        where = f"{file}, {row['clip']}"
+        moments = integers(" ".join(row[name] for name in names or ("events",)), where=where)
+        frames = integers(row.get("frames") or "", where=where)
+        if len(moments) != len(names or moments):
+            raise DataError(f"{where}: {len(moments)} of {len(names)} events; every clip needs all of them")
+        if (moments < 0).any() or (np.diff(moments) < 0).any():
+            raise DataError(f"{where}: events must be frame numbers in order, got {moments.tolist()}")
+        if len(frames) and len(moments) and moments[-1] >= frames[0]:
+            raise DataError(f"{where}: an event at frame {moments[-1]} of a clip of {frames[0]} frames")
+        found[row["clip"]] = moments
+    return names, found

@@ -1,0 +1,190 @@
+"""A data set as the evaluation sees it: labelled clips, sources of features, some with phases or events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.clip import Clip
+from seasync.encoding import Encoding
+from seasync.errors import DataError
+
+Frames = NDArray[np.int64]
+VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mpg", ".mpeg", ".gif"})
+
+
+class IncompleteData(UserWarning):
+    """Part of a data set is not there; the message says how much."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """Phase of every frame: from frame starts[i] on it is ids[i]; negative or before starts[0]: none.
+
+    `length` is the number of labelled frames where that is known: asking beyond it is an error.
+    """
+
+    starts: Frames
+    ids: Frames
+    length: int | None = None
+
+    @classmethod
+    def per_frame(cls, ids: Frames) -> Phases:
+        return cls(np.arange(len(ids)), np.asarray(ids, np.int64), len(ids))
+
+    @classmethod
+    def between(cls, events: Frames) -> Phases:
+        """The stretches between key moments: 0 before the first, then one more at each."""
+        return cls(np.append(0, events), np.arange(len(events) + 1))
+
+    def at(self, frames: Frames) -> Frames:
+        """Phases of these frames, (len(frames),)."""
+        if self.length is not None and len(frames) and frames.max() >= self.length:
+            raise DataError(
+                f"phases for {self.length} frames, but frame {frames.max()} was asked for; "
+                "the labels belong to another version of the clip"
+            )
+        found = np.searchsorted(self.starts, frames, side="right") - 1
+        return np.asarray(np.where(found >= 0, self.ids[np.maximum(found, 0)], -1))
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One clip of a data set.
+
+    name     unique within the set
+    label    its action
+    split    "train", "test" or None where the set has no split
+    group    clips of one group (a player, a recording) never stand on both sides of a split made by us
+    clip     the video, if it is there
+    ready    encoders that need no video, by name: each makes the encoding
+    phases   of each frame of the file
+    events   (E,) frame numbers of the key moments
+    """
+
+    name: str
+    label: str
+    split: str | None = None
+    group: str | None = None
+    clip: Clip | None = None
+    ready: Mapping[str, Callable[[], Encoding]] = field(default_factory=dict)
+    phases: Phases | None = None
+    events: Frames | None = None
+
+    def encode(self, encoder: str) -> Encoding:
+        """What `encoder` makes of the clip."""
+        if encoder in self.ready:
+            return self.ready[encoder]()
+        if self.clip is None:
+            usable = ", ".join(sorted(self.ready)) or "none"
+            raise DataError(f"{self.name}: no video to encode with {encoder}; usable without one: {usable}")
+        from seasync.encoders import encode_clip
+
+        return encode_clip(self.clip, encoder)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Clips with their labels. `paper` is the paper's name for this set, where it has one."""
+
+    name: str
+    items: tuple[Item, ...]
+    encoder: str
+    paper: str | None = None
+    event_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.items:
+            raise DataError(f"{self.name}: no clips found")
+        names = [item.name for item in self.items]
+        if len(set(names)) < len(names):
+            double = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"{self.name}: two clips are called {double}; names must be unique")
+
+    def __repr__(self) -> str:
+        counts = {s: sum(i.split == s for i in self.items) for s in ("train", "test")}
+        return (
+            f"Dataset({self.name!r}, {len(self.items)} clips, {counts['train']} train, {counts['test']} test)"
+        )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(sorted({item.label for item in self.items}))
+
+    def only(self, split: str) -> tuple[Item, ...]:
+        return tuple(item for item in self.items if item.split == split)
+
+    def limited(self, per_split: int | None, *, seed: int = 0) -> Dataset:
+        """At most `per_split` clips of each split, drawn evenly over the labels."""
+        if per_split is None:
+            return self
+        kept: list[Item] = []
+        for split in sorted({item.split or "" for item in self.items}):
+            kept += _draw([i for i in self.items if (i.split or "") == split], per_split, seed)
+        order = {item.name: at for at, item in enumerate(self.items)}
+        return replace(self, items=tuple(sorted(kept, key=lambda item: order[item.name])))
+
+    def halved(self) -> Dataset:
+        """The same set with a split: every other group of each label is test, where there was none."""
+        if any(item.split for item in self.items):
+            return self
+        groups = sorted({item.group or item.name for item in self.items})
+        test = set(groups[1::2])
+        items = (replace(i, split="test" if (i.group or i.name) in test else "train") for i in self.items)
+        return replace(self, items=tuple(items))
+
+
+def _draw(items: Sequence[Item], count: int, seed: int) -> list[Item]:
+    """`count` items, taken in turn from each label in a fixed random order."""
+    random = np.random.default_rng(seed)
+    shuffled = [items[i] for i in random.permutation(len(items))]
+    turn: dict[str, int] = {}
+    ranked = []
+    for item in shuffled:
+        turn[item.label] = turn.get(item.label, -1) + 1
+        ranked.append((turn[item.label], item.label, item))
+    return [item for _, _, item in sorted(ranked, key=lambda entry: entry[:2])[:count]]
+
+
+def find_videos(folder: Path) -> dict[str, Path]:
+    """All video files below `folder`, by their path relative to it."""
+    files = (f for f in sorted(folder.rglob("*")) if f.suffix.lower() in VIDEO_SUFFIXES and f.is_file())
+    return {f.relative_to(folder).as_posix(): f for f in files}
+
+
+def need(path: Path, what: str, where_from: str) -> Path:
+    """`path` if it exists; else one line that says what is missing and where it is usually had."""
+    if not path.exists():
+        raise DataError(f"{path}: {what} is missing; {where_from}")
+    return path
+
+
+def integers(text: str, *, where: str) -> NDArray[np.int64]:
+    """Integers separated by spaces, semicolons or commas."""
+    try:
+        return np.array([int(part) for part in text.replace(";", " ").replace(",", " ").split()], np.int64)
+    except ValueError:
+        raise DataError(f"{where}: expected whole numbers separated by spaces, got {text!r}") from None
+
+
+def read_csv(file: Path, required: Sequence[str]) -> list[dict[str, str]]:
+    """Rows of a CSV file with a header that has at least the `required` columns."""
+    import csv
+
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as opened:
+            reader = csv.DictReader(opened)
+            header = reader.fieldnames or []
+            rows = [{k: v or "" for k, v in row.items() if k is not None} for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{file}: not a readable CSV file ({error})") from None
+    missing = [column for column in required if column not in header]
+    if missing:
+        raise DataError(
+            f"{file}: no column {', '.join(missing)}; its header is {', '.join(header) or 'empty'}"
+        )
+    return rows

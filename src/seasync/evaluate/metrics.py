@@ -1,0 +1,173 @@
+"""What is measured of an alignment or a ranking: small functions on arrays.
+
+`path` is always (L, 2) integers, pairs (query frame, match frame), increasing; it need not reach the ends.
+`partner` is always (n,) floats: for each kept frame the frame of the other video shown with it, or NaN.
+Phases are one integer per frame; a negative one means "not labelled" and is never counted.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seasync.errors import DataError
+
+Array = NDArray[np.float64]
+Readout = Literal["first", "mean"]
+
+
+class Agreement(NamedTuple):
+    """Share of frames whose phase agrees: of those with a partner; of all, a frame left out disagreeing."""
+
+    covered: float
+    all: float
+
+
+def partners(path: ArrayLike, length: int, *, keep: str = "query", readout: Readout = "first") -> Array:
+    """Partner of each of the `length` frames of the kept side, (length,); NaN for frames off the path.
+
+    `first`: the earliest frame paired with it (the paper's rule: later repeats of a kept frame are dropped).
+    `mean`: the mean of all frames paired with it.
+    """
+    steps = np.asarray(path, np.int64).reshape(-1, 2)
+    kept, other = (steps[:, 0], steps[:, 1]) if keep == "query" else (steps[:, 1], steps[:, 0])
+    partner = np.full(length, np.nan)
+    if readout == "first":
+        partner[kept[::-1]] = other[::-1]
+        return partner
+    count = np.bincount(kept, minlength=length)
+    total = np.bincount(kept, other, minlength=length)
+    on_path = count > 0
+    partner[on_path] = total[on_path] / count[on_path]
+    return partner
+
+
+def apa(query_phases: ArrayLike, match_phases: ArrayLike, partner: ArrayLike) -> Agreement:
+    """Aligned phase agreement per kept query frame.
+
+    query_phases (n,), match_phases (m,), partner (n,) frames of the match (means go to the nearest).
+    NaN when no frame can be judged. Pairs of different actions are the caller's to count as 0.
+    """
+    mine, theirs = np.asarray(query_phases), np.asarray(match_phases)
+    at = np.asarray(partner, np.float64)
+    if mine.shape != at.shape:
+        raise DataError(
+            f"apa: {len(mine)} query phases but partners for {len(at)} frames; give one per frame"
+        )
+    paired = np.isfinite(at)
+    carried = np.where(paired, theirs[_nearest(np.where(paired, at, 0), len(theirs))], -1)
+    judged = (mine >= 0) & paired & (carried >= 0)
+    left_out = (mine >= 0) & ~paired
+    agree = int((mine == carried)[judged].sum())
+    return Agreement(_ratio(agree, judged.sum()), _ratio(agree, judged.sum() + left_out.sum()))
+
+
+def apa_per_path(query_phases: ArrayLike, match_phases: ArrayLike, path: ArrayLike) -> float:
+    """Aligned phase agreement per cell of the path: the share of pairs (i, j) with the same phase."""
+    steps = np.asarray(path, np.int64).reshape(-1, 2)
+    mine = np.asarray(query_phases)[steps[:, 0]]
+    theirs = np.asarray(match_phases)[steps[:, 1]]
+    judged = (mine >= 0) & (theirs >= 0)
+    return _ratio((mine == theirs)[judged].sum(), judged.sum())
+
+
+def cycle(forward: ArrayLike, backward: ArrayLike) -> Array:
+    """Position of each query frame after going to the match and back, (n,).
+
+    forward (m,): for each match frame its query frame (query → match, the match kept unwarped).
+    backward (n,): for each query frame its match frame (match → query, the query kept unwarped).
+    Between two match frames positions are interpolated; NaN where either way leaves the frame out.
+    """
+    there, back = np.asarray(forward, np.float64), np.asarray(backward, np.float64)
+    reached = np.isfinite(back)
+    low = np.floor(np.where(reached, back, 0)).astype(np.int64)
+    share = np.where(reached, back, 0) - low
+    high = np.minimum(low + 1, len(there) - 1)
+    position = np.where(share > 0, there[low] * (1 - share) + there[high] * share, there[low])
+    return np.where(reached, position, np.nan)
+
+
+def fpe(forward: ArrayLike, backward: ArrayLike) -> float:
+    """Frame position error: mean squared difference of a frame's position before and after the cycle."""
+    after = cycle(forward, backward)
+    return _mean((np.arange(len(after)) - after) ** 2)
+
+
+def cpe(query_phases: ArrayLike, forward: ArrayLike, backward: ArrayLike) -> float:
+    """Cycle phase error: mean absolute difference of phase id before and after the cycle.
+
+    Phases travel with the nearest frame, since a label cannot be interpolated. Only the query needs phases.
+    """
+    phases = np.asarray(query_phases)
+    there, back = np.asarray(forward, np.float64), np.asarray(backward, np.float64)
+    on_match = np.full(len(there), -1)
+    on_match[np.isfinite(there)] = phases[_nearest(there[np.isfinite(there)], len(phases))]
+    after = np.full(len(back), -1)
+    after[np.isfinite(back)] = on_match[_nearest(back[np.isfinite(back)], len(on_match))]
+    judged = (phases >= 0) & (after >= 0)
+    return _mean(np.abs(phases - after)[judged])
+
+
+def recall_at(relevant: ArrayLike, k: int) -> NDArray[np.bool_]:
+    """Whether any of the first `k` results is relevant; relevant (Q, K) in ranked order → (Q,)."""
+    return np.asarray(np.asarray(relevant, bool)[:, :k].any(1))
+
+
+def precision_at(relevant: ArrayLike, k: int) -> Array:
+    """Share of relevant results among the first `k`; relevant (Q, K) in ranked order → (Q,)."""
+    return np.asarray(np.asarray(relevant, bool)[:, :k].mean(1))
+
+
+def nearest_frames(query: ArrayLike, candidates: ArrayLike) -> NDArray[np.int64]:
+    """The nearest candidate of each query frame by Euclidean distance: (n, d), (m, d) → (n,)."""
+    x, y = np.asarray(query, np.float64), np.asarray(candidates, np.float64)
+    return np.asarray(((y**2).sum(1) - 2 * x @ y.T).argmin(1))
+
+
+def kendall_tau(neighbours: ArrayLike) -> Array:
+    """Kendall's τ-b between 0 … n−1 and `neighbours` along the last axis, (…, n) → (…).
+
+    NaN where it is undefined: fewer than two frames, or all neighbours the same.
+    """
+    order = np.asarray(neighbours)
+    n = order.shape[-1]
+    if n < 2:
+        return np.full(order.shape[:-1], np.nan)
+    first, second = np.triu_indices(n, 1)
+    signs = np.sign(order[..., second] - order[..., first])
+    untied = (signs != 0).sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(untied, signs.sum(-1) / np.sqrt(len(first) * untied), np.nan))
+
+
+def event_error(query_events: ArrayLike, match_events: ArrayLike, reached: ArrayLike) -> Array:
+    """Seconds between where the warp puts each of the query's events and where the match has it, (E,).
+
+    reached (E,) is the warp at the query's events, NaN where it is not defined; so is the error there.
+    """
+    if np.shape(query_events) != np.shape(match_events):
+        raise DataError(
+            f"event_error: the clips have {np.size(query_events)} and {np.size(match_events)} events; "
+            "only clips with the same events compare"
+        )
+    return np.abs(np.asarray(reached, np.float64) - np.asarray(match_events, np.float64))
+
+
+def phases_of_events(events: ArrayLike, length: int) -> NDArray[np.int64]:
+    """Phase of each of `length` frames: how many of the events (frame numbers) have begun, (length,)."""
+    return np.searchsorted(np.sort(np.asarray(events)), np.arange(length), side="right").astype(np.int64)
+
+
+def _nearest(position: Array, length: int) -> NDArray[np.int64]:
+    return np.clip(np.floor(position + 0.5).astype(np.int64), 0, length - 1)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else float("nan")
+
+
+def _mean(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")

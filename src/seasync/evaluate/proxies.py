@@ -1,0 +1,186 @@
+"""Proxy tasks on frame features, as the publications on video alignment define them.
+
+A protocol fixes where they differ: TCC (Dwibedi et al. 2019) and CARL (Chen et al. 2022) have other strides,
+normalization and classifiers. Each function takes the clips of one action, lists of (T, d) embeddings and
+(T,) phases, and answers per clip, so that figures can be averaged over actions and bootstrapped over clips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.errors import DataError, MissingExtra
+from seasync.evaluate.metrics import kendall_tau, nearest_frames
+
+Array = NDArray[np.float64]
+Embeddings = Sequence[NDArray[Any]]
+Phases = Sequence[NDArray[np.int64]]
+CUTOFFS = (1, 5, 10, 15)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a publication treats embeddings before it measures them."""
+
+    name: str
+    stride: int
+    normalize: bool
+    classifier: Literal["logistic", "svm"]
+
+    def embed(self, features: NDArray[Any]) -> Array:
+        """The embedding the protocol measures, every frame: (T, d) → (T, d)."""
+        x = np.asarray(features, np.float64)
+        return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) if self.normalize else x
+
+
+CARL = Protocol("carl", stride=2, normalize=True, classifier="logistic")
+TCC = Protocol("tcc", stride=5, normalize=False, classifier="svm")
+PROTOCOLS = {p.name: p for p in (CARL, TCC)}
+
+
+def set_tau(embeddings: Embeddings, protocol: Protocol) -> tuple[Array, Array]:
+    """Kendall's τ of every ordered pair of clips: per query clip its mean (V,) and how many pairs count (V,).
+
+    Each strided query frame takes its nearest strided frame of the other clip; τ of order and neighbours.
+    Pairs where τ is undefined are dropped.
+    """
+    strided = [protocol.embed(e)[:: protocol.stride] for e in embeddings]
+    mean, count = np.full(len(strided), np.nan), np.zeros(len(strided))
+    for i, query in enumerate(strided):
+        others = [nearest_frames(query, other) for j, other in enumerate(strided) if j != i]
+        tau = kendall_tau(np.array(others)) if others else np.array([])
+        count[i] = np.isfinite(tau).sum()
+        if count[i]:
+            mean[i] = np.nanmean(tau)
+    return mean, count
+
+
+def frame_retrieval(
+    embeddings: Embeddings, phases: Phases, protocol: Protocol, cutoffs: Sequence[int] = CUTOFFS
+) -> Array:
+    """Precision@K of retrieving frames of the same phase from all other clips, (V, len(cutoffs)).
+
+    Queries are the strided frames of one clip, candidates those of all others; unlabelled ones are left out.
+    NaN for a clip without a labelled frame, or without another clip to look in.
+    """
+    frames = [
+        _labelled(protocol.embed(e)[:: protocol.stride], np.asarray(p)[:: protocol.stride])
+        for e, p in zip(embeddings, phases, strict=True)
+    ]
+    precision = np.full((len(frames), len(cutoffs)), np.nan)
+    for i, (query, wanted) in enumerate(frames):
+        others = [f for j, f in enumerate(frames) if j != i and len(f[1])]
+        if not len(wanted) or not others:
+            continue
+        candidates = np.concatenate([x for x, _ in others])
+        found = np.concatenate([y for _, y in others])
+        distance = (candidates**2).sum(1) - 2 * query @ candidates.T
+        ranked = np.argsort(distance, axis=1, kind="stable")[:, : max(cutoffs)]
+        hit = found[ranked] == wanted[:, None]
+        precision[i] = [hit[:, :k].mean() for k in cutoffs]
+    return precision
+
+
+def phase_classification(
+    train: tuple[Embeddings, Phases], test: tuple[Embeddings, Phases], protocol: Protocol
+) -> tuple[Array, Array]:
+    """Accuracy (V,) and labelled frames (V,) per test clip of a classifier fitted on all train frames.
+
+    `logistic`: multinomial logistic regression, lbfgs, at most 100,000 iterations; `svm`: SVC with an RBF
+    kernel and scikit-learn's defaults; features unscaled. Weighted by frames, the mean is the micro accuracy.
+    """
+    x, y = _stack(*train, protocol)
+    if len(np.unique(y)) < 2:
+        raise DataError(
+            "phase classification: the training clips show fewer than two phases; nothing to tell apart"
+        )
+    model = _classifier(protocol).fit(x, y)
+    accuracy, frames = np.full(len(test[0]), np.nan), np.zeros(len(test[0]))
+    for i, (embedding, phases) in enumerate(zip(*test, strict=True)):
+        features, wanted = _labelled(protocol.embed(embedding), np.asarray(phases))
+        frames[i] = len(wanted)
+        if len(wanted):
+            accuracy[i] = (model.predict(features) == wanted).mean()
+    return accuracy, frames
+
+
+@dataclass(frozen=True, eq=False)
+class Progression:
+    """Per test clip and phase boundary, what R² is made of: frames (V,), Σy, Σy², Σ(y − ŷ)² (V, B)."""
+
+    frames: Array
+    total: Array
+    squares: Array
+    residual: Array
+
+    def r2(self, clips: NDArray[np.int64] | slice = slice(None)) -> float:
+        """Mean over boundaries of R² on these clips."""
+        n = self.frames[clips].sum()
+        spread = self.squares[clips].sum(0) - self.total[clips].sum(0) ** 2 / n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.mean(1 - self.residual[clips].sum(0) / spread))
+
+
+def phase_progression(
+    train: tuple[Embeddings, Phases], test: tuple[Embeddings, Phases], protocol: Protocol
+) -> Progression:
+    """How well a linear regression reads the distance to each phase boundary off a frame."""
+    _require_sklearn()
+    from sklearn.linear_model import LinearRegression
+
+    boundaries = max(int(np.max(p)) for p in train[1])
+    if boundaries < 1:
+        raise DataError("phase progression: the training clips show one phase only; there is no boundary")
+    x = np.concatenate([protocol.embed(e) for e in train[0]])
+    y = np.concatenate([boundary_distance(np.asarray(p), boundaries) for p in train[1]])
+    model = LinearRegression().fit(x, y)
+    sums = []
+    for embedding, phases in zip(*test, strict=True):
+        wanted = boundary_distance(np.asarray(phases), boundaries)
+        error = wanted - model.predict(protocol.embed(embedding)).reshape(wanted.shape)
+        sums.append((len(wanted), wanted.sum(0), (wanted**2).sum(0), (error**2).sum(0)))
+    return Progression(*(np.array(column, np.float64) for column in zip(*sums, strict=True)))
+
+
+def boundary_distance(phases: NDArray[np.int64], boundaries: int) -> Array:
+    """For each phase c < boundaries, (t − last index of c)/T: (T,) → (T, boundaries).
+
+    A clip without phase c takes the last index of a smaller phase, or −1: where c would have ended.
+    """
+    last = []
+    for c in range(boundaries):
+        of_phase = np.flatnonzero(phases == c)
+        before = np.flatnonzero((phases >= 0) & (phases < c))
+        last.append(of_phase[-1] if len(of_phase) else before[-1] if len(before) else -1)
+    return np.asarray((np.arange(len(phases))[:, None] - np.array(last)[None]) / len(phases))
+
+
+def _labelled(features: Array, phases: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    return features[phases >= 0], phases[phases >= 0]
+
+
+def _stack(embeddings: Embeddings, phases: Phases, protocol: Protocol) -> tuple[Array, NDArray[np.int64]]:
+    pairs = [_labelled(protocol.embed(e), np.asarray(p)) for e, p in zip(embeddings, phases, strict=True)]
+    return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
+
+
+def _classifier(protocol: Protocol) -> Any:
+    _require_sklearn()
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import SVC
+
+    return (
+        LogisticRegression(solver="lbfgs", max_iter=100_000) if protocol.classifier == "logistic" else SVC()
+    )
+
+
+def _require_sklearn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtra("evaluate", "phase classification and progression") from None

@@ -1,0 +1,137 @@
+"""Reading files that others made, in formats that could carry code: nothing in them is ever run."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import zlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.errors import DataError, MissingExtra
+
+# What a damaged or foreign file makes scipy and pickle raise.
+_BROKEN = (
+    *(ValueError, TypeError, LookupError, EOFError, OSError, OverflowError, MemoryError),
+    *(AttributeError, NotImplementedError, struct.error, zlib.error),
+)
+
+
+def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Numeric and text arrays `names` of a MATLAB 5 file. Objects, structs and functions are refused."""
+    try:
+        from scipy.io import loadmat
+        from scipy.io.matlab import MatReadError
+    except ImportError:
+        raise MissingExtra("evaluate", f"{file}: reading .mat files") from None
+    try:
+        content = loadmat(str(file), variable_names=list(names))
+    except (*_BROKEN, MatReadError) as error:
+        raise DataError(f"{file}: not a readable MATLAB 5 file ({_one_line(error)})") from None
+    missing = [name for name in names if name not in content]
+    if missing:
+        raise DataError(f"{file}: no variable {', '.join(missing)}; is it a Penn Action label file?")
+    for name in names:
+        if not isinstance(content[name], np.ndarray) or content[name].dtype.kind not in "biufU":
+            raise DataError(f"{file}: {name} is not an array of numbers or text; such files are not read")
+    return {name: content[name] for name in names}
+
+
+def read_npy(file: Path) -> NDArray[Any]:
+    """A numeric array. Pickled objects inside are refused."""
+    try:
+        array = np.load(file, allow_pickle=False)
+    except _BROKEN as error:
+        raise DataError(f"{file}: not a readable .npy array ({_one_line(error)})") from None
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+        raise DataError(f"{file}: expected an array of numbers; save it with numpy.save")
+    return array
+
+
+def read_pickle(file: Path) -> Any:
+    """Plain containers, numbers, text, numpy arrays, torch tensors (as arrays); any other type is refused."""
+    try:
+        with file.open("rb") as opened:
+            return _Plain(opened).load()
+    except pickle.UnpicklingError as error:
+        raise DataError(f"{file}: refused ({_one_line(error)})") from None
+    except _BROKEN as error:
+        raise DataError(f"{file}: not a readable pickle ({_one_line(error)})") from None
+
+
+class _Plain(pickle.Unpickler):
+    """Finds only the few names that arrays need; everything else, and with it all code, is out of reach."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = _ALLOWED.get((module.replace("numpy._core", "numpy.core"), name))
+        if found is None:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain data and arrays are read")
+        return found
+
+
+class _StorageKind(_Plain):
+    """Reads torch's reference to a storage as the type of its numbers."""
+
+    def persistent_load(self, key: Any) -> Any:
+        return key[1]
+
+
+def _latin1(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"it asks for the codec {encoding}; only latin1 is read")
+    return text.encode("latin1")
+
+
+def _rebuild_tensor(
+    storage: NDArray[Any], offset: int, size: Sequence[int], stride: Sequence[int], *_: Any
+) -> NDArray[Any]:
+    """A torch tensor as an array of its own; a view that would leave its storage is refused."""
+    shape, steps = tuple(map(int, size)), tuple(map(int, stride))
+    if min((offset, *shape, *steps)) < 0 or len(shape) != len(steps):
+        raise pickle.UnpicklingError("a tensor with a negative size")
+    last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    if 0 not in shape and last >= len(storage):
+        raise pickle.UnpicklingError("a tensor larger than its storage")
+    if 0 in shape:
+        return np.zeros(shape, storage.dtype)
+    strides = tuple(s * storage.itemsize for s in steps)
+    return np.lib.stride_tricks.as_strided(storage[offset:], shape, strides).copy()
+
+
+def _load_storage(data: bytes) -> NDArray[Any]:
+    """The storage torch writes inside a pickled tensor: five small pickles, then length and numbers."""
+    opened = io.BytesIO(data)
+    for _ in range(3):  # magic number, protocol, byte order and sizes
+        _Plain(opened).load()
+    kind = _StorageKind(opened).load()
+    _Plain(opened).load()  # the keys of the storages that follow
+    if not isinstance(kind, np.dtype):
+        raise pickle.UnpicklingError("a tensor with an unusual storage")
+    opened.read(8)  # how many numbers follow
+    return np.frombuffer(opened.read(), kind)
+
+
+_TORCH_TYPES = {"LongStorage": "<i8", "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "i1"}
+_TORCH_TYPES |= {"ByteStorage": "u1", "FloatStorage": "<f4", "DoubleStorage": "<f8", "BoolStorage": "?"}
+
+_ALLOWED: dict[tuple[str, str], Any] = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
+    ("numpy.core.multiarray", "scalar"): np._core.multiarray.scalar,  # type: ignore[attr-defined]
+    ("numpy.core.numeric", "_frombuffer"): np._core.numeric._frombuffer,  # type: ignore[attr-defined]
+    ("_codecs", "encode"): _latin1,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+    ("torch.storage", "_load_from_bytes"): _load_storage,
+} | {("torch", name): np.dtype(kind) for name, kind in _TORCH_TYPES.items()}
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
