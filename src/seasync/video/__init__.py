@@ -1,1 +1,34 @@
+"""Reading, writing and splitting of video (PyAV).
 
+Seconds count from a file's first video frame; frame numbers are the file's own, from 0, in the order shown.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seasync.video.prefetch import ahead as ahead
+    from seasync.video.reader import Frames as Frames
+    from seasync.video.reader import read as read
+    from seasync.video.source import AudioInfo as AudioInfo
+    from seasync.video.source import VideoInfo as VideoInfo
+    from seasync.video.source import probe as probe
+
+_WHERE = {
+    "AudioInfo": "source",
+    "Frames": "reader",
+    "VideoInfo": "source",
+    "ahead": "prefetch",
+    "probe": "source",
+    "read": "reader",
+}
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    """PyAV is loaded with the first thing that needs it."""
+    if name in _WHERE:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,121 @@
+"""Frames of a video as arrays, with their true times and numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.errors import PartlyDecoded, VideoError
+from seasync.video.colour import Fit, ToRGB
+from seasync.video.decode import chosen
+from seasync.video.source import File
+from seasync.video.table import FrameTable, frame_table
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Some frames of a video.
+
+    data     (B, H, W, 3) uint8 RGB, upright
+    seconds  (B,) float64, when each is shown, from the file's first frame
+    numbers  (B,) int64, their numbers in the file, from 0
+    """
+
+    data: NDArray[np.uint8]
+    seconds: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        count = len(self.data)
+        if self.data.ndim != 4 or self.data.shape[3] != 3 or self.data.dtype != np.uint8:
+            raise ValueError(f"expected (B, H, W, 3) uint8, got {self.data.shape = }, {self.data.dtype = }")
+        if self.seconds.shape != (count,) or self.numbers.shape != (count,):
+            raise ValueError(
+                f"expected {count} of each, got {self.seconds.shape = }, {self.numbers.shape = }"
+            )
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        shape = "×".join(map(str, self.data.shape))
+        span = f", {self.seconds[0]:.2f}–{self.seconds[-1]:.2f} s" if len(self) else ""
+        return f"Frames({shape}{span})"
+
+
+def read(
+    file: File,
+    *,
+    fps: float | None = None,
+    start: float = 0.0,
+    end: float | None = None,
+    size: tuple[int, int] | None = None,
+    batch: int = 16,
+    fit: Fit = "squash",
+) -> Iterator[Frames]:
+    """The frames of a video (or a folder of images) shown from `start` to `end` seconds, in batches.
+
+    fps   sample at start, start + 1/fps, …: each time takes the frame then on screen, no frame twice.
+          None takes every frame
+    size  (height, width) of the arrays; None keeps the picture as shown. `fit` says what happens to its
+          shape: "squash" scales each side, "crop" scales evenly and cuts the longer side, centred
+
+    All frames with start ≤ time < end are in the span, and so is the one on screen at `start` if none begins
+    right there; its own time is then before `start`. Memory holds one batch. Frames that do not decode are
+    left out, and a PartlyDecoded warning at the end says how many.
+
+    Raises VideoError if the file cannot be read, nothing in it decodes, or the span is empty or past its end.
+    """
+    if batch < 1:
+        raise VideoError(f"batch must be at least 1, got {batch}")
+    if size is not None and min(size) < 1:
+        raise VideoError(f"size must be a (height, width) of at least 1 pixel, got {size}")
+    table = frame_table(file)
+    if fps is None:
+        span = table.shown(start, end)
+        wanted = np.arange(span.start, span.stop)
+    else:
+        wanted = table.sampled(fps, start, end)
+    short = table.promised - len(table) if end is None or end > table.end else 0
+    return _batches(table, wanted, ToRGB(table.sar, size, fit), batch, short)
+
+
+def _batches(
+    table: FrameTable, wanted: NDArray[np.int64], to_rgb: ToRGB, batch: int, short: int
+) -> Iterator[Frames]:
+    data: NDArray[np.uint8] | None = None
+    numbers: list[int] = []
+    good = 0
+    for frame, number in chosen(table, wanted):
+        image = to_rgb(frame)
+        good += not frame.is_corrupt
+        if data is None:
+            data = np.empty((batch, *image.shape), np.uint8)
+        data[len(numbers)] = image
+        numbers.append(number)
+        if len(numbers) == batch:
+            yield _frames(table, data, numbers)
+            data, numbers = None, []
+    if data is not None:
+        yield _frames(table, data[: len(numbers)], numbers)
+    warn_if_damaged(table, len(wanted), good, short)
+
+
+def _frames(table: FrameTable, data: NDArray[np.uint8], numbers: list[int]) -> Frames:
+    return Frames(data, table.seconds[numbers], np.array(numbers, np.int64))
+
+
+def warn_if_damaged(table: FrameTable, wanted: int, good: int, short: int) -> None:
+    """Say how many of the frames wanted came whole, and how many the file is `short` of what it promises."""
+    if short:
+        lost = f"; it breaks off at {table.end:.2f} s, about {short} frames too early"
+    elif good < wanted:
+        lost = ""
+    else:
+        return
+    text = f"{table.file}: the file is damaged, {good} of {wanted} frames could be read whole{lost}"
+    warnings.warn(text, PartlyDecoded, stacklevel=3)

@@ -1,0 +1,220 @@
+"""When each frame of a file is shown: the table by which frames are chosen, numbered and sought.
+
+Packets carry the times, so a pass without decoding gives the table. Files whose packets cannot be trusted
+(times missing, doubled or running back) are decoded once and their frames counted instead.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from av.packet import Packet
+from av.video.stream import VideoStream
+from numpy.typing import NDArray
+
+from seasync.errors import VideoError
+from seasync.video.source import IMAGE_FPS, File, decode_all, images, open_picture, packets, pixel_shape
+
+TRIED = 3  # frames that are decoded to see whether they come at the packets' times
+SLACK = 0.001  # seconds; containers round times, some to milliseconds
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    """The frames of a file, in the order shown.
+
+    seconds   (N,) float64, increasing from 0
+    end       when the last frame ends, in seconds
+    slack     times that differ by less are the same moment
+    pts       (N,) int64 in the stream's time base; None if only counting numbers the frames
+    keys      (K,) int64, numbers of the frames from which decoding can start
+    promised  how many frames the file says it has, if that is more than N; else N
+    sar       width over height of a stored pixel
+    """
+
+    file: str
+    seconds: NDArray[np.float64]
+    end: float
+    slack: float
+    pts: NDArray[np.int64] | None
+    keys: NDArray[np.int64]
+    promised: int
+    sar: Fraction
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def __repr__(self) -> str:
+        return f"FrameTable({self.file!r}, {len(self)} frames, {self.end:.2f} s, {len(self.keys)} keyframes)"
+
+    def shown(self, start: float = 0.0, end: float | None = None) -> range:
+        """Numbers of the frames shown in a span: all that begin in it (start ≤ time < end), and before them
+        the one on screen at `start` if none begins right there."""
+        if not (math.isfinite(start) and start >= 0):
+            raise VideoError(f"{self.file}: start must be 0 or more seconds, got {start}")
+        if end is not None and not end > start:
+            raise VideoError(f"{self.file}: the span {start}–{end} s is empty; end must be later than start")
+        if start >= self.end - self.slack:
+            raise VideoError(
+                f"{self.file}: nothing is shown at {start:g} s; the video ends at {self.end:.3f} s"
+            )
+        first = max(int(np.searchsorted(self.seconds, start + self.slack, "right")) - 1, 0)
+        stop = len(self) if end is None else int(np.searchsorted(self.seconds, end - self.slack))
+        return range(first, max(stop, first + 1))
+
+    def sampled(self, fps: float, start: float = 0.0, end: float | None = None) -> NDArray[np.int64]:
+        """(n,) numbers of the frames shown at start, start + 1/fps, … before end, each once."""
+        if not (math.isfinite(fps) and fps > 0):
+            raise VideoError(f"{self.file}: fps must be more than 0, got {fps}")
+        span = self.shown(start, end)
+        until = self.end if end is None else min(end, self.end)
+        edges = np.append(self.seconds[span.start : span.stop], until)
+        # The first sample at or after each edge; a frame is taken if its own and the next one's differ.
+        samples = np.ceil((edges - self.slack - start) * fps).clip(0)
+        samples[0] = 0
+        return span.start + np.flatnonzero(np.diff(samples) > 0)
+
+
+def frame_table(file: File) -> FrameTable:
+    """The table of a video or a folder of images, remembered until the file changes."""
+    path = Path(file)
+    if path.is_dir():
+        numbers = np.arange(len(images(path)))
+        seconds, end = numbers / float(IMAGE_FPS), float(len(numbers) / IMAGE_FPS)
+        return FrameTable(str(file), seconds, end, SLACK, numbers, numbers, len(numbers), Fraction(1))
+    if not path.exists():
+        raise VideoError(f"{file}: no such file")
+    return _table(str(file), path.stat().st_size, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _table(file: str, size: int, changed: int) -> FrameTable:
+    return _from_packets(file) or _from_frames(file)
+
+
+def _from_packets(file: str) -> FrameTable | None:
+    """The table of the packets' times; None where they are not those of the frames."""
+    pts, lasts, keys, previous, read = array("q"), array("q"), array("b"), -math.inf, 0
+    with open_picture(file) as (container, stream):
+        indexed = len(stream.index_entries) if "mp4" in container.format.name else 0
+        for packet in packets(container, stream):
+            read += 1
+            if packet.is_discard or _is_hidden(packet, stream):
+                continue
+            sent = previous if packet.dts is None else packet.dts
+            if packet.pts is None or sent < previous:
+                return None
+            previous = sent
+            pts.append(packet.pts)
+            lasts.append(packet.duration or 0)
+            keys.append(packet.is_keyframe)
+        missing, tick, sar = max(0, indexed - read), stream.time_base, pixel_shape(stream)
+        promised_seconds = 0.0 if indexed else _promised_seconds(stream)
+    order = np.argsort(pts)
+    times = np.frombuffer(pts, np.int64)[order] if pts else np.empty(0, np.int64)
+    found = _first_times(file)
+    if not found or tick is None:
+        return None
+    # Pictures that lead a first keyframe refer to frames that are not in the file: they are never shown.
+    first = int(np.searchsorted(times, found[0]))
+    if times[first : first + len(found)].tolist() != found or (np.diff(times) == 0).any():
+        return None
+    times, order = times[first:], order[first:]
+    return _finish(
+        file,
+        (times - times[0]) * float(tick),
+        tick,
+        sar,
+        last=float(lasts[order[-1]] * tick),
+        pts=times,
+        keys=np.flatnonzero(np.frombuffer(keys, np.int8)[order]),
+        missing=missing,
+        promised_seconds=promised_seconds,
+    )
+
+
+def _from_frames(file: str) -> FrameTable:
+    """The table of a file that has to be decoded to be known."""
+    raw, gap = [], None
+    with open_picture(file) as (container, stream):
+        tick = stream.time_base or Fraction(1, 1000)
+        step = float(1 / (stream.average_rate or stream.guessed_rate or 25))
+        for frame in decode_all(container, stream):
+            raw.append(frame.pts if frame.pts is not None else frame.dts)
+            gap = frame.duration
+        promised_seconds, sar = _promised_seconds(stream), pixel_shape(stream)
+    if not raw:
+        raise VideoError(f"{file}: no frame of it can be decoded; the file is damaged or not a video")
+    seconds = _in_order([math.nan if t is None else float(t * tick) for t in raw], step)
+    return _finish(file, seconds, tick, sar, last=float((gap or 0) * tick), promised_seconds=promised_seconds)
+
+
+def _in_order(times: list[float], step: float) -> NDArray[np.float64]:
+    """Times made increasing: a missing or doubled one follows the one before it, and where the clock runs
+    back (joined recordings), all that comes after is put behind what was before."""
+    shift, fixed = 0.0, [0.0 if math.isnan(times[0]) else times[0]]
+    for time in times[1:]:
+        if math.isnan(time):
+            fixed.append(fixed[-1] + step)
+        elif time + shift > fixed[-1]:
+            fixed.append(time + shift)
+        elif time + shift > fixed[-1] - step:
+            fixed.append(fixed[-1] + step / 100)
+        else:
+            shift = fixed[-1] + step - time
+            fixed.append(time + shift)
+    return np.array(fixed) - fixed[0]
+
+
+def _finish(
+    file: str,
+    seconds: NDArray[np.float64],
+    tick: Fraction,
+    sar: Fraction,
+    *,
+    last: float,
+    pts: NDArray[np.int64] | None = None,
+    keys: NDArray[np.int64] | None = None,
+    missing: int = 0,
+    promised_seconds: float = 0.0,
+) -> FrameTable:
+    steps = np.diff(seconds)
+    usual = float(np.median(steps)) if len(steps) else 1 / 25
+    end = float(seconds[-1]) + (last if last > 0 else usual)
+    if promised_seconds > end + max(0.5, 2 * usual):
+        missing = max(missing, round((promised_seconds - end) / usual))
+    keys = np.empty(0, np.int64) if keys is None else keys
+    slack = min(SLACK, float(tick) / 2) + 1e-9
+    return FrameTable(file, seconds, end, slack, pts, keys, len(seconds) + missing, sar)
+
+
+def _first_times(file: str) -> list[int]:
+    """The times of the first frames that really decode."""
+    with open_picture(file) as (container, stream):
+        stream.thread_type = "SLICE"  # frame threads would decode further ahead
+        frames = islice(decode_all(container, stream), TRIED)
+        return [-1 if frame.pts is None else frame.pts for frame in frames]
+
+
+def _is_hidden(packet: Packet[Any], stream: VideoStream) -> bool:
+    """VP8 sends frames that are only referred to as packets of their own, with a clear show bit."""
+    return stream.codec_context.name == "vp8" and not memoryview(packet)[0] & 0x10
+
+
+def _promised_seconds(stream: VideoStream) -> float:
+    """How long the picture should last, by the file's header; 0 where it does not say."""
+    if stream.duration and stream.time_base:
+        return float(stream.duration * stream.time_base)
+    hours, minutes, seconds = (["0", "0", *stream.metadata.get("DURATION", "0").split(":")])[-3:]
+    try:
+        return 3600 * float(hours) + 60 * float(minutes) + float(seconds)
+    except ValueError:
+        return 0.0
