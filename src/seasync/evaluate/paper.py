@@ -1,7 +1,7 @@
 """The paper's own numbers, table by table, in the form of our rows.
 
-"Sync from the Sea: Retrieving Alignable Videos from Large-Scale Datasets" (ECCV 2024). The supplementary table
-contains the rows of Table 1 to more digits.
+"Sync from the Sea: Retrieving Alignable Videos from Large-Scale Datasets" (ECCV 2024). Its supplementary
+table has the rows of Table 1 to more digits.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _avr() -> list[Row]:
         for name, pair in zip(_SETS, figures, strict=True):
             fpe, cpe = map(_number, pair.split())
             if fpe is not None:
-                row = {"table": "supplementary / Table 1", "dataset": name, "candidates": candidates}
+                row: Row = {"table": "supplementary / Table 1", "dataset": name, "candidates": candidates}
                 row |= {
                     "features": features,
                     "recipe": "paper",

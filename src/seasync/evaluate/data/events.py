@@ -59,11 +59,13 @@ def read_events(file: Path) -> tuple[tuple[str, ...], dict[str, Frames]]:
         where = f"{file}, {row['clip']}"
         moments = integers(" ".join(row[name] for name in names or ("events",)), where=where)
         frames = integers(row.get("frames") or "", where=where)
+        if not len(moments):
+            raise DataError(f"{where}: no events; mark at least one, or leave the clip out")
         if len(moments) != len(names or moments):
             raise DataError(f"{where}: {len(moments)} of {len(names)} events; every clip needs all of them")
         if (moments < 0).any() or (np.diff(moments) < 0).any():
             raise DataError(f"{where}: events must be frame numbers in order, got {moments.tolist()}")
-        if len(frames) and len(moments) and moments[-1] >= frames[0]:
+        if len(frames) and moments[-1] >= frames[0]:
             raise DataError(f"{where}: an event at frame {moments[-1]} of a clip of {frames[0]} frames")
         found[row["clip"]] = moments
     return names, found

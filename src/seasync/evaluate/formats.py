@@ -1,0 +1,113 @@
+"""Tables as text: for the terminal, CSV, LaTeX, Markdown and HTML."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+
+from seasync.evaluate.table import Table, shown
+
+
+def as_json(table: Table) -> str:
+    return json.dumps(table.to_json(), ensure_ascii=False, indent=2)
+
+
+def as_csv(table: Table) -> str:
+    """All rows, ours and the paper's, told apart by the column `source`; intervals as NAME_low, NAME_high."""
+    out = io.StringIO()
+    if table.curves:
+        writer = csv.writer(out)
+        writer.writerow(["curve", *table.axes, "low", "high"])
+        for curve in table.curves:
+            writer.writerows(
+                [curve.name, *p] for p in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
+            )
+        return out.getvalue()
+    names = list(dict.fromkeys(name for row in table.rows + table.paper for name in row))
+    header = ["source"]
+    for name in names:
+        header += [] if name.endswith("_interval") else [name]
+        header += [f"{name}_low", f"{name}_high"] if f"{name}_interval" in names else []
+    writer = csv.writer(out)
+    writer.writerow(header)
+    for source, rows in (("seasync", table.rows), ("paper", table.paper)):
+        for row in rows:
+            low, high = {}, {}
+            for name in names:
+                if name.endswith("_interval"):
+                    plain = name.removesuffix("_interval")
+                    low[f"{plain}_low"], high[f"{plain}_high"] = row.get(name) or (None, None)
+            cells = {"source": source} | row | low | high
+            writer.writerow(["" if cells.get(name) is None else cells[name] for name in header])
+    return out.getvalue()
+
+
+def as_latex(table: Table) -> str:
+    """A booktabs table of our rows; figures with their interval as a small bracket."""
+    columns = table.columns
+    lines = [f"% seasync evaluate {table.name}", rf"\begin{{tabular}}{{{'l' * len(columns)}}}", r"\toprule"]
+    lines += [" & ".join(map(_tex, columns)) + r" \\", r"\midrule"]
+    for row in table.rows:
+        cells = []
+        for column in columns:
+            value, bracket, bounds = shown(row, column).partition(" [")
+            cells.append(_tex(value) + (rf" {{\scriptsize [{_tex(bounds)}}}" if bracket else ""))
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def as_markdown(table: Table) -> str:
+    """Our rows with the paper's beside them, then notes and settings."""
+    lines = ["| " + " | ".join(header(table)) + " |", "|" + "---|" * len(header(table))]
+    lines += ["| " + " | ".join(cells) + " |" for cells in body(table)]
+    lines += ["", *(f"- {note}" for note in table.notes), ""]
+    settings = json.dumps(table.to_json()["settings"], ensure_ascii=False)
+    return "\n".join([f"## {table.title}", "", *lines, f"<sub>`{settings}`</sub>", ""])
+
+
+def as_html(table: Table) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in header(table))
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in body(table)
+    )
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes)
+    settings = html.escape(json.dumps(table.to_json()["settings"], ensure_ascii=False, indent=1))
+    return (
+        f"<h2>{html.escape(table.title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<ul>{notes}</ul><details><summary>Settings</summary><pre>{settings}</pre></details>"
+    )
+
+
+def header(table: Table) -> list[str]:
+    """Our columns, each figure that the paper has too followed by the paper's."""
+    return [
+        name
+        for column in table.columns
+        for name in ([column, f"paper's {column}"][: 1 + _both(table, column)])
+    ]
+
+
+def body(table: Table) -> list[list[str]]:
+    """Cells in the order of `header`."""
+    made = []
+    for row in table.rows:
+        cells = []
+        for column in table.columns:
+            cells.append(shown(row, column))
+            if _both(table, column):
+                cells.append(table.paper_value(row, column) or "–")
+        made.append(cells)
+    return made
+
+
+def _both(table: Table, column: str) -> bool:
+    """Whether the paper has `column` for at least one of our settings."""
+    return column not in table.compare and any(table.paper_value(row, column) for row in table.rows)
+
+
+def _tex(text: str) -> str:
+    for plain, tex in (("\\", r"\textbackslash "), ("&", r"\&"), ("%", r"\%"), ("_", r"\_"), ("#", r"\#")):
+        text = text.replace(plain, tex)
+    return text.replace("–", "--").replace("τ", r"$\tau$").replace("⇄", r"$\rightleftarrows$")

@@ -1,0 +1,155 @@
+"""Files that others made: read as data, never run."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from seasync.errors import DataError
+from seasync.evaluate.data import open_dataset
+from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
+from tests import videos
+
+# pickle.dumps of CARL's structure with a torch 2.13 LongTensor [0, 0, 1, 1, 2, -1] in it.
+CARL_PICKLE = base64.b64decode(
+    "gASVQAIAAAAAAABdlH2UKIwCaWSUSwCMCnZpZGVvX2ZpbGWUjB12aWRlb3MvMDAwMWJhc2ViYWxsX3BpdGNoLm1wNJSMC2Zy"
+    "YW1lX2xhYmVslIwMdG9yY2guX3V0aWxzlIwSX3JlYnVpbGRfdGVuc29yX3YylJOUKIwNdG9yY2guc3RvcmFnZZSMEF9sb2Fk"
+    "X2Zyb21fYnl0ZXOUk5RCKgEAAIACigps/JxG+SBqqFAZLoACTekDLoACfXEAKFgQAAAAcHJvdG9jb2xfdmVyc2lvbnEBTekD"
+    "WA0AAABsaXR0bGVfZW5kaWFucQKIWAoAAAB0eXBlX3NpemVzcQN9cQQoWAUAAABzaG9ydHEFSwJYAwAAAGludHEGSwRYBAAA"
+    "AGxvbmdxB0sEdXUugAIoWAcAAABzdG9yYWdlcQBjdG9yY2gKTG9uZ1N0b3JhZ2UKcQFYDgAAADk0Njc3ODQ1MTQ1MjgwcQJY"
+    "AwAAAGNwdXEDSwZOdHEEUS6AAl1xAFgOAAAAOTQ2Nzc4NDUxNDUyODBxAWEuBgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAA"
+    "AAAAAAABAAAAAAAAAAIAAAAAAAAA//////////+UhZRSlEsASwaFlEsBhZSJjAtjb2xsZWN0aW9uc5SMC09yZGVyZWREaWN0"
+    "lJOUKVKUdJRSlIwHc2VxX2xlbpRLBowEbmFtZZSMEjAwMDFiYXNlYmFsbF9waXRjaJSMDGFjdGlvbl9sYWJlbJRLAHVhXZQo"
+    "XZRLAGFdlGWGlC4="
+)
+
+
+def test_carls_pickle_is_read_without_torch(tmp_path):
+    (tmp_path / "train.pkl").write_bytes(CARL_PICKLE)
+    (clip,), indices = read_pickle(tmp_path / "train.pkl")
+    assert clip["frame_label"].tolist() == [0, 0, 1, 1, 2, -1]
+    assert clip["name"] == "0001baseball_pitch"
+    assert indices == [[0], []]
+
+
+def test_carls_processed_set_loads(tmp_path):
+    for name in ("train", "val"):
+        (tmp_path / f"{name}.pkl").write_bytes(
+            CARL_PICKLE.replace(b"0001baseball", b"0002baseball", 2 * (name == "val"))
+        )
+    (tmp_path / "videos").mkdir()
+    for number in ("0001", "0002"):
+        videos.numbered(tmp_path / "videos" / f"{number}baseball_pitch.mp4", 6)
+    dataset = open_dataset(tmp_path)
+    assert [(i.label, i.split) for i in dataset.items] == [
+        ("baseball_pitch", "train"),
+        ("baseball_pitch", "test"),
+    ]
+    assert dataset.items[0].phases.at(np.arange(6)).tolist() == [0, 0, 1, 1, 2, -1]
+
+
+@pytest.mark.parametrize(
+    "content", [[1, "a", 2.5, None, {"x": (True,)}], np.arange(6).reshape(2, 3), np.float32(3)]
+)
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_plain_data_and_arrays_are_read(tmp_path, content, protocol):
+    (tmp_path / "x.pkl").write_bytes(pickle.dumps(content, protocol=protocol))
+    np.testing.assert_equal(read_pickle(tmp_path / "x.pkl"), content)
+
+
+class _Attack:
+    def __init__(self, *call):
+        self.call = call
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        _Attack(os.mkdir, ("OWNED",)),
+        _Attack(eval, ("__import__('os').mkdir('OWNED')",)),
+        [1, {"frame_label": _Attack(os.system, ("mkdir OWNED",))}],
+        _Attack(open, ("OWNED", "w")),
+    ],
+)
+def test_a_pickle_that_would_run_code_is_refused(tmp_path, monkeypatch, attack):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.pkl").write_bytes(pickle.dumps(attack))
+    with pytest.raises(DataError, match="only plain data and arrays are read"):
+        read_pickle(tmp_path / "x.pkl")
+    assert not (tmp_path / "OWNED").exists()
+
+
+def test_code_inside_a_tensors_own_bytes_is_refused(tmp_path, monkeypatch):
+    """torch reads the bytes within with a full unpickler of its own; ours must not."""
+    monkeypatch.chdir(tmp_path)
+    inner = pickle.dumps(_Attack(os.mkdir, ("OWNED",)), protocol=2)
+    outer = (
+        b"\x80\x04\x8c\x0dtorch.storage\x8c\x10_load_from_bytes\x93B"
+        + len(inner).to_bytes(4, "little")
+        + inner
+    )
+    outer += b"\x85R."
+    (tmp_path / "x.pkl").write_bytes(outer)
+    with pytest.raises(DataError, match="only plain data and arrays are read"):
+        read_pickle(tmp_path / "x.pkl")
+    assert not (tmp_path / "OWNED").exists()
+
+
+def test_a_tensor_that_reaches_beyond_its_storage_is_refused(tmp_path):
+    sized = CARL_PICKLE.replace(b"K\x06\x85\x94K\x01\x85\x94", b"K\xf6\x85\x94K\x01\x85\x94")
+    assert sized != CARL_PICKLE
+    (tmp_path / "x.pkl").write_bytes(sized)
+    with pytest.raises(DataError, match="larger than its storage"):
+        read_pickle(tmp_path / "x.pkl")
+
+
+def test_damaged_pickles_raise_nothing_but_data_errors(tmp_path):
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        damaged = bytearray(CARL_PICKLE)
+        for at in random.integers(0, len(damaged), 3):
+            damaged[at] = random.integers(0, 256)
+        (tmp_path / "x.pkl").write_bytes(bytes(damaged))
+        with suppress(DataError):
+            read_pickle(tmp_path / "x.pkl")
+
+
+def test_a_mat_file_gives_arrays_and_nothing_else(tmp_path):
+    savemat(tmp_path / "x.mat", {"x": np.arange(6.0).reshape(2, 3), "name": "bowl", "s": {"a": 1}})
+    content = read_mat(tmp_path / "x.mat", ("x", "name"))
+    assert content["x"].shape == (2, 3)
+    assert content["name"][0] == "bowl"
+    with pytest.raises(DataError, match="s is not an array of numbers or text"):
+        read_mat(tmp_path / "x.mat", ("s",))
+    with pytest.raises(DataError, match="no variable visibility"):
+        read_mat(tmp_path / "x.mat", ("visibility",))
+
+
+def test_damaged_mat_files_raise_nothing_but_data_errors(tmp_path):
+    savemat(tmp_path / "x.mat", {"x": np.arange(60.0).reshape(20, 3), "action": "bowl"}, do_compression=True)
+    whole = (tmp_path / "x.mat").read_bytes()
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        damaged = bytearray(whole[: random.integers(1, len(whole) + 1)])
+        for at in random.integers(0, len(damaged), 3):
+            damaged[at] = random.integers(0, 256)
+        (tmp_path / "y.mat").write_bytes(bytes(damaged))
+        with suppress(DataError):
+            read_mat(tmp_path / "y.mat", ("x", "action"))
+
+
+def test_an_npy_file_with_objects_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "x.npy", np.array([_Attack(os.mkdir, ("OWNED",))], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match="not a readable"):
+        read_npy(tmp_path / "x.npy")
+    assert not (tmp_path / "OWNED").exists()
