@@ -14,6 +14,26 @@ Seconds = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+WINDOW = 64  # samples from which a frame's surroundings are judged
+HOP = 8  # samples that share a window
+
+
+def windows(first: int, last: int) -> list[tuple[int, int, int, int]]:
+    """Windows of bounded length for one shot, the samples `first` to `last` (exclusive).
+
+    Each entry (a, b, begin, end): samples a to b take their statistics from samples begin to end, at most
+    WINDOW of them, centred on the HOP samples that share them and pushed inside the shot. A shot of at most
+    WINDOW samples has one window: itself.
+    """
+    if last - first <= WINDOW:
+        return [(first, last, first, last)]
+    spans = []
+    for a in range(first, last, HOP):
+        begin = min(max(a + HOP // 2 - WINDOW // 2, first), last - WINDOW)
+        spans.append((a, min(a + HOP, last), begin, begin + WINDOW))
+    return spans
+
+
 def _one_shot() -> Indices:
     return np.zeros(1, np.int64)
 

@@ -1,1 +1,34 @@
+"""Frame and temporal encoders, their registry, their weights."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seasync.encoders.cache import content_hash as content_hash
+    from seasync.encoders.encode import encode_clip as encode_clip
+    from seasync.encoders.encoder import Encoder as Encoder
+    from seasync.encoders.registry import DEFAULT as DEFAULT
+    from seasync.encoders.registry import get_encoder as get_encoder
+    from seasync.encoders.registry import register as register
+    from seasync.encoders.vector import clip_vector_parts as clip_vector_parts
+    from seasync.encoders.weights import cache_folder as cache_folder
+
+_HOME = {
+    "DEFAULT": "registry",
+    "Encoder": "encoder",
+    "cache_folder": "weights",
+    "clip_vector_parts": "vector",
+    "content_hash": "cache",
+    "encode_clip": "encode",
+    "get_encoder": "registry",
+    "register": "registry",
+}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

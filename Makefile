@@ -1,0 +1,30 @@
+# Everything runs in .venv, which is made on first use. PYTHON names the interpreter to make it with.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS := dev,evaluate,serve,pose
+
+.PHONY: demo test check bench docs
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
+	$(BIN)/seasync demo --out demo
+
+test: $(VENV)/.ready check  ## style, types, rooms, tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready  ## every benchmark that needs no data of yours
+	@for name in alignment extract; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+docs: $(VENV)/.ready  ## the command-line reference, from the code
+	$(BIN)/python docs/make_cli.py

@@ -1,0 +1,148 @@
+"""Accuracy on golf swings with known key events: `python -m benchmarks.golf DIR [--encoder NAME] [--json]`.
+
+DIR holds `clips/*.mp4` and `events.csv` (clip, …, frames, then one column per key event: its frame number).
+Each clip is the query once; its ten candidates are the nearest other clips by clip vector. Phases are the
+stretches between events. Reported for each recipe: the average APA over the ten, and for the candidate with
+the lowest DRAQ among them (and among all) its APA and the mean distance between the true event and where the
+alignment puts it, in frames at 30 a second: of all events, and of the inner ones (without first and last).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.goals import Goals
+from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
+from seasync.encoders import encode_clip, get_encoder
+from seasync.encoding import Encoding
+
+CANDIDATES = 10
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--encoder", default="dinov2-small", help="for the motion recipe")
+    parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    names, events = load_events(options.folder / "events.csv")
+    rows = []
+    for recipe, encoder in ((MOTION, options.encoder), (PAPER, options.baseline)):
+        encodings = encode_all(options.folder / "clips", names, encoder)
+        rows.append({"recipe": recipe.name, "encoder": encoder} | measure(encodings, events, recipe))
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        print(f"\n{row['recipe']} on {row['encoder']}, {len(names)} clips")
+        for name, value in row.items():
+            if isinstance(value, dict):
+                low, high = value["interval"]
+                print(f"  {name:48} {value['mean']:7.3f}  [{low:.3f}, {high:.3f}]")
+    goals = Goals()
+    motion = {name: value["mean"] for name, value in rows[0].items() if isinstance(value, dict)}
+    goals.at_least("APA average of ten, motion", motion["APA average of ten"], 0.88)
+    goals.at_least("APA of the pick of ten, motion", motion["APA of the pick of ten"], 0.90)
+    goals.at_most(
+        "event error of the pick of ten, motion", motion["event error of the pick of ten"], 2.5, " frames"
+    )
+    return goals.exit_code
+
+
+def load_events(file: Path) -> tuple[list[str], NDArray[np.int64]]:
+    """Clip names and (clips, events) frame numbers."""
+    with file.open(newline="") as opened:
+        rows = list(csv.reader(opened))
+    first = rows[0].index("frames") + 1
+    return [row[0] for row in rows[1:]], np.array([row[first:] for row in rows[1:]], np.int64)
+
+
+def encode_all(folder: Path, names: list[str], encoder: str) -> list[Encoding]:
+    model = get_encoder(encoder)
+    encodings = []
+    for at, name in enumerate(names, 1):
+        encodings.append(encode_clip(folder / name, model))
+        print(f"\r{encoder}: {at}/{len(names)} clips", end="", flush=True)
+    print()
+    return encodings
+
+
+def measure(
+    encodings: list[Encoding], events: NDArray[np.int64], recipe: Recipe
+) -> dict[str, dict[str, object]]:
+    similarity = similarities(encodings, recipe)
+    np.fill_diagonal(similarity, -np.inf)
+    columns: dict[str, list[float]] = {}
+
+    def note(name: str, value: float) -> None:
+        columns.setdefault(name, []).append(value)
+
+    for at, query in enumerate(encodings):
+        others = np.argsort(-similarity[at], kind="stable")[:-1]
+        alignments = align_many(query, [encodings[other] for other in others], recipe=recipe)
+        agreement = [apa(a, events[at], events[other]) for a, other in zip(alignments, others, strict=True)]
+        errors = [event_errors(a, events[at], events[o]) for a, o in zip(alignments, others, strict=True)]
+        note("APA average of ten", float(np.mean(agreement[:CANDIDATES])))
+        note("event error average of ten", float(np.mean(errors[:CANDIDATES])))
+        draq = np.array([a.draq for a in alignments])
+        for among, count in (("ten", CANDIDATES), ("all", len(others))):
+            pick = int(np.argmin(draq[:count]))
+            note(f"APA of the pick of {among}", agreement[pick])
+            note(f"event error of the pick of {among}", float(errors[pick].mean()))
+            note(f"inner event error of the pick of {among}", float(errors[pick][1:-1].mean()))
+    return {name: {"mean": float(np.mean(v)), "interval": interval(v)} for name, v in columns.items()}
+
+
+def similarities(encodings: list[Encoding], recipe: Recipe) -> NDArray[np.float64]:
+    """Cosine of the clip vectors: standardized mean, and for the motion recipe the trajectory beside it."""
+    mean = np.stack([encoding.mean for encoding in encodings]).astype(np.float64)
+    mean = _unit((mean - mean.mean(0)) / np.maximum(mean.std(0), 1e-9))
+    if recipe is PAPER:
+        return mean @ mean.T
+    course = _unit(np.stack([encoding.trajectory for encoding in encodings]).astype(np.float64))
+    return (mean @ mean.T + course @ course.T) / 2
+
+
+def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def apa(alignment: Alignment, query_events: NDArray[np.int64], match_events: NDArray[np.int64]) -> float:
+    """Share of the query's grid frames whose phase equals that of their partner."""
+    kept = np.unique(alignment.path[:, 0])
+    partners = alignment.warp(keep="query").at(alignment.query_seconds[kept])
+    query_phases = np.searchsorted(query_events, alignment.query_frames[kept], side="right")
+    match_frames = np.interp(partners, alignment.match_seconds, alignment.match_frames)
+    match_phases = np.searchsorted(match_events, np.round(match_frames), side="right")
+    return float((query_phases == match_phases).mean())
+
+
+def event_errors(
+    alignment: Alignment, query_events: NDArray[np.int64], match_events: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Distance of each event from where the alignment puts it, in frames at 30 a second."""
+    moments = np.interp(query_events, alignment.query_frames, alignment.query_seconds)
+    truth = np.interp(match_events, alignment.match_frames, alignment.match_seconds)
+    return np.abs(alignment.warp(keep="query").at(moments) - truth) * 30
+
+
+def interval(values: list[float], *, draws: int = 2000) -> tuple[float, float]:
+    """95 % bootstrap interval of the mean over queries."""
+    rng = np.random.default_rng(0)
+    array = np.asarray(values)
+    means = array[rng.integers(0, len(array), (draws, len(array)))].mean(1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,75 @@
+"""`seasync align`: two videos in step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from seasync.cli.options import Encoder, Fps, Json, Partial, RecipeName
+
+
+def align(
+    query: Path = typer.Argument(help="The video whose clock is kept."),
+    match: Path = typer.Argument(help="The video to bring into step with it."),
+    recipe: RecipeName = RecipeName.motion,
+    encoder: Encoder = "dinov2-small",
+    fps: Fps = None,
+    partial: Partial = None,
+    anchor: list[str] = typer.Option([], help="A pair of moments that belong together, QUERY_S=MATCH_S."),
+    start: float = typer.Option(None, help="Where the query begins, in seconds."),
+    end: float = typer.Option(None, help="Where the query ends, in seconds."),
+    match_start: float = typer.Option(None, help="Where the match begins, in seconds."),
+    match_end: float = typer.Option(None, help="Where the match ends, in seconds."),
+    picture: Path = typer.Option(None, help="Draw the cost matrix, the path and both videos into a PNG."),
+    as_json: Json = False,
+) -> None:
+    """Align two videos of the same action: DRAQ, the verdict, and which moment goes with which."""
+    from seasync.cli.options import parse_anchor
+    from seasync.clip import Clip
+    from seasync.pair import align as align_pair
+
+    alignment = align_pair(
+        Clip.of(query, start, end),
+        Clip.of(match, match_start, match_end),
+        encoder=encoder,
+        recipe=recipe.value_of(),
+        fps=fps,
+        partial=partial,
+        anchors=[parse_anchor(text) for text in anchor],
+    )
+    if picture:
+        from seasync.render import alignment_picture
+
+        alignment_picture(alignment, picture)
+    if as_json:
+        import json
+
+        print(json.dumps(alignment.to_json()))
+        return
+    _print(alignment, picture)
+
+
+def _print(alignment, picture: Path | None) -> None:  # type: ignore[no-untyped-def]
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"[bold]{alignment.verdict}[/]")
+    console.print(
+        f"DRAQ {alignment.draq:.3f} (alignable below {alignment.recipe.threshold:g}), "
+        f"cost {alignment.dtw_cost:.2f} against {alignment.random_cost:.2f} for a random path"
+    )
+    warp = alignment.warp(keep="query")
+    table = Table("query", "match", "match plays at", box=None, header_style="dim")
+    for first, last in warp.spans:
+        moments = np.linspace(first, last, 9)
+        partners = warp.at(moments)
+        for at, (moment, partner) in enumerate(zip(moments, partners, strict=True)):
+            step = slice(at, at + 2) if at < 8 else slice(at - 1, at + 1)
+            speed = np.diff(partners[step])[0] / max(np.diff(moments[step])[0], 1e-9)
+            table.add_row(f"{moment:7.2f} s", f"{partner:7.2f} s", f"{speed:.0%} speed")
+    console.print(table)
+    if picture:
+        console.print(f"picture: {picture}")

@@ -1,0 +1,44 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from seasync.align import Recipe
+
+
+class RecipeName(StrEnum):
+    motion = "motion"
+    paper = "paper"
+
+    def value_of(self) -> Recipe:
+        """The recipe of this name."""
+        from seasync.align import MOTION, PAPER
+
+        return MOTION if self is RecipeName.motion else PAPER
+
+
+Encoder = Annotated[str, typer.Option(help="What makes the frame features; see `seasync models list`.")]
+Fps = Annotated[
+    float | None, typer.Option(help="Sampled frames a second; default: the encoder's own.", min=0.01)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Partial = Annotated[
+    str | None,
+    typer.Option(
+        help="auto, never or always: whether parts of the clips may be left out.", show_default="auto"
+    ),
+]
+
+
+def parse_anchor(text: str) -> tuple[float, float]:
+    """`QUERY_S=MATCH_S` as two numbers of seconds."""
+    query, _, match = text.partition("=")
+    try:
+        return float(query), float(match)
+    except ValueError:
+        raise typer.BadParameter(f"--anchor {text}: expected QUERY_S=MATCH_S, such as 1.2=3.4") from None

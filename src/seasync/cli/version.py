@@ -1,0 +1,57 @@
+"""`seasync version`: what is installed here, and everything a bug report needs."""
+
+from __future__ import annotations
+
+import typer
+
+
+def version(
+    everything: bool = typer.Option(False, "--all", help="Everything a bug report needs."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Print Seasync's version; with --all also the parts it stands on and the machine."""
+    from importlib.metadata import version as version_of
+
+    facts = _facts() if everything else {"seasync": version_of("seasync")}
+    if as_json:
+        import json
+
+        print(json.dumps(facts, indent=2))
+    else:
+        width = max(map(len, facts))
+        print("\n".join(f"{name:{width}}  {value}" for name, value in facts.items()))
+
+
+_PARTS = (
+    "seasync numpy numba av onnxruntime onnx pylance pyarrow scenedetect opentimelineio python-stretch "
+    "pysubs2 pillow typer rich torch timm transformers ai-edge-litert fastapi uvicorn ray lance-ray"
+)
+
+
+def _facts() -> dict[str, str]:
+    import os
+    import platform
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    import av
+
+    from seasync.encoders import cache_folder
+    from seasync.encoders.session import providers
+
+    facts = {}
+    for part in _PARTS.split():
+        try:
+            facts[part] = version_of(part)
+        except PackageNotFoundError:
+            facts[part] = "not installed"
+    libraries = ", ".join(f"{name} {'.'.join(map(str, v))}" for name, v in av.library_versions.items())
+    return facts | {
+        "FFmpeg": f"{av.ffmpeg_version_info} ({libraries})",
+        "providers": ", ".join(providers()),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": str(os.cpu_count()),
+        "cache folder": str(cache_folder()),
+        "models folder": os.environ.get("SEASYNC_MODELS", "not set (SEASYNC_MODELS)"),
+    }

@@ -1,0 +1,106 @@
+"""Encodings of files already seen, kept in the cache folder up to a bounded size."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+from seasync.encoders.weights import cache_folder
+from seasync.encoding import Encoding, Stream
+
+LIMIT_BYTES = 2 << 30
+_FORM = "1"  # raised when the same fingerprint would give another encoding
+
+
+def content_hash(file: str | Path) -> str:
+    """sha256 (32 hex digits) of a file's bytes; of an image folder, of its files' names and bytes."""
+    digest = hashlib.sha256()
+    path = Path(file)
+    for part in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if path.is_dir():
+            digest.update(part.name.encode())
+        with part.open("rb") as opened:
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()[:32]
+
+
+def encoding_key(content: str, start: float, end: float | None, fingerprint: str, fps: float) -> str:
+    """What the cache knows an encoding by."""
+    text = "\n".join((_FORM, content, repr(float(start)), repr(end), fingerprint, repr(float(fps))))
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def load(key: str) -> Encoding | None:
+    """The encoding of this key, or None if it is not here (or cannot be read)."""
+    file = _file(key)
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            count = int(stored["streams"])
+            streams = tuple(
+                Stream(
+                    str(stored[f"{n}.name"]),
+                    stored[f"{n}.seconds"],
+                    stored[f"{n}.frames"],
+                    stored[f"{n}.features"].astype(np.float32),
+                    stored[f"{n}.shots"],
+                    float(stored[f"{n}.found"]),
+                )
+                for n in range(count)
+            )
+            found = Encoding(str(stored["encoder"]), streams, stored["mean"], stored["trajectory"])
+        os.utime(file)  # the least recently used go first
+    except (OSError, ValueError, KeyError, EOFError):
+        return None
+    return found
+
+
+def store(key: str, encoding: Encoding) -> None:
+    """Keep an encoding (features in half precision). A cache that cannot be written is no error."""
+    arrays: dict[str, object] = {
+        "encoder": encoding.encoder,
+        "mean": encoding.mean,
+        "trajectory": encoding.trajectory,
+        "streams": len(encoding.streams),
+    }
+    for n, stream in enumerate(encoding.streams):
+        arrays |= {
+            f"{n}.name": stream.name,
+            f"{n}.seconds": stream.seconds,
+            f"{n}.frames": stream.frames,
+            f"{n}.features": stream.features.astype(np.float16),
+            f"{n}.shots": stream.shots,
+            f"{n}.found": stream.found,
+        }
+    packed = io.BytesIO()
+    np.savez(packed, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    file = _file(key)
+    part = file.with_suffix(f".{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(packed.getvalue())
+        part.replace(file)
+        _trim(file.parent.parent)
+    except OSError:
+        part.unlink(missing_ok=True)
+
+
+def _file(key: str) -> Path:
+    return cache_folder() / "encodings" / key[:2] / f"{key}.npz"
+
+
+def _trim(folder: Path) -> None:
+    """Delete the least recently used until what is kept fits."""
+    kept = []
+    for file in folder.glob("*/*.npz"):
+        status = file.stat()
+        kept.append((status.st_mtime, status.st_size, file))
+    total = sum(size for _, size, _ in kept)
+    for _, size, file in sorted(kept):
+        if total <= LIMIT_BYTES:
+            break
+        file.unlink(missing_ok=True)
+        total -= size

@@ -1,0 +1,50 @@
+"""From a clip to its encoding: read, encode while the next frames are read, remember."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seasync.clip import Clip
+from seasync.encoders import cache as kept
+from seasync.encoders.encoder import Encoder
+from seasync.encoders.registry import DEFAULT, get_encoder
+from seasync.encoding import Encoding
+from seasync.errors import VideoError
+
+BATCH = 8
+
+
+def encode_clip(
+    source: Clip | str | Path,
+    encoder: Encoder | str = DEFAULT,
+    *,
+    fps: float | None = None,
+    cache: bool = True,
+) -> Encoding:
+    """Encode a clip, or a whole file, sampled at `fps` (default: the encoder's own rate).
+
+    With `cache`, an encoding of the same content, span, encoder and rate is taken from the cache folder.
+    Features have passed through half precision either way, so that both give the same.
+    """
+    from seasync.video import ahead, read
+
+    clip = Clip.of(source)
+    if not Path(clip.file).exists():
+        raise VideoError(f"{clip.file}: no such file")
+    if isinstance(encoder, str):
+        encoder = get_encoder(encoder)
+    rate = fps or encoder.fps
+    key = ""
+    if cache:
+        content = kept.content_hash(clip.file)
+        key = kept.encoding_key(content, clip.start, clip.end, encoder.fingerprint, rate)
+        if (found := kept.load(key)) is not None:
+            return found
+    frames = read(clip.file, fps=rate, start=clip.start, end=clip.end, size=encoder.input_size, batch=BATCH)
+    try:
+        encoding = encoder.encode(ahead(frames))
+    except VideoError as error:
+        raise VideoError(str(error) if clip.file in str(error) else f"{clip.file}: {error}") from error
+    if cache:
+        kept.store(key, encoding)
+    return encoding

@@ -1,0 +1,151 @@
+"""What an encoder is, and the encoders that run an ONNX image model frame by frame."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from seasync.encoders.patches import PatchPool, is_cut
+from seasync.encoders.session import ImageModel
+from seasync.encoders.vector import clip_vector_parts
+from seasync.encoding import Encoding, Floats, Stream
+from seasync.errors import EncoderError, VideoError
+
+if TYPE_CHECKING:
+    from seasync.video import Frames
+
+
+class Encoder(Protocol):
+    """Uint8 frames with their times in, an encoding out.
+
+    name         as the registry knows it
+    fingerprint  changes whenever the features would: encodings compare only under one fingerprint
+    dimension    width d of its leading frame feature
+    input_size   (height, width) of the frames it takes
+    fps          the sampling rate it is meant for, in frames a second
+    """
+
+    name: str
+    fingerprint: str
+    dimension: int
+    input_size: tuple[int, int]
+    fps: float
+
+    def encode(self, batches: Iterable[Frames]) -> Encoding:
+        """Encode one clip, given its sampled frames in order. Raises VideoError if there are none."""
+        ...
+
+
+class FrameEncoder:
+    """Encodes frames one at a time: a pooled feature per frame, or patches weighed by their variance.
+
+    `split` takes a batch of the model's output to (pooled (B, d), patches (B, P, d) or None).
+    """
+
+    fps = 7.5
+
+    def __init__(
+        self,
+        name: str,
+        model: ImageModel,
+        *,
+        dimension: int,
+        fingerprint: str,
+        split: Callable[[Floats], tuple[Floats, Floats | None]],
+        detects_cuts: bool = False,
+    ) -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self.dimension = dimension
+        self.input_size = model.input_size
+        self._model = model
+        self._split = split
+        self._detects_cuts = detects_cuts
+
+    def encode(self, batches: Iterable[Frames]) -> Encoding:
+        pool = PatchPool()
+        seconds, numbers, features, shots = [], [], [], [0]
+        before: Floats | None = None
+        for batch in batches:
+            pooled, patches = self._split(self._model.run(batch.data))
+            seconds.append(batch.seconds)
+            numbers.append(batch.numbers)
+            for row, feature in enumerate(pooled):
+                if self._detects_cuts and before is not None and is_cut(before, feature):
+                    features += pool.end_shot()
+                    shots.append(sum(map(len, seconds[:-1])) + row)
+                before = feature
+                features += [feature] if patches is None else pool.push(patches[row])
+        features += pool.end_shot()
+        if not features:
+            raise VideoError("no frames to encode; the clip is empty")
+        return encoding_of(
+            self,
+            Stream(
+                self.name,
+                np.concatenate(seconds),
+                np.concatenate(numbers),
+                halved(np.stack(features)),
+                np.array(shots, np.int64),
+            ),
+        )
+
+    def __repr__(self) -> str:
+        height, width = self.input_size
+        return f"FrameEncoder({self.name!r}, {height}×{width} → {self.dimension})"
+
+
+def halved(features: Floats) -> Floats:
+    """Features as half precision keeps them, so that fresh and stored ones are the same to the bit."""
+    with np.errstate(over="ignore"):  # beyond 65504: infinite, which a stream refuses
+        return features.astype(np.float16).astype(np.float32)
+
+
+def encoding_of(encoder: Encoder, *streams: Stream) -> Encoding:
+    """The encoding of these streams, the clip vector taken from the first."""
+    mean, trajectory = clip_vector_parts(streams[0].features, streams[0].seconds)
+    return Encoding(encoder.fingerprint, streams, mean, trajectory)
+
+
+def class_token(tokens: Floats) -> tuple[Floats, None]:
+    """(B, 1 + P, d) → the class token alone."""
+    return tokens[:, 0], None
+
+
+def class_and_patches(tokens: Floats) -> tuple[Floats, Floats]:
+    """(B, 1 + P, d) → the class token, and the patches."""
+    return tokens[:, 0], tokens[:, 1:]
+
+
+def pooled_output(output: Floats) -> tuple[Floats, None]:
+    """Any output as one vector per frame: maps and token lists are averaged over their places."""
+    if output.ndim == 4:  # (B, d, h, w) or (B, h, w, d): the longer axis of the two ends holds channels
+        places = (2, 3) if output.shape[1] >= output.shape[3] else (1, 2)
+        return output.mean(axis=places), None
+    if output.ndim == 3:
+        return output.mean(axis=1), None
+    return output, None
+
+
+def onnx_file_encoder(file: str) -> FrameEncoder:
+    """`onnx:FILE`: any ONNX model from ImageNet-normalized RGB to a vector, a map or tokens per picture."""
+    path = Path(file)
+    if not path.is_file():
+        raise EncoderError(f"onnx:{file}: no such file; expected an ONNX image model")
+    model = ImageModel(path)
+    height, width = model.input_size
+    output, _ = pooled_output(model.run(np.zeros((1, height, width, 3), np.uint8)))
+    if output.ndim != 2 or len(output) != 1:
+        raise EncoderError(f"{file}: expected one vector, map or token list per picture, got {output.shape}")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return FrameEncoder(
+        f"onnx:{file}",
+        model,
+        dimension=output.shape[1],
+        fingerprint=f"onnx/{digest}",
+        split=pooled_output,
+    )

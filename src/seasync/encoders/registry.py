@@ -1,0 +1,88 @@
+"""Encoders by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from seasync.encoders.encoder import (
+    Encoder,
+    FrameEncoder,
+    class_and_patches,
+    class_token,
+    onnx_file_encoder,
+    pooled_output,
+)
+from seasync.encoders.session import ImageModel
+from seasync.errors import EncoderError
+
+DEFAULT = "dinov2-small"
+PRECISION = "int8"
+
+
+def _dinov2(name: str, size: str) -> FrameEncoder:
+    from seasync.encoders.graph import dinov2_graph
+    from seasync.encoders.weights import DINOV2_SMALL
+
+    if size and not size.isdigit():
+        raise EncoderError(f"{name}@{size}: the input size must be a whole number of pixels, such as @168")
+    pixels = int(size or 224)
+    patches = not name.endswith("-cls")
+    return FrameEncoder(
+        f"{name}@{size}" if size else name,
+        ImageModel(dinov2_graph(pixels, precision=PRECISION)),
+        dimension=384,
+        fingerprint=f"{name}/{DINOV2_SMALL.sha256[:8]}/{pixels}/{PRECISION}",
+        split=class_and_patches if patches else class_token,
+        detects_cuts=True,
+    )
+
+
+def _tinyvit(name: str, size: str) -> FrameEncoder:
+    from seasync.encoders.weights import TINYVIT_5M, fetch
+
+    if size:
+        raise EncoderError(f"{name}@{size}: this encoder has one input size, 224; leave @{size} out")
+    return FrameEncoder(
+        name,
+        ImageModel(fetch(TINYVIT_5M)),
+        dimension=320,
+        fingerprint=f"{name}/{TINYVIT_5M.sha256[:8]}",
+        split=pooled_output,
+    )
+
+
+_BUILT_IN: dict[str, Callable[[str, str], Encoder]] = {
+    "dinov2-small": _dinov2,
+    "dinov2-small-cls": _dinov2,
+    "tinyvit-5m": _tinyvit,
+}
+_SCHEMES: dict[str, Callable[[str], Encoder]] = {"onnx": onnx_file_encoder}
+
+
+def register(scheme: str, make: Callable[[str], Encoder]) -> None:
+    """Let `get_encoder("SCHEME:REST")` make an encoder by `make(REST)`."""
+    _SCHEMES[scheme] = make
+
+
+def names() -> list[str]:
+    """Names of the built-in encoders and the forms of the others."""
+    return [*_BUILT_IN, "dinov2-small@SIZE", *(f"{scheme}:…" for scheme in _SCHEMES)]
+
+
+@lru_cache(maxsize=4)
+def get_encoder(name: str = DEFAULT) -> Encoder:
+    """The encoder of this name, with its weights loaded (fetched first, if need be).
+
+    Raises
+    ------
+    EncoderError
+        If no encoder has this name, or its model cannot be loaded.
+    """
+    scheme, colon, rest = name.partition(":")
+    if colon and scheme in _SCHEMES:
+        return _SCHEMES[scheme](rest)
+    plain, _, size = name.partition("@")
+    if plain in _BUILT_IN and not colon:
+        return _BUILT_IN[plain](plain, size)
+    raise EncoderError(f"{name}: no such encoder; expected one of {', '.join(names())}")
