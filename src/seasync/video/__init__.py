@@ -9,14 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seasync.video.audio import sound as sound
     from seasync.video.prefetch import ahead as ahead
     from seasync.video.reader import Frames as Frames
     from seasync.video.reader import read as read
     from seasync.video.source import AudioInfo as AudioInfo
     from seasync.video.source import VideoInfo as VideoInfo
     from seasync.video.source import probe as probe
+    from seasync.video.writer import Writer as Writer
 
 _WHERE = {
+    "Writer": "writer",
+    "sound": "audio",
     "AudioInfo": "source",
     "Frames": "reader",
     "VideoInfo": "source",

@@ -38,6 +38,7 @@ class FrameTable:
     keys      (K,) int64, numbers of the frames from which decoding can start
     promised  how many frames the file says it has, if that is more than N; else N
     sar       width over height of a stored pixel
+    offset    the container's time of the first frame, in seconds
     """
 
     file: str
@@ -48,6 +49,7 @@ class FrameTable:
     keys: NDArray[np.int64]
     promised: int
     sar: Fraction
+    offset: float
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -89,7 +91,7 @@ def frame_table(file: File) -> FrameTable:
     if path.is_dir():
         numbers = np.arange(len(images(path)))
         seconds, end = numbers / float(IMAGE_FPS), float(len(numbers) / IMAGE_FPS)
-        return FrameTable(str(file), seconds, end, SLACK, numbers, numbers, len(numbers), Fraction(1))
+        return FrameTable(str(file), seconds, end, SLACK, numbers, numbers, len(numbers), Fraction(1), 0.0)
     if not path.exists():
         raise VideoError(f"{file}: no such file")
     return _table(str(file), path.stat().st_size, path.stat().st_mtime_ns)
@@ -133,6 +135,7 @@ def _from_packets(file: str) -> FrameTable | None:
         (times - times[0]) * float(tick),
         tick,
         sar,
+        offset=float(times[0] * tick),
         last=float(lasts[order[-1]] * tick),
         pts=times,
         keys=np.flatnonzero(np.frombuffer(keys, np.int8)[order]),
@@ -153,8 +156,12 @@ def _from_frames(file: str) -> FrameTable:
         promised_seconds, sar = _promised_seconds(stream), pixel_shape(stream)
     if not raw:
         raise VideoError(f"{file}: no frame of it can be decoded; the file is damaged or not a video")
-    seconds = _in_order([math.nan if t is None else float(t * tick) for t in raw], step)
-    return _finish(file, seconds, tick, sar, last=float((gap or 0) * tick), promised_seconds=promised_seconds)
+    times = [math.nan if t is None else float(t * tick) for t in raw]
+    offset = 0.0 if math.isnan(times[0]) else times[0]
+    last = float((gap or 0) * tick)
+    return _finish(
+        file, _in_order(times, step), tick, sar, offset=offset, last=last, promised_seconds=promised_seconds
+    )
 
 
 def _in_order(times: list[float], step: float) -> NDArray[np.float64]:
@@ -180,6 +187,7 @@ def _finish(
     tick: Fraction,
     sar: Fraction,
     *,
+    offset: float,
     last: float,
     pts: NDArray[np.int64] | None = None,
     keys: NDArray[np.int64] | None = None,
@@ -193,7 +201,7 @@ def _finish(
         missing = max(missing, round((promised_seconds - end) / usual))
     keys = np.empty(0, np.int64) if keys is None else keys
     slack = min(SLACK, float(tick) / 2) + 1e-9
-    return FrameTable(file, seconds, end, slack, pts, keys, len(seconds) + missing, sar)
+    return FrameTable(file, seconds, end, slack, pts, keys, len(seconds) + missing, sar, offset)
 
 
 def _first_times(file: str) -> list[int]:

@@ -1,0 +1,125 @@
+"""Sound of a video as an array, on the picture's clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import av
+import numpy as np
+from av.audio.frame import AudioFrame
+from av.audio.resampler import AudioResampler
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from numpy.typing import NDArray
+
+from seasync.errors import VideoError
+from seasync.video.source import File, only, open_file, packets, sound_stream
+from seasync.video.table import frame_table
+
+LAYOUTS = {1: "mono", 2: "stereo"}
+LEAD = 0.25  # seconds read before and after the span, for codecs and filters to swing in and out
+JUMP = 0.02  # seconds; a timestamp that is off by less is rounding, by more a gap
+
+Samples = NDArray[np.float32]
+
+
+def sound(
+    file: File,
+    *,
+    start: float = 0.0,
+    end: float | None = None,
+    rate: int = 48000,
+    channels: int | None = None,
+) -> Samples:
+    """The sound from `start` to `end` seconds: float32 (channels, N), N = (end − start) · rate, rounded.
+
+    Second 0 is the first video frame, as everywhere, so sound and picture stay together. Where the file has
+    no sound (before it sets in, in gaps, after its end) there is silence. end=None goes to its end.
+    channels=None keeps one or two, and mixes more down to two; 1 is their mean.
+
+    Raises VideoError if the file has no sound at all, which `probe(file).audio` tells beforehand.
+    """
+    if not (math.isfinite(start) and start >= 0 and (end is None or end > start)):
+        raise VideoError(f"{file}: expected 0 ≤ start < end in seconds, got {start = }, {end = }")
+    with open_file(file) as container:
+        stream = sound_stream(container)
+        if stream is None:
+            raise VideoError(f"{file}: the file has no sound")
+        native, stored = stream.rate, min(stream.channels, 2)
+    channels = channels or stored
+    if channels not in LAYOUTS:
+        raise VideoError(f"{file}: channels must be 1 or 2, got {channels}")
+    begin = math.floor((start - LEAD) * native)
+    until = None if end is None else math.ceil((end + LEAD) * native)
+    pieces = list(_pieces(file, begin, until, stored, native))
+    stop = until if until is not None else max((at + piece.shape[1] for at, piece in pieces), default=begin)
+    track = np.zeros((stored, max(stop - begin, 0)), np.float32)
+    for at, piece in pieces:
+        skipped = max(begin - at, 0)
+        room = track[:, at + skipped - begin :]
+        piece = piece[:, skipped : skipped + room.shape[1]]
+        room[:, : piece.shape[1]] = piece
+    first = round((start - begin / native) * rate)
+    count = None if end is None else round((end - start) * rate)
+    heard = _resampled(track, native, rate)[:, first:][:, :count]
+    return heard.mean(0, keepdims=True) if channels == 1 else np.repeat(heard, 2 // stored, axis=0)
+
+
+def _pieces(
+    file: File, begin: int, until: int | None, channels: int, native: int, *, seek: bool = True
+) -> Iterator[tuple[int, Samples]]:
+    """Stretches that reach into begin–until, each with its place in samples after the first picture."""
+    offset, expected, placed = frame_table(file).offset, None, False
+    with open_file(file) as container:
+        stream = sound_stream(container)
+        assert stream is not None
+        tick = stream.time_base or Fraction(1, native)
+        only(container, stream)
+        seek = seek and begin > 0
+        if seek:
+            container.seek(int((begin / native + offset) / tick), stream=stream)
+        for frame in _decoded(container, stream, channels, native):
+            samples = np.asarray(frame.to_ndarray(), np.float32)
+            at = expected or 0 if frame.time is None else round((frame.time - offset) * native)
+            if expected is not None and abs(at - expected) < JUMP * native:
+                at = expected
+            if seek and not placed and at > begin:
+                yield from _pieces(file, begin, until, channels, native, seek=False)  # it landed too late
+                return
+            expected, placed = at + samples.shape[1], True
+            if until is not None and at >= until:
+                return
+            if expected > begin:
+                yield at, samples
+
+
+def _decoded(
+    container: InputContainer, stream: AudioStream, channels: int, native: int
+) -> Iterator[AudioFrame]:
+    """Float frames at the stream's own rate, whatever the file changes underway; damage is left out."""
+    converters: dict[Any, AudioResampler] = {}
+    for packet in packets(container, stream):
+        try:
+            frames = stream.decode(packet)
+        except av.FFmpegError:
+            continue
+        for frame in frames:
+            kind = (frame.format.name, frame.layout.name, frame.sample_rate)
+            if kind not in converters:
+                converters[kind] = AudioResampler("fltp", LAYOUTS[channels], native)
+            yield from converters[kind].resample(frame)
+
+
+def _resampled(track: Samples, native: int, rate: int) -> Samples:
+    """(channels, N) at another rate, beginning at the same moment."""
+    if rate == native or not track.shape[1]:
+        return track
+    layout = LAYOUTS[len(track)]
+    frame = AudioFrame.from_ndarray(track, "fltp", layout)
+    frame.rate = native
+    converter = AudioResampler("fltp", layout, rate)
+    parts = [*converter.resample(frame), *converter.resample(None)]
+    return np.concatenate([np.asarray(part.to_ndarray(), np.float32) for part in parts], axis=1)

@@ -1,0 +1,183 @@
+"""Writing films that browsers and editors play, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import av
+import numpy as np
+from av.audio.frame import AudioFrame
+from av.video.frame import VideoFrame
+from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
+from numpy.typing import NDArray
+
+from seasync.errors import VideoError
+from seasync.video.audio import LAYOUTS
+from seasync.video.colour import GOOD, MATRICES, matrix
+from seasync.video.source import File
+
+BT709 = {"color_primaries": 1, "color_trc": 1, "colorspace": 1, "color_range": 1}
+
+
+class Writer:
+    """A film under way: H.264, yuv420p, BT.709, with AAC sound if asked for.
+
+    with Writer("film.mp4", fps=Fraction(30), size=(640, 360), audio=(48000, 2)) as film:
+        film.write(picture)                  # (H, W, 3) uint8 RGB, or an av.VideoFrame (YUV stays YUV)
+        film.write_audio(samples)            # float32 (channels, N); little by little, beside the pictures
+
+    Pictures are shown 1/fps apart, samples without gaps; both start at 0. An odd width or height gets one
+    more column or row, a copy of the last (`film.size` is the size written). The file appears under its name
+    when the `with` block ends well; until then, and after an error or Ctrl-C, an older one stays untouched.
+    """
+
+    def __init__(
+        self,
+        file: File,
+        *,
+        fps: Fraction | int,
+        size: tuple[int, int],
+        codec: str = "libx264",
+        crf: int = 18,
+        options: Mapping[str, str] | None = None,
+        audio: tuple[int, int] | None = None,
+    ) -> None:
+        self.file, self.fps = Path(file), Fraction(fps)
+        self._given = size
+        self.size = (size[0] + size[0] % 2, size[1] + size[1] % 2)
+        self.pictures = self.samples = 0
+        self._channels = audio[1] if audio else 0
+        self._scale = VideoReformatter()
+        if min(size) < 1 or self.fps <= 0:
+            raise VideoError(f"{file}: fps and size must be more than 0, got {fps = }, {size = }")
+        if self._channels and self._channels not in LAYOUTS:
+            raise VideoError(f"{file}: sound must have 1 or 2 channels, got {self._channels}")
+        self._part = self.file.with_name(f".{self.file.stem}.{os.getpid()}.part{self.file.suffix}")
+        try:
+            with self._plainly():
+                is_mp4 = self.file.suffix.lower() in (".mp4", ".m4v", ".mov")
+                container = {"movflags": "+faststart"} if is_mp4 else {}
+                self._container = av.open(str(self._part), "w", options=container)
+                self._video = self._video_stream(codec, {"crf": str(crf), **(options or {})})
+                self._audio = self._audio_stream(*audio) if audio else None
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _video_stream(self, codec: str, options: dict[str, str]) -> Any:
+        stream: Any = self._container.add_stream(codec, rate=self.fps, options=options)
+        stream.width, stream.height = self.size
+        stream.pix_fmt = "yuv420p"
+        stream.codec_context.time_base = 1 / self.fps
+        for name, value in BT709.items():
+            setattr(stream.codec_context, name, value)
+        return stream
+
+    def _audio_stream(self, rate: int, channels: int) -> Any:
+        webm = self.file.suffix.lower() == ".webm"
+        return self._container.add_stream("libopus" if webm else "aac", rate=rate, layout=LAYOUTS[channels])
+
+    def write(self, picture: VideoFrame | NDArray[np.uint8]) -> None:
+        """Add one picture of the film's size: an RGB array, or a frame, whose pts is then overwritten."""
+        frame = picture if isinstance(picture, VideoFrame) else VideoFrame.from_ndarray(picture, "rgb24")
+        if (frame.width, frame.height) not in (self._given, self.size):
+            width, height = self._given
+            raise VideoError(
+                f"{self.file}: a film of {width}×{height} was given {frame.width}×{frame.height}"
+            )
+        with self._plainly():
+            frame = self._coded(frame)
+            frame.pts, frame.time_base, frame.pict_type = self.pictures, 1 / self.fps, 0
+            self._container.mux(self._video.encode(frame))
+        self.pictures += 1
+
+    def _coded(self, frame: VideoFrame) -> VideoFrame:
+        """yuv420p in BT.709, limited range, even sides; untouched where it is that already."""
+        foreign = int(frame.colorspace) in MATRICES and matrix(frame) != Colorspace.ITU709
+        if frame.format.name != "yuv420p" or foreign or frame.color_range == ColorRange.JPEG:
+            is_rgb = frame.format.is_rgb
+            frame = self._scale.reformat(
+                frame,
+                format="yuv420p",
+                src_colorspace=None if is_rgb else matrix(frame),
+                dst_colorspace=Colorspace.ITU709,
+                dst_color_range=ColorRange.MPEG,
+                interpolation=GOOD,
+                threads=1,
+            )
+        return frame if (frame.width, frame.height) == self.size else _padded(frame, self.size)
+
+    def write_audio(self, samples: NDArray[np.float32]) -> None:
+        """Add samples (channels, N), right after those before."""
+        if self._audio is None or samples.ndim != 2 or len(samples) != self._channels:
+            raise VideoError(
+                f"{self.file}: expected samples ({self._channels or 'no sound'}, N), got {samples.shape}"
+            )
+        if not samples.shape[1]:
+            return
+        frame = AudioFrame.from_ndarray(
+            np.ascontiguousarray(samples, np.float32), "fltp", LAYOUTS[self._channels]
+        )
+        frame.rate, frame.pts = self._audio.rate, self.samples
+        frame.time_base = Fraction(1, self._audio.rate)
+        with self._plainly():
+            self._container.mux(self._audio.encode(frame))
+        self.samples += samples.shape[1]
+
+    def close(self) -> None:
+        """Finish the film and give it its name."""
+        if not self.pictures:
+            self._abandon()
+            raise VideoError(f"{self.file}: no picture was written, so there is no film")
+        with self._plainly():
+            for stream in filter(None, (self._video, self._audio)):
+                self._container.mux(stream.encode(None))
+            self._container.close()
+            os.replace(self._part, self.file)
+
+    def _abandon(self) -> None:
+        if hasattr(self, "_container"):
+            with suppress(av.FFmpegError, OSError):
+                self._container.close()
+        self._part.unlink(missing_ok=True)
+
+    @contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """FFmpeg's and the disk's errors in one line that names the film."""
+        try:
+            yield
+        except (av.FFmpegError, OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise VideoError(f"{self.file}: the film cannot be written ({reason})") from error
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            if self._part.exists():
+                self._abandon()
+
+
+def _padded(frame: VideoFrame, size: tuple[int, int]) -> VideoFrame:
+    """A yuv420p frame with its last column and row doubled where `size` is even and it is not."""
+    larger = VideoFrame(*size, "yuv420p")
+    plane: Any
+    target: Any
+    for plane, target in zip(frame.planes, larger.planes, strict=True):
+        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)[:, : plane.width]
+        wide = np.frombuffer(target, np.uint8).reshape(target.height, target.line_size)
+        grown = ((0, target.height - plane.height), (0, target.width - plane.width))
+        wide[:, : target.width] = np.pad(rows, grown, "edge")
+    return larger
