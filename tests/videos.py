@@ -54,7 +54,7 @@ def is_upright(image: np.ndarray, *, within: float = 60) -> bool:
 
 def write(
     file: Path,
-    pictures: Iterable[np.ndarray],
+    pictures: Iterable[np.ndarray | av.VideoFrame],
     *,
     pts: Sequence[int] | None = None,
     time_base: Fraction | None = None,
@@ -82,13 +82,13 @@ def write(
     with av.open(str(file), "w", options=container or {}) as out:
         stream: Any = None
         if sound is not None:
-            audio = out.add_stream(
-                sound_codec, rate=sound_rate, layout="stereo" if len(sound) == 2 else "mono"
-            )
+            layout = "stereo" if len(sound) == 2 else "mono"
+            audio = out.add_stream(sound_codec, rate=sound_rate, layout=layout)
         for i, image in enumerate(pictures):
+            frame = image if isinstance(image, av.VideoFrame) else av.VideoFrame.from_ndarray(image, "rgb24")
             if stream is None:
                 stream = out.add_stream(codec, rate=Fraction(fps), options=options or {})
-                stream.height, stream.width = image.shape[:2]
+                stream.width, stream.height = frame.width, frame.height
                 stream.pix_fmt = pix_fmt
                 stream.codec_context.gop_size = gop
                 stream.codec_context.time_base = time_base
@@ -98,7 +98,6 @@ def write(
                     setattr(stream.codec_context, name, value)
                 if rotation:
                     stream.set_display_rotation(rotation[0], hflip=rotation[1], vflip=rotation[2])
-            frame = image if isinstance(image, av.VideoFrame) else av.VideoFrame.from_ndarray(image, "rgb24")
             if frame.format.name != pix_fmt:
                 frame = frame.reformat(format=pix_fmt)
             frame.pts = pts[i] if pts is not None else i
@@ -108,7 +107,7 @@ def write(
         if sound is not None:
             for at in range(0, sound.shape[1], 1024):
                 piece = np.ascontiguousarray(sound[:, at : at + 1024])
-                samples = av.AudioFrame.from_ndarray(piece, "fltp", "stereo" if len(sound) == 2 else "mono")
+                samples = av.AudioFrame.from_ndarray(piece, "fltp", layout)
                 samples.rate, samples.pts, samples.time_base = sound_rate, at, Fraction(1, sound_rate)
                 out.mux(audio.encode(samples))
             out.mux(audio.encode(None))

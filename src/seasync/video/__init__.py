@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from seasync.video.source import AudioInfo as AudioInfo
     from seasync.video.source import VideoInfo as VideoInfo
     from seasync.video.source import probe as probe
+    from seasync.video.upright import ShownFrame as ShownFrame
+    from seasync.video.upright import frames as frames
     from seasync.video.writer import Writer as Writer
 
 _WHERE = {
@@ -23,6 +25,8 @@ _WHERE = {
     "sound": "audio",
     "AudioInfo": "source",
     "Frames": "reader",
+    "ShownFrame": "upright",
+    "frames": "upright",
     "VideoInfo": "source",
     "ahead": "prefetch",
     "probe": "source",

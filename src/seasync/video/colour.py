@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 from av.video.frame import VideoFrame
-from av.video.reformatter import Colorspace, Interpolation, VideoReformatter
+from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
+from seasync.video.hdr import is_hdr, to_sdr
 from seasync.video.source import Orientation, shown_size
 
 Fit = Literal["squash", "crop"]
@@ -50,15 +51,46 @@ class ToRGB:
         if self._fit == "crop":
             factor = max(height / shown_height, width / shown_width)
             height, width = max(height, round(shown_height * factor)), max(width, round(shown_width * factor))
-        image = self._rgb(frame, *((height, width) if turn.transpose else (width, height)))
+        image = rgb(frame, self._scale, size=(height, width) if turn.transpose else (width, height))
         if turn.transpose:
             image = image.swapaxes(0, 1)
         image = image[:: -1 if turn.flip else 1, :: -1 if turn.mirror else 1]
         top, left = (height - self._size[0]) // 2, (width - self._size[1]) // 2
         return image[top : top + self._size[0], left : left + self._size[1]]
 
-    def _rgb(self, frame: VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
-        scaled = self._scale.reformat(
-            frame, width, height, "rgb24", src_colorspace=matrix(frame), interpolation=GOOD, threads=1
+
+def rgb(frame: VideoFrame, scale: VideoReformatter, *, size: tuple[int, int]) -> NDArray[np.uint8]:
+    """`frame` as stored, scaled to `size` (width, height): (height, width, 3) uint8, HDR as SDR."""
+    coded = scale.reformat(
+        frame,
+        *size,
+        "rgb48le" if is_hdr(frame) else "rgb24",
+        src_colorspace=matrix(frame),
+        interpolation=GOOD,
+        threads=1,
+    ).to_ndarray()
+    return to_sdr(np.asarray(coded, np.uint16), frame) if is_hdr(frame) else np.asarray(coded, np.uint8)
+
+
+def film_frame(
+    frame: VideoFrame, scale: VideoReformatter, *, size: tuple[int, int], coded: Colorspace
+) -> VideoFrame:
+    """`frame`, whose matrix is `coded`, as yuv420p in BT.709 limited range at `size` (width, height), in SDR;
+    the frame itself where it is that already."""
+    if is_hdr(frame):
+        frame, coded = VideoFrame.from_ndarray(rgb(frame, scale, size=size), "rgb24"), Colorspace.ITU709
+    full = frame.color_range == ColorRange.JPEG or frame.format.name.startswith("yuvj")
+    same = frame.format.name == "yuv420p" and (frame.width, frame.height) == size
+    if not same or full or coded != Colorspace.ITU709:
+        frame = scale.reformat(
+            frame,
+            *size,
+            "yuv420p",
+            src_colorspace=coded,
+            dst_colorspace=Colorspace.ITU709,
+            dst_color_range=ColorRange.MPEG,
+            interpolation=GOOD,
+            threads=1,
         )
-        return np.asarray(scaled.to_ndarray(), np.uint8)
+    frame.colorspace, frame.color_range = 1, ColorRange.MPEG
+    return frame

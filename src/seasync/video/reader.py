@@ -80,8 +80,7 @@ def read(
         wanted = np.arange(span.start, span.stop)
     else:
         wanted = table.sampled(fps, start, end)
-    short = table.promised - len(table) if end is None or end > table.end else 0
-    return _batches(table, wanted, ToRGB(table.sar, size, fit), batch, short)
+    return _batches(table, wanted, ToRGB(table.sar, size, fit), batch, table.short(end))
 
 
 def _batches(

@@ -72,6 +72,10 @@ class FrameTable:
         stop = len(self) if end is None else int(np.searchsorted(self.seconds, end - self.slack))
         return range(first, max(stop, first + 1))
 
+    def short(self, end: float | None = None) -> int:
+        """How many frames a span that goes to `end` is short of because the file breaks off."""
+        return self.promised - len(self) if end is None or end > self.end else 0
+
     def sampled(self, fps: float, start: float = 0.0, end: float | None = None) -> NDArray[np.int64]:
         """(n,) numbers of the frames shown at start, start + 1/fps, … before end, each once."""
         if not (math.isfinite(fps) and fps > 0):

@@ -14,12 +14,12 @@ import av
 import numpy as np
 from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame
-from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
+from av.video.reformatter import Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
 from seasync.video.audio import LAYOUTS
-from seasync.video.colour import GOOD, MATRICES, matrix
+from seasync.video.colour import MATRICES, film_frame
 from seasync.video.source import File
 
 BT709 = {"color_primaries": 1, "color_trc": 1, "colorspace": 1, "color_range": 1}
@@ -92,26 +92,13 @@ class Writer:
                 f"{self.file}: a film of {width}×{height} was given {frame.width}×{frame.height}"
             )
         with self._plainly():
-            frame = self._coded(frame)
+            coded = MATRICES.get(int(frame.colorspace), Colorspace.ITU709)
+            frame = film_frame(frame, self._scale, size=(frame.width, frame.height), coded=coded)
+            if (frame.width, frame.height) != self.size:
+                frame = _padded(frame, self.size)
             frame.pts, frame.time_base, frame.pict_type = self.pictures, 1 / self.fps, 0
             self._container.mux(self._video.encode(frame))
         self.pictures += 1
-
-    def _coded(self, frame: VideoFrame) -> VideoFrame:
-        """yuv420p in BT.709, limited range, even sides; untouched where it is that already."""
-        foreign = int(frame.colorspace) in MATRICES and matrix(frame) != Colorspace.ITU709
-        if frame.format.name != "yuv420p" or foreign or frame.color_range == ColorRange.JPEG:
-            is_rgb = frame.format.is_rgb
-            frame = self._scale.reformat(
-                frame,
-                format="yuv420p",
-                src_colorspace=None if is_rgb else matrix(frame),
-                dst_colorspace=Colorspace.ITU709,
-                dst_color_range=ColorRange.MPEG,
-                interpolation=GOOD,
-                threads=1,
-            )
-        return frame if (frame.width, frame.height) == self.size else _padded(frame, self.size)
 
     def write_audio(self, samples: NDArray[np.float32]) -> None:
         """Add samples (channels, N), right after those before."""
