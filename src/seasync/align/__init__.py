@@ -1,1 +1,62 @@
+"""Alignment: recipes, cost matrices from one Gram matrix, DTW, DRAQ, warps. Arrays in, arrays out."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seasync.align.alignment import Alignment, Piece
+    from seasync.align.batch import dtw_many
+    from seasync.align.cost import cost_matrix
+    from seasync.align.dtw import draq, dtw, random_cost
+    from seasync.align.recipe import MOTION, PAPER, Recipe
+    from seasync.align.solve import Scores, align_encodings, align_many, score_many
+    from seasync.align.warp import Segment, Warp
+
+# Where each name lives; it is imported on first use, since the kernels bring numba with them.
+_HOMES = {
+    "MOTION": "recipe",
+    "PAPER": "recipe",
+    "Alignment": "alignment",
+    "Piece": "alignment",
+    "Recipe": "recipe",
+    "Scores": "solve",
+    "Segment": "warp",
+    "Warp": "warp",
+    "align_encodings": "solve",
+    "align_many": "solve",
+    "cost_matrix": "cost",
+    "draq": "dtw",
+    "dtw": "dtw",
+    "dtw_many": "batch",
+    "random_cost": "dtw",
+    "score_many": "solve",
+}
+
+__all__ = [
+    "MOTION",
+    "PAPER",
+    "Alignment",
+    "Piece",
+    "Recipe",
+    "Scores",
+    "Segment",
+    "Warp",
+    "align_encodings",
+    "align_many",
+    "cost_matrix",
+    "draq",
+    "dtw",
+    "dtw_many",
+    "random_cost",
+    "score_many",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,139 @@
+"""What aligning two clips gives: the path, its scores, and the warps read off it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align.recipe import Recipe
+from seasync.align.warp import Stretch, Warp
+from seasync.clip import Clip
+from seasync.encoding import Floats, Indices, Seconds
+
+Side = Literal["query", "match"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of the path without a jump, `path[start:stop]`: its spans in seconds, its own costs."""
+
+    start: int
+    stop: int
+    query: tuple[float, float]
+    match: tuple[float, float]
+    dtw_cost: float
+    random_cost: float
+
+    @property
+    def draq(self) -> float:
+        return self.dtw_cost / self.random_cost if self.random_cost > 0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """How two clips correspond in time.
+
+    path                          (L, 2) int32: pairs of grid points, increasing within each piece
+    query_seconds, match_seconds  (n,), (m,): the grid points' times in their files
+    query_frames, match_frames    (n,), (m,): the numbers of the file frames nearest to them
+    query_motion, match_motion    (n,), (m,): how much moves there, 1 on average
+    query_step, match_step        seconds between sampled frames
+    dtw_cost, random_cost         cost of the path, and mean cost of random paths through the same pieces
+    coverage                      share of what moves in the query, and in the match, that the path covers
+    cost                          (n, m) the cost matrix, if it was kept
+    """
+
+    recipe: Recipe
+    path: NDArray[np.int32]
+    query_seconds: Seconds
+    match_seconds: Seconds
+    query_frames: Indices
+    match_frames: Indices
+    query_motion: Floats
+    match_motion: Floats
+    query_step: float
+    match_step: float
+    dtw_cost: float
+    random_cost: float
+    pieces: tuple[Piece, ...]
+    coverage: tuple[float, float] = (1.0, 1.0)
+    query: Clip | None = None
+    match: Clip | None = None
+    cost: Floats | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.query_seconds)}×{len(self.match_seconds)}"
+        return f"Alignment({size} by {self.recipe.name}, DRAQ {self.draq:.3f}, {self.verdict})"
+
+    @property
+    def draq(self) -> float:
+        """Cost of the path over the mean cost of random ones: 0 is perfect, 1 no better than chance."""
+        return self.dtw_cost / self.random_cost if self.random_cost > 0 else 1.0
+
+    @property
+    def alignable(self) -> bool:
+        return self.draq < self.recipe.threshold
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return "aligns in full" if self.alignable else "does not align"
+
+    def warp(self, keep: Side = "query") -> Warp:
+        """The map from the kept clip's seconds to the other's; every kept grid point has exactly one partner.
+
+        A kept point that the path pairs several times takes its first partner or the mean of all, as the
+        recipe reads out.
+        """
+        if keep not in ("query", "match"):
+            raise ValueError(f"keep must be 'query' or 'match', got {keep!r}")
+        side = 0 if keep == "query" else 1
+        times, others = (self.query_seconds, self.match_seconds)[:: 1 - 2 * side]
+        motion = self.query_motion if keep == "query" else self.match_motion
+        step = self.query_step if keep == "query" else self.match_step
+        stretches = []
+        for piece in self.pieces:
+            cells = self.path[piece.start : piece.stop]
+            kept, partners = cells[:, side], others[cells[:, 1 - side]]
+            indices, first, counts = np.unique(kept, return_index=True, return_counts=True)
+            if self.recipe.readout == "first":
+                values = partners[first]
+            else:
+                values = np.add.reduceat(partners, first) / counts
+            stretches.append(
+                Stretch(times[indices], values, _end(times, indices[-1], step), motion[indices].astype(float))
+            )
+        return Warp(tuple(sorted(stretches, key=lambda stretch: float(stretch.times[0]))))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; frame numbers are the file's, counted from 0."""
+        i, j = self.path.T
+        rows = zip(
+            self.query_frames[i].tolist(),
+            self.query_seconds[i].round(6).tolist(),
+            self.match_frames[j].tolist(),
+            self.match_seconds[j].round(6).tolist(),
+            strict=True,
+        )
+        return {
+            "draq": self.draq,
+            "dtw_cost": self.dtw_cost,
+            "random_cost": self.random_cost,
+            "alignable": self.alignable,
+            "verdict": self.verdict,
+            "recipe": self.recipe.name,
+            "coverage": {"query": self.coverage[0], "match": self.coverage[1]},
+            "pieces": [
+                {"query": list(piece.query), "match": list(piece.match), "draq": piece.draq}
+                for piece in self.pieces
+            ],
+            "path": [list(row) for row in rows],
+        }
+
+
+def _end(times: Seconds, last: int, step: float) -> float:
+    """Until when the grid point `last` stands: the next one, or a sampling step after the last of all."""
+    return float(times[last + 1] if last + 1 < len(times) else times[last] + step)

@@ -1,0 +1,157 @@
+"""What a cost matrix needs of one clip's features: rows for the Gram matrix, scales, norms, motion."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+MOTION_CAP = 4.0
+SCALE_FLOOR = 0.25
+# Energy below this share of the raw features' is rounding, not movement.
+_ROUNDING = 1e-12
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _dot(a, b):
+    total = np.float32(0.0)
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def centre(features, rows):
+    """rows[:T] = features (T, d) minus their mean over time; returns (mean (d,), energy per frame before)."""
+    length, width = features.shape
+    mean = np.zeros(width, np.float64)
+    for t in range(length):
+        for k in range(width):
+            mean[k] += features[t, k]
+    mean /= length
+    energy = 0.0
+    for t in range(length):
+        row = np.float32(0.0)
+        for k in range(width):
+            value = features[t, k]
+            row += value * value
+            rows[t, k] = value - np.float32(mean[k])
+        energy += row
+    return mean, energy / length
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def window_means(rows, length, starts, stops):
+    """Write the mean of rows[start:stop] of window w into rows[length + w]."""
+    for w in range(len(starts)):
+        rows[length + w] = 0.0
+        scale = np.float32(1.0 / (stops[w] - starts[w]))
+        for t in range(starts[w], stops[w]):
+            for k in range(rows.shape[1]):
+                rows[length + w, k] += scale * rows[t, k]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def context_rows(rows, length, mean):
+    """Write the time mean of the running sums over length into rows[length], `mean` into the next."""
+    rows[length] = 0.0
+    for t in range(length):
+        share = np.float32((length - t) / (length * length))
+        for k in range(rows.shape[1]):
+            rows[length, k] += share * rows[t, k]
+    for k in range(rows.shape[1]):
+        rows[length + 1, k] = mean[k]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _state(rows, length, t, own, context, sums, out):
+    """State of frame t into out (d,) or, with context, (2d,); frames must come in order."""
+    width = rows.shape[1]
+    for k in range(width):
+        out[k] = rows[t, k] - (rows[own, k] if own >= length else np.float32(0.0))
+    if context:
+        ramp = np.float32((t + 1) / length - (length + 1) / (2 * length))
+        share = np.float32(1.0 / length)
+        for k in range(width):
+            sums[k] += rows[t, k] * share
+            out[width + k] = sums[k] - rows[length, k] + ramp * rows[length + 1, k]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def energies(rows, length, own, ahead, behind, context):
+    """Squared norms and neighbour products of state and change.
+
+    rows (T + extra, d) as written above; own (T,) row of each frame's window mean, 0 where there is none;
+    ahead, behind (T,) the frames whose difference is the change.
+    Returns (4, T) float64: ⟨state_t, state_t⟩, ⟨state_t, state_t+1⟩ and the same of the change.
+    """
+    width = rows.shape[1]
+    wide = 2 * width if context else width
+    state = np.empty((2, wide), np.float32)
+    change = np.empty((2, width), np.float32)
+    sums = np.zeros(width, np.float32)
+    out = np.zeros((4, length), np.float64)
+    for t in range(length):
+        now = t % 2
+        _state(rows, length, t, own[t], context, sums, state[now])
+        for k in range(width):
+            change[now, k] = rows[ahead[t], k] - rows[behind[t], k]
+        out[0, t] = _dot(state[now], state[now])
+        out[2, t] = _dot(change[now], change[now])
+        if t > 0:
+            out[1, t - 1] = _dot(state[now], state[1 - now])
+            out[3, t - 1] = _dot(change[now], change[1 - now])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _scales(energy, window, starts, stops, floor):
+    """1 / rms over each frame's own window, rms² no less than SCALE_FLOOR of its mean over the clip; (T,)."""
+    length = len(energy)
+    whole = energy.mean()
+    inverse = np.empty(len(starts), np.float64)
+    for w in range(len(starts)):
+        square = max(energy[starts[w] : stops[w]].mean(), SCALE_FLOOR * whole)
+        inverse[w] = 1.0 / np.sqrt(square) if whole > floor else 0.0
+    out = np.empty(length, np.float64)
+    for t in range(length):
+        out[t] = inverse[window[t]]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def scale(products, raw, window, starts, stops, lower, weight, with_change):
+    """Scales per frame, and norms and motion on the grid.
+
+    products (4, T) from `energies`, raw the energy of a frame before centring;
+    lower (n,), weight (n,): grid point a lies `weight` of the way from frame lower[a] to the next.
+    Returns (scales (2, T) of state and change, grid (3, n): weight, 1 / norm, motion; float32), still.
+    """
+    length = products.shape[1]
+    floor = raw * _ROUNDING
+    scales = np.zeros((2, length), np.float32)
+    state = _scales(products[0], window, starts, stops, floor)
+    scales[0] = state
+    own = products[0] * state * state
+    lag = np.zeros(length, np.float64)
+    lag[:-1] = products[1, :-1] * state[:-1] * state[1:]
+    motion = np.ones(length, np.float64)
+    still = state[0] == 0.0
+    if with_change:
+        change = _scales(products[2], window, starts, stops, floor)
+        scales[1] = change
+        still = change[0] == 0.0
+        own += products[2] * change * change
+        lag[:-1] += products[3, :-1] * change[:-1] * change[1:]
+        if not still:
+            motion = np.minimum(products[2] * change * change, MOTION_CAP)
+            motion /= motion.mean()
+    grid = np.empty((3, len(lower)), np.float32)
+    for a in range(len(lower)):
+        t = lower[a]
+        w = weight[a]
+        u = min(t + 1, length - 1)
+        square = (1.0 - w) ** 2 * own[t] + w**2 * own[u] + 2.0 * w * (1.0 - w) * lag[t]
+        grid[0, a] = w
+        grid[1, a] = 1.0 / np.sqrt(square) if square > _ROUNDING else 0.0
+        grid[2, a] = (1.0 - w) * motion[t] + w * motion[u]
+    return scales, grid, still

@@ -1,0 +1,201 @@
+"""A clip prepared under a recipe: everything its side of a cost matrix needs, computed once in O(T·d)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align.kernels import features as kernels
+from seasync.align.recipe import Recipe
+from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
+from seasync.errors import FeatureError
+
+Int32s = NDArray[np.int32]
+# A stream counts in a pair when its subject was found in this share of the frames.
+FOUND = 0.7
+# Frames within this share of a sampling step from a uniform clock are taken as they are.
+_JITTER = 0.02
+_HOP = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Strand:
+    """One stream of a clip, prepared.
+
+    rows    (T + extra, d) centred features, then window means or context rows: one side of the Gram matrix
+    links   (3, T) int32: the frames ahead and behind whose difference is the change; the row of the own mean
+    scales  (2, T) float32: factors of state and change
+    lower   (n,) int32 the frame at or before each grid point
+    grid    (3, n) float32: way from there to the next frame, 1 / norm, motion
+    still   nothing moves: there is nothing to align by
+    """
+
+    name: str
+    rows: Floats
+    links: Int32s
+    scales: Floats
+    lower: Int32s
+    grid: Floats
+    found: float
+    still: bool
+
+    @property
+    def length(self) -> int:
+        return int(self.links.shape[1])
+
+    @property
+    def sides(self) -> tuple[Int32s, Floats, Int32s, Floats]:
+        return self.links, self.scales, self.lower, self.grid
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A clip on the grid of its leading stream: seconds (n,), file frame numbers (n,), its strands."""
+
+    encoder: str
+    seconds: Seconds
+    frames: Indices
+    strands: tuple[Strand, ...]
+    step: float
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Clock:
+    """Features at the samples of a nearly uniform clock: seconds (T,), features (T, d), shots (S,)."""
+
+    seconds: Seconds
+    features: Floats
+    shots: Indices
+    rate: float
+
+
+def prepare(encoding: Encoding, recipe: Recipe) -> Track:
+    """`encoding` under `recipe`."""
+    lead = encoding.streams[0]
+    clocks = [_clock(stream, recipe) for stream in encoding.streams]
+    factor = 1
+    if recipe.grid_fps is not None:
+        factor = max(1, round(recipe.grid_fps / clocks[0].rate))
+    base = clocks[0].seconds
+    seconds = np.interp(np.arange(factor * (len(base) - 1) + 1) / factor, np.arange(len(base)), base)
+    strands = tuple(
+        _strand(stream, clock, seconds, recipe)
+        for stream, clock in zip(encoding.streams, clocks, strict=True)
+    )
+    frames = lead.frames
+    if len(seconds) != len(frames) or not np.array_equal(seconds, lead.seconds):
+        frames = np.rint(np.interp(seconds, lead.seconds, lead.frames)).astype(np.int64)
+    return Track(encoding.encoder, seconds, frames, strands, 1 / clocks[0].rate)
+
+
+def _clock(stream: Stream, recipe: Recipe) -> _Clock:
+    """The stream at its own rate, uniformly: linear between true timestamps, nearest across a cut."""
+    seconds, features, shots = stream.seconds, stream.features, stream.shots
+    if features.dtype != np.float32 or not features.flags.c_contiguous:
+        features = np.ascontiguousarray(features, np.float32)
+    steps = np.diff(seconds)
+    # The mean of ordinary steps: sampling 25 fps at 7.5 gives steps of 3 and 4 frames, and 7.5 in the mean.
+    rate = 1 / float(steps[steps < 1.5 * np.median(steps)].mean()) if len(steps) else 1.0
+    as_they_are = _Clock(seconds, features, shots, rate)
+    if recipe.grid_fps is None and recipe.change_seconds is None:
+        return as_they_are
+    count = round((seconds[-1] - seconds[0]) * rate) + 1
+    uniform = seconds[0] + np.arange(count) / rate
+    if count == len(seconds) and np.abs(seconds - uniform).max() * rate < _JITTER:
+        return as_they_are
+    if count > 2 * len(seconds) + 16:  # a hole in the timestamps: there is nothing to interpolate
+        return as_they_are
+    lower, weight = _between(seconds, uniform, shots)
+    upper = np.minimum(lower + 1, len(seconds) - 1)
+    mixed = features[lower] + weight[:, None].astype(np.float32) * (features[upper] - features[lower])
+    nearest = np.where(weight > 0.5, upper, lower)
+    starts = np.searchsorted(nearest, shots)
+    return _Clock(uniform, mixed, np.unique(starts[starts < count]), rate)
+
+
+def _between(times: Seconds, wanted: Seconds, shots: Indices) -> tuple[Int32s, Seconds]:
+    """The last of `times` at or before each wanted one, and the way to the next (0 or 1 across a cut)."""
+    place = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, max(len(times) - 2, 0))
+    if len(times) == 1:
+        return place.astype(np.int32), np.zeros(len(wanted))
+    weight = np.clip((wanted - times[place]) / (times[place + 1] - times[place]), 0.0, 1.0)
+    if len(shots) > 1:
+        weight = np.where(np.isin(place + 1, shots), np.rint(weight), weight)
+    return place.astype(np.int32), weight
+
+
+def _strand(stream: Stream, clock: _Clock, seconds: Seconds, recipe: Recipe) -> Strand:
+    length, width = clock.features.shape
+    window, starts, stops = _windows(length, clock.shots, recipe.window)
+    several = len(starts) > 1
+    extra = 2 if recipe.context else len(starts) if several else 0
+    rows = np.empty((length + extra, width), np.float32)
+    mean, raw = kernels.centre(clock.features, rows)
+    if recipe.context:
+        kernels.context_rows(rows, length, mean)
+    elif several:
+        kernels.window_means(rows, length, starts, stops)
+    links = np.zeros((3, length), np.int32)
+    links[:2] = np.arange(length)
+    if several and not recipe.context:
+        links[2] = length + window
+    if recipe.change_seconds is not None:
+        reach = max(1, round(recipe.change_seconds * clock.rate))
+        links[0], links[1] = _neighbours(length, clock.shots, reach)
+    if len(seconds) == length:
+        lower, weight = np.arange(length, dtype=np.int32), np.zeros(length)
+    else:
+        lower, weight = _between(clock.seconds, seconds, clock.shots)
+    products = kernels.energies(rows, length, links[2], links[0], links[1], recipe.context)
+    scales, grid, still = kernels.scale(
+        products, raw, window, starts, stops, lower, weight, recipe.change_seconds is not None
+    )
+    return Strand(stream.name, rows, links, scales, lower, grid, stream.found, bool(still))
+
+
+def _neighbours(length: int, shots: Indices, reach: int) -> tuple[Indices, Indices]:
+    """The frames `reach` later and earlier than each, kept inside its shot; (T,) each."""
+    at = np.arange(length)
+    if len(shots) == 1:
+        return np.minimum(at + reach, length - 1), np.maximum(at - reach, 0)
+    shot = np.searchsorted(shots, at, side="right") - 1
+    ends = np.append(shots[1:], length) - 1
+    return np.minimum(at + reach, ends[shot]), np.maximum(at - reach, shots[shot])
+
+
+def _windows(length: int, shots: Indices, size: int | None) -> tuple[Int32s, Indices, Indices]:
+    """Each frame's window (T,), and their starts and stops: `size` frames, every _HOP, within the shot."""
+    if size is None or (len(shots) == 1 and length <= size):
+        return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
+    begins = np.empty(length, np.int64)
+    ends = np.empty(length, np.int64)
+    for first, last in zip(shots, np.append(shots[1:], length), strict=True):
+        block = np.arange(last - first) // _HOP * _HOP
+        begins[first:last] = np.clip(first + block + _HOP // 2 - size // 2, first, max(first, last - size))
+        ends[first:last] = np.minimum(begins[first:last] + size, last)
+    fresh = np.append(True, np.diff(begins) > 0)
+    return np.cumsum(fresh, dtype=np.int32) - np.int32(1), begins[fresh], ends[fresh]
+
+
+def shared(query: Track, match: Track) -> list[tuple[Strand, Strand]]:
+    """The strands both clips have and found their subject in; the first they share if there is none."""
+    if query.encoder != match.encoder:
+        raise FeatureError(
+            f"the query is encoded by {query.encoder!r}, the match by {match.encoder!r}: encode both by one"
+        )
+    others = {strand.name: strand for strand in match.strands}
+    pairs = [(strand, others[strand.name]) for strand in query.strands if strand.name in others]
+    if not pairs:
+        raise FeatureError("the encodings have no stream in common: encode both by one encoder")
+    for one, other in pairs:
+        if one.rows.shape[1] != other.rows.shape[1]:
+            raise FeatureError(
+                f"{one.name}: the query's features have {one.rows.shape[1]} dimensions, the match's "
+                f"{other.rows.shape[1]}: encode both by one encoder"
+            )
+    return [pair for pair in pairs if min(pair[0].found, pair[1].found) >= FOUND] or pairs[:1]

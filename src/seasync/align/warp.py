@@ -1,0 +1,179 @@
+"""Warps: monotone maps from one clip's seconds to another's, defined on spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seasync.encoding import Seconds
+from seasync.errors import FeatureError
+
+# The smoother: trust in a motionless knot beside a moving one's, and the price of bending.
+_LEAST_TRUST = 0.02
+_BENDING = 3.0
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of constant speed: seconds `start`–`end` show `value_start`–`value_end`."""
+
+    start: float
+    end: float
+    value_start: float
+    value_end: float
+
+    @property
+    def speed(self) -> float:
+        return (self.value_end - self.value_start) / (self.end - self.start)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """One connected part of a warp.
+
+    times  (K,) seconds, increasing; values (K,) the seconds they map to, never decreasing
+    end    until when it is defined; after the last knot it goes on at unit slope
+    trust  (K,) how much each knot counts when the warp is smoothed
+    """
+
+    times: Seconds
+    values: Seconds
+    end: float
+    trust: Seconds = field(default_factory=lambda: np.ones(0))
+
+    def __post_init__(self) -> None:
+        if not len(self.times) or len(self.times) != len(self.values):
+            raise FeatureError(
+                f"a warp needs as many times as values, got {self.times.shape = }, {self.values.shape = }"
+            )
+        if (np.diff(self.times) <= 0).any() or (np.diff(self.values) < 0).any() or self.end < self.times[-1]:
+            raise FeatureError("a warp's times must increase, its values must not decrease")
+        if not len(self.trust):
+            object.__setattr__(self, "trust", np.ones(len(self.times)))
+
+    @property
+    def value_end(self) -> float:
+        return float(self.values[-1] + self.end - self.times[-1])
+
+    def at(self, seconds: Seconds) -> Seconds:
+        inside = np.interp(seconds, self.times, self.values)
+        beyond = np.minimum(seconds - self.times[0], 0) + np.maximum(seconds - self.times[-1], 0)
+        values: Seconds = inside + beyond
+        return values
+
+    def inverse(self) -> Stretch:
+        values, first, counts = np.unique(self.values, return_index=True, return_counts=True)
+        # A flat part becomes one knot at its middle.
+        times = (self.times[first] + self.times[first + counts - 1]) / 2
+        return Stretch(values, times, self.value_end, self.trust[first])
+
+
+@dataclass(frozen=True, eq=False)
+class Warp:
+    """A map of time made of stretches, in the order of their times.
+
+    >>> warp = Warp.through([0.0, 1.0, 2.0], [5.0, 5.5, 7.0])
+    >>> warp.at(1.5)
+    6.25
+    """
+
+    stretches: tuple[Stretch, ...]
+
+    def __post_init__(self) -> None:
+        if not self.stretches:
+            raise FeatureError("a warp needs at least one stretch")
+        for before, after in zip(self.stretches, self.stretches[1:], strict=False):
+            if after.times[0] <= before.times[-1]:
+                raise FeatureError("the stretches of a warp must follow each other in time")
+
+    @classmethod
+    def through(cls, times: ArrayLike, values: ArrayLike) -> Warp:
+        """The warp that is linear between the given knots, and defined from the first to the last."""
+        knots = np.asarray(times, np.float64)
+        if not knots.size:
+            raise FeatureError("a warp needs at least one knot")
+        return cls((Stretch(knots, np.asarray(values, np.float64), float(knots[-1])),))
+
+    @property
+    def spans(self) -> tuple[tuple[float, float], ...]:
+        """Where the warp is defined: (start, end) seconds of each stretch."""
+        return tuple((float(stretch.times[0]), stretch.end) for stretch in self.stretches)
+
+    def covers(self, seconds: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the warp is defined at `seconds`; same shape."""
+        times = np.asarray(seconds, np.float64)
+        inside = np.zeros(times.shape, bool)
+        for start, end in self.spans:
+            inside |= (times >= start) & (times <= end)
+        return inside
+
+    @overload
+    def at(self, seconds: float) -> float: ...
+    @overload
+    def at(self, seconds: ArrayLike) -> Seconds: ...
+    def at(self, seconds: ArrayLike) -> float | Seconds:
+        """The seconds that `seconds` map to.
+
+        Outside the spans the stretch before (at the very start, the first) goes on at unit slope and waits
+        where the next one begins: good for display, not a correspondence.
+        """
+        times = np.asarray(seconds, np.float64)
+        starts = [stretch.times[0] for stretch in self.stretches]
+        which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)
+        out = np.empty(times.shape)
+        for k, stretch in enumerate(self.stretches):
+            mine = which == k
+            values = stretch.at(times[mine])
+            if k + 1 < len(starts) and self.stretches[k + 1].values[0] >= stretch.values[-1]:
+                values = np.minimum(values, self.stretches[k + 1].values[0])
+            out[mine] = values
+        return float(out) if out.ndim == 0 else out
+
+    def inverse(self) -> Warp:
+        """The map back. A stretch of time held at one value is entered at its middle."""
+        return Warp(tuple(sorted((s.inverse() for s in self.stretches), key=lambda s: float(s.times[0]))))
+
+    def smooth(self) -> Warp:
+        """Less jerky: small corrections where little moves, next to none where much does; still monotone.
+
+        Each stretch minimizes Σ (trust + .02)(w − v)² + 3 Σ (Δ²w)² over its knots (Whittaker).
+        """
+        return Warp(tuple(replace(s, values=_smoothed(s.values, s.trust)) for s in self.stretches))
+
+    def segments(self, max_error_frames: float = 1.0, fps: Fraction | float = Fraction(30)) -> list[Segment]:
+        """The fewest stretches of constant speed, broken at knots, that stay within the bound at every knot.
+
+        max_error_frames  the bound, in frames of a video at `fps`
+        """
+        bound = max_error_frames / float(fps)
+        if not bound > 0:
+            raise FeatureError(f"max_error_frames and fps must be positive, got {max_error_frames}, {fps}")
+        return [segment for stretch in self.stretches for segment in _segments(stretch, bound)]
+
+
+def _smoothed(values: Seconds, trust: Seconds) -> Seconds:
+    """The Whittaker smoother of values (K,), made monotone by the least-squares monotone fit."""
+    from seasync.align.kernels.smooth import monotone, whittaker
+
+    weights = trust + _LEAST_TRUST
+    # Solved around the mean: time codes far from zero would cost precision.
+    middle = values.mean()
+    smoothed: Seconds = monotone(whittaker(values - middle, weights, _BENDING), weights) + middle
+    return smoothed
+
+
+def _segments(stretch: Stretch, bound: float) -> list[Segment]:
+    from seasync.align.kernels.segments import fewest_lines
+
+    times, values = stretch.times, stretch.values
+    if stretch.end > times[-1]:
+        times, values = np.append(times, stretch.end), np.append(values, stretch.value_end)
+    knots, ends = fewest_lines(times, values, bound)
+    return [
+        Segment(float(times[a]), float(times[b]), float(start), float(end))
+        for a, b, (start, end) in zip(knots, knots[1:], ends, strict=False)
+    ]
