@@ -11,12 +11,14 @@ from seasync.encoding import Floats, Seconds
 
 POINTS = 32
 COEFFICIENTS = 4
+# Narrow features are kept whole: on 26 joint coordinates a quarter of the width loses 1.6 points of R@1.
+WHOLE = 64
 
 
 def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Floats]:
     """The mean frame feature and the trajectory of a clip, both raw (nothing standardized or normalized).
 
-    features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (e,), e = 4·max(1, d // 4).
+    features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (e,), e = 4·(d // 4), or 4·d up to d = 64.
 
     The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last,
     projected by a fixed orthonormal d × d/4 matrix; their orthonormal DCT-II over time, coefficients 1–4.
@@ -31,7 +33,7 @@ def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Float
 
 def trajectory_dimension(dimension: int) -> int:
     """Length of the trajectory of features with `dimension` channels."""
-    return COEFFICIENTS * max(1, dimension // 4)
+    return COEFFICIENTS * (dimension if dimension <= WHOLE else dimension // 4)
 
 
 def _low_frequencies(seconds: Seconds) -> NDArray[np.float64]:
@@ -51,8 +53,10 @@ def _low_frequencies(seconds: Seconds) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=8)
 def _projection(dimension: int) -> NDArray[np.float64]:
-    """(d, max(1, d // 4)) with orthonormal columns, the same on every machine."""
+    """(d, d // 4) with orthonormal columns, the same on every machine; the identity for narrow features."""
+    if dimension <= WHOLE:
+        return np.eye(dimension)
     # RandomState's stream is frozen for good, a Generator's is not, and stored vectors must stay comparable.
-    noise = np.random.RandomState(20240613).standard_normal((dimension, max(1, dimension // 4)))
+    noise = np.random.RandomState(20240613).standard_normal((dimension, dimension // 4))
     q, r = np.linalg.qr(noise)
     return np.asarray(q * np.sign(np.diag(r)))
