@@ -18,7 +18,7 @@ WHOLE = 64
 def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Floats]:
     """The mean frame feature and the trajectory of a clip, both raw (nothing standardized or normalized).
 
-    features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (e,): e = 4·(d // 4), 4·d to d = 64.
+    features (T, d), seconds (T,) increasing. Gives mean (d,), trajectory (e,); e = 4·(d // 4), or 4·d if narrow.
 
     The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last,
     projected by a fixed orthonormal d × d/4 matrix; their orthonormal DCT-II over time, coefficients 1–4.
