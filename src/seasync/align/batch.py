@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.dtw import Path, Solved, checked, solve_rows
 from seasync.align.kernels import lanes
@@ -58,23 +58,20 @@ class Abreast:
         n, m = self.sizes[lane]
         return self.planes[lane, :n, :m]
 
-    def _totals(self, table_rows: int) -> tuple[Floats, Floats]:
-        costs = np.empty((self.n * self.m, lanes.LANES), np.float32)
-        lanes.interleave(self.planes.reshape(lanes.LANES, -1), costs)
-        table = np.empty((table_rows, (self.m + 1) * lanes.LANES), np.float32)
+    def _totals(self, moves: NDArray[np.uint8]) -> Floats:
         totals = np.zeros((2, lanes.LANES), np.float32)
-        lanes.solve(costs.reshape(self.n, -1), self.rows, self.columns, totals, table, True)
-        return totals, table
+        lanes.solve(self.planes, self.rows, self.columns, totals, moves, True)
+        return totals
 
     def scores(self) -> Floats:
         """DTW cost and mean cost of random paths, (2, lanes)."""
-        return self._totals(2)[0][:, : len(self.sizes)]
+        return self._totals(np.empty((0, 0), np.uint8))[:, : len(self.sizes)]
 
     def solve(self) -> list[Solved]:
         """Path, cost and mean cost of random paths of every lane."""
-        # One row more than rows: the border above the matrix; at least three, so that all rows are kept.
-        totals, table = self._totals(max(3, self.n + 1))
+        moves = np.empty((self.n, self.m * lanes.LANES), np.uint8)
+        totals = self._totals(moves)
         return [
-            Solved(lanes.trace(table, lane, n, m), float(totals[0, lane]), float(totals[1, lane]))
+            Solved(lanes.trace(moves, lane, n, m), float(totals[0, lane]), float(totals[1, lane]))
             for lane, (n, m) in enumerate(self.sizes)
         ]

@@ -13,6 +13,8 @@ from seasync.encoding import Encoding, Floats
 
 # Cells of cost computed at a time: 16 MB.
 _BLOCK = 1 << 22
+# Multiplications of a product that BLAS leaves to one thread.
+_SLICE = 1 << 18
 
 
 def cost_matrix(query: Encoding, match: Encoding, *, recipe: Recipe = MOTION) -> Floats:
@@ -76,6 +78,23 @@ def _motion(strands: list[Strand], length: int) -> Floats:
     return mean
 
 
+def _products(rows: Floats, others: Floats) -> Floats:
+    """rows (k, d) · othersᵀ (d, m), in slices too small for BLAS to spread over threads.
+
+    Threads that share a small product wait for each other longer than they work; on a busy machine, for ever.
+    """
+    (count, width), height = rows.shape, max(4, _SLICE // others.size)
+    out = np.empty((count, len(others)), np.float32)
+    if others.size > _SLICE // 2:
+        return np.matmul(rows, others.T, out=out)
+    whole = count // height * height
+    np.matmul(
+        rows[:whole].reshape(-1, height, width), others.T, out=out[:whole].reshape(-1, height, len(others))
+    )
+    np.matmul(rows[whole:], others.T, out=out[whole:])
+    return out
+
+
 class _StrandPair:
     """One stream of both clips, and what one block of rows hands to the next."""
 
@@ -98,9 +117,8 @@ class _StrandPair:
             extras = slice(int(links[2, 0]), int(links[2, -1]) + 1)
         else:
             extras = slice(n, n)
-        other = match.rows.T
-        gram = query.rows[low:high] @ other
-        extra = query.rows[extras] @ other
+        gram = _products(query.rows[low:high], match.rows)
+        extra = _products(query.rows[extras], match.rows)
         kernels.add_cosines(
             gram, low, extra, extras.start - n, query.sides, match.sides,
             self.context, self.done, self.ring, self.sums, first, out,

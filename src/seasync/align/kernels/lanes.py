@@ -15,28 +15,43 @@ _INFINITY = np.float32(np.inf)
 
 
 @njit(cache=True, nogil=True)
-def interleave(planes, out):
-    """Write planes (LANES, cells) as out (cells, LANES), in tiles that stay in the cache."""
-    lanes, cells = planes.shape
-    for start in range(0, cells, 16):
-        stop = min(start + 16, cells)
-        for lane in range(lanes):
-            for cell in range(start, stop):
-                out[cell, lane] = planes[lane, cell]
+def _interleave(planes, i, out):
+    """Row i of planes (LANES, n, m) into out (m * LANES,), in tiles that stay in the cache."""
+    m = planes.shape[2]
+    for start in range(0, m, 16):
+        stop = min(start + 16, m)
+        for lane in range(LANES):
+            for j in range(start, stop):
+                out[j * LANES + lane] = planes[lane, i, j]
 
 
 @njit(cache=True, nogil=True)
 def _dtw_row(costs, above, row, nearest):
     """One row of totals; `above` and `row` begin with the LANES border values left of the matrix."""
-    cells = len(costs)
-    for k in range(cells):
+    for k in range(len(costs)):
         diagonal = above[k]
         up = above[k + LANES]
         nearest[k] = up if up < diagonal else diagonal
-    for k in range(cells):
+    for k in range(len(costs)):
         left = row[k]
         best = nearest[k]
         row[k + LANES] = (left if left < best else best) + costs[k]
+
+
+@njit(cache=True, nogil=True)
+def _dtw_row_with_moves(costs, above, row, nearest, moves):
+    """The same, and the move that leads to each cell: 0 diagonal, 1 up, 2 left."""
+    for k in range(len(costs)):
+        diagonal = above[k]
+        up = above[k + LANES]
+        nearest[k] = up if up < diagonal else diagonal
+        moves[k] = up < diagonal
+    for k in range(len(costs)):
+        left = row[k]
+        best = nearest[k]
+        row[k + LANES] = (left if left < best else best) + costs[k]
+    for k in range(len(costs)):
+        moves[k] = 2 if row[k] < nearest[k] else moves[k]
 
 
 @njit(cache=True, nogil=True)
@@ -72,60 +87,57 @@ def random_shares(i, diagonal, up, left):
 
 
 @njit(cache=True, nogil=True)
-def solve(costs, rows, columns, totals, table, with_random):
-    """DTW totals and exact random costs.
+def solve(planes, rows, columns, totals, moves, with_random):
+    """DTW totals and exact random costs of LANES matrices.
 
-    costs   (n, m * LANES) float32, interleaved; lane l is valid in its first rows[l] × columns[l] cells and
-            finite elsewhere
+    planes  (LANES, n, m) float32; lane l is valid in its first rows[l] × columns[l] cells, finite elsewhere
     totals  (2, LANES) float32, written: DTW total and, `with_random`, the mean cost of random paths
-    table   (n + 1, (m + 1) * LANES) float32 keeps every row of totals for `trace`; (2, …) keeps none
+    moves   (n, m * LANES) uint8, written, for `trace`; of shape (0, 0) to keep none
     """
-    n, width = costs.shape
-    m = width // LANES
-    keep = len(table) > 2
-    nearest = np.empty(width, np.float32)
-    mean_above = np.zeros(width + LANES, np.float32)
-    mean_row = np.zeros(width + LANES, np.float32)
+    _, n, m = planes.shape
+    costs = np.empty(m * LANES, np.float32)
+    nearest = np.empty(m * LANES, np.float32)
+    above = np.full((m + 1) * LANES, _INFINITY)
+    row = np.full((m + 1) * LANES, _INFINITY)
+    mean_above = np.zeros((m + 1) * LANES, np.float32)
+    mean_row = np.zeros((m + 1) * LANES, np.float32)
     diagonal = np.empty(m, np.float32)
     up = np.empty(m, np.float32)
     left = np.empty(m, np.float32)
-    table[0] = _INFINITY
-    table[0, :LANES] = 0.0
+    above[:LANES] = 0.0
     for i in range(n):
-        above = table[i if keep else i % 2]
-        row = table[i + 1 if keep else (i + 1) % 2]
-        row[:LANES] = _INFINITY
-        _dtw_row(costs[i], above, row, nearest)
+        _interleave(planes, i, costs)
+        if len(moves):
+            _dtw_row_with_moves(costs, above, row, nearest, moves[i])
+        else:
+            _dtw_row(costs, above, row, nearest)
         if with_random:
             random_shares(i, diagonal, up, left)
-            _random_row(costs[i], mean_above, mean_row, diagonal, up, left)
+            _random_row(costs, mean_above, mean_row, diagonal, up, left)
         for lane in range(LANES):
             if rows[lane] == i + 1:
                 totals[0, lane] = row[columns[lane] * LANES + lane]
                 totals[1, lane] = mean_row[columns[lane] * LANES + lane]
+        above[:LANES] = _INFINITY
+        above, row = row, above
         mean_above, mean_row = mean_row, mean_above
 
 
 @njit(cache=True, nogil=True)
-def trace(table, lane, rows, columns):
-    """The path of one lane, (L, 2) int32 from the first cells to the last, out of `solve`'s kept table."""
+def trace(moves, lane, rows, columns):
+    """The path of one lane, (L, 2) int32 from the first cells to the last."""
     path = np.empty((rows + columns - 1, 2), np.int32)
-    i = rows
-    j = columns
+    i = rows - 1
+    j = columns - 1
     at = len(path)
     while True:
         at -= 1
-        path[at, 0] = i - 1
-        path[at, 1] = j - 1
-        if i == 1 and j == 1:
+        path[at, 0] = i
+        path[at, 1] = j
+        if i == 0 and j == 0:
             return path[at:].copy()
-        diagonal = table[i - 1, (j - 1) * LANES + lane]
-        up = table[i - 1, j * LANES + lane]
-        left = table[i, (j - 1) * LANES + lane]
-        if diagonal <= up and diagonal <= left:
+        move = moves[i, j * LANES + lane]
+        if move != 2:
             i -= 1
-            j -= 1
-        elif up <= left:
-            i -= 1
-        else:
+        if move != 1:
             j -= 1
