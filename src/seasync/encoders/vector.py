@@ -18,10 +18,10 @@ WHOLE = 64
 def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Floats]:
     """The mean frame feature and the trajectory of a clip, both raw (nothing standardized or normalized).
 
-    features (T, d), seconds (T,) increasing. Gives mean (d,), trajectory (e,); e = 4·(d // 4), or 4·d if narrow.
+    features (T, d), seconds (T,) increasing. Returns mean (d,) and trajectory (trajectory_dimension(d),).
 
-    The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last,
-    projected by a fixed orthonormal d × d/4 matrix; their orthonormal DCT-II over time, coefficients 1–4.
+    The trajectory: centred features, drawn at 32 evenly spaced times between the first frame and the last;
+    wide ones projected by a fixed orthonormal d × d/4 matrix; of their orthonormal DCT-II coefficients 1–4.
     A clip of a single frame, or one in which nothing changes, has a trajectory of zeros.
     """
     double = np.asarray(features, np.float64)
