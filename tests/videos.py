@@ -14,6 +14,7 @@ from typing import Any
 
 import av
 import numpy as np
+from PIL import Image
 
 BITS = 10
 CORNERS = np.array([[[220, 30, 30], [30, 200, 30]], [[30, 30, 220], [220, 210, 30]]], np.uint8)
@@ -117,3 +118,35 @@ def write(
 def numbered(file: Path, frames: int = 48, *, width: int = 160, height: int = 120, **how: Any) -> Path:
     """`frames` pictures numbered from 0."""
     return write(file, (picture(i, width, height) for i in range(frames)), **how)
+
+
+def vfr(file: Path) -> tuple[Path, list[float]]:
+    """30 frames whose distances vary from 10 to 500 ms. Returns their times too."""
+    gaps = [(10, 33, 40, 17, 500, 33, 120)[i % 7] for i in range(29)]
+    pts = [0, *np.cumsum(gaps).tolist()]
+    numbered(file, 30, pts=pts, time_base=Fraction(1, 1000))
+    return file, [p / 1000 for p in pts]
+
+
+def remuxed(source: Path, file: Path, *, shift: float = 0.0, skip: int = 0, **container: str) -> Path:
+    """The same packets in another container, `shift` seconds later, without the first `skip` packets."""
+    with av.open(str(source)) as had, av.open(str(file), "w", options=container) as out:
+        stream = had.streams.video[0]
+        copy = out.add_stream_from_template(stream)
+        for i, packet in enumerate(p for p in had.demux(stream) if p.size):
+            if i < skip:
+                continue
+            ticks = round(shift / packet.time_base)
+            packet.pts, packet.stream = packet.pts + ticks, copy
+            packet.dts = None if packet.dts is None else packet.dts + ticks
+            out.mux(packet)
+    return file
+
+
+def folder(path: Path, frames: int = 12) -> Path:
+    """000001.jpg, 000002.jpg, … and a file that is no picture."""
+    path.mkdir()
+    for i in range(frames):
+        Image.fromarray(picture(i)).save(path / f"{i + 1:06}.jpg", quality=95)
+    (path / "notes.txt").write_text("not a picture")
+    return path

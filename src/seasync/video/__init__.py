@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from seasync.video.source import AudioInfo as AudioInfo
     from seasync.video.source import VideoInfo as VideoInfo
     from seasync.video.source import probe as probe
+    from seasync.video.split import shots as shots
+    from seasync.video.split import windows as windows
     from seasync.video.upright import ShownFrame as ShownFrame
     from seasync.video.upright import frames as frames
     from seasync.video.writer import Writer as Writer
@@ -31,6 +33,8 @@ _WHERE = {
     "ahead": "prefetch",
     "probe": "source",
     "read": "reader",
+    "shots": "split",
+    "windows": "split",
 }
 __all__ = sorted(_WHERE)
 

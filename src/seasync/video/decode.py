@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import av
 import numpy as np
+from av.container import InputContainer
 from av.filter import Graph
-from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
@@ -20,7 +19,14 @@ from numpy.typing import NDArray
 from seasync.video.source import decode, decode_all, images, open_picture, packets
 from seasync.video.table import FrameTable
 
-REORDER = 16  # frames; no codec shows a frame later than so many after it was sent
+LEAP = 24  # frames not wanted before a keyframe that are worth a seek
+SKIPS = {
+    "h264",
+    "hevc",
+    "mpeg2video",
+    "mpeg4",
+    "vp8",
+}  # decoders that can leave out a frame, packet by packet
 
 Numbered = tuple[VideoFrame, int]
 
@@ -66,82 +72,73 @@ def _counted(table: FrameTable) -> Iterator[Numbered]:
 
 
 def _sought(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
-    """Decode from the keyframe before the first frame wanted, or from an earlier one where that does not work
-    (some seek past it, and after some the picture only builds up)."""
-    before = int(np.searchsorted(table.keys, wanted[0], "right")) - 1
-    back, begun = 1, False
-    while not begun:
-        key = int(table.keys[before]) if before > 0 else None
-        for frame, number in _from_key(table, wanted, key):
-            if not begun and key is not None and number > wanted[0]:
-                break
-            begun = True
-            yield frame, number
-        if key is None:
-            return
-        before, back = before - back, 2 * back
-
-
-def _from_key(table: FrameTable, wanted: NDArray[np.int64], key: int | None) -> Iterator[Numbered]:
-    assert table.pts is not None
+    """Frames found by their times, jumping over stretches of which nothing is wanted."""
+    at = np.searchsorted(table.keys, wanted, "right") - 1  # the keyframe before each; -1 without any
+    starts = table.keys[at] if len(table.keys) else at
+    leaps = np.flatnonzero(starts[1:] - wanted[:-1] > LEAP) + 1
     with open_picture(table.file) as (container, stream):
-        found = packets(container, stream)
-        if key is not None:
-            container.seek(int(table.pts[key]), stream=stream)
-            landed = next((p for p in found if p.is_keyframe and p.pts is not None), None)
-            if landed is None or landed.pts > table.pts[wanted[0]]:
-                return
-            found = chain([landed], found)
-        is_wanted, done = _mask(table, wanted), -1
-        for frame in _needed(table, wanted, stream, found):
-            number = _number(table, frame.pts)
-            if number > done and is_wanted[number]:
-                yield frame, number
-                done = number
-            if number >= wanted[-1]:
-                return
+        for run, key in zip(np.split(wanted, leaps), at[[0, *leaps]].tolist(), strict=True):
+            if key > 0:
+                yield from _after_seeking(container, stream, table, run, key)
+            else:  # the first run of all: the container stands at its beginning
+                yield from _forward(container, stream, table, run)
 
 
-def _needed(
-    table: FrameTable, wanted: NDArray[np.int64], stream: VideoStream, found: Iterator[Packet[Any]]
+def _after_seeking(
+    container: InputContainer, stream: VideoStream, table: FrameTable, run: NDArray[np.int64], key: int
+) -> Iterator[Numbered]:
+    """The frames of a run from its keyframe (the key-th) on."""
+    assert table.pts is not None
+    back = 1
+    while key > 0:
+        container.seek(int(table.pts[table.keys[key]]), stream=stream)
+        frames = _forward(container, stream, table, run)
+        first = next(frames, None)
+        if first is not None and first[1] == run[0]:
+            yield first
+            yield from frames
+            return
+        # It landed too late, or the picture only builds up after this keyframe: from one further back.
+        key, back = key - back, 2 * back
+    with open_picture(table.file) as (container, stream):
+        yield from _forward(container, stream, table, run)
+
+
+def _forward(
+    container: InputContainer, stream: VideoStream, table: FrameTable, run: NDArray[np.int64]
+) -> Iterator[Numbered]:
+    """The frames of a run, from the next keyframe on."""
+    done = -1
+    for frame in _decoded(container, stream, table, run):
+        number = table.number_at(frame.pts)
+        if number > done and _holds(run, number):
+            yield frame, number
+            done = number
+        if number >= run[-1]:
+            return
+
+
+def _decoded(
+    container: InputContainer, stream: VideoStream, table: FrameTable, run: NDArray[np.int64]
 ) -> Iterator[VideoFrame]:
-    """Decode only what leads to a wanted frame.
-
-    Frames that no other refers to are skipped unless wanted; between the last one wanted before a keyframe
-    and that keyframe nothing is decoded at all.
-    """
-    is_wanted, next_key, idle = _mask(table, wanted), len(table), False
-    for packet in found:
-        number = _number(table, packet.pts)
-        if number >= 0 and packet.is_keyframe:
-            if idle:
-                yield from decode(stream, None)
-                stream.codec_context.flush_buffers()
-            idle = False
-            after = int(np.searchsorted(table.keys, number, "right"))
-            next_key = int(table.keys[after]) if after < len(table.keys) else len(table)
-        if number >= 0:
-            ahead = int(np.searchsorted(wanted, number - REORDER))
-            idle = idle or ahead == len(wanted) or int(wanted[ahead]) >= next_key
-            stream.codec_context.skip_frame = "DEFAULT" if is_wanted[number] else "NONREF"
-        if not idle:
-            yield from decode(stream, packet)
+    """Decode what leads to the frames of a run, and little else: where the decoder can leave out frames that
+    no other refers to, or all stand alone, only the wanted ones of those."""
+    codec, begun = stream.codec_context, False
+    alone = len(table.keys) == len(table)
+    for packet in packets(container, stream):
+        begun = begun or packet.is_keyframe or not len(table.keys)
+        wanted = _holds(run, table.number_at(packet.pts))
+        if not begun or (alone and not wanted):
+            continue
+        if codec.name in SKIPS:
+            codec.skip_frame = "DEFAULT" if wanted else "NONREF"
+        yield from decode(stream, packet)
     yield from decode(stream, None)
 
 
-def _mask(table: FrameTable, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    mask = np.zeros(len(table), bool)
-    mask[wanted] = True
-    return mask
-
-
-def _number(table: FrameTable, pts: int | None) -> int:
-    """The number of the frame shown at `pts`; -1 if there is none."""
-    assert table.pts is not None
-    if pts is None:
-        return -1
-    number = int(np.searchsorted(table.pts, pts))
-    return number if number < len(table) and table.pts[number] == pts else -1
+def _holds(run: NDArray[np.int64], number: int) -> bool:
+    at = int(np.searchsorted(run, number))
+    return at < len(run) and int(run[at]) == number
 
 
 def _deinterlaced(frames: Iterator[Numbered]) -> Iterator[Numbered]:

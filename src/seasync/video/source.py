@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -189,13 +190,14 @@ def probe(file: File) -> VideoInfo:
         turn, sar = Orientation.of(frame), pixel_shape(stream)
         width, height = shown_size(frame, sar, turn)
         offset = float((frame.pts or 0) * stream.time_base) if stream.time_base else 0.0
-        fps = IMAGE_FPS if pictures else stream.average_rate or stream.guessed_rate
+        clock = stream.guessed_rate if stream.start_time is None else stream.average_rate
+        fps = IMAGE_FPS if pictures else clock or stream.guessed_rate
         return VideoInfo(
             file=str(file),
             width=width,
             height=height,
             fps=Fraction(fps) if fps else None,
-            seconds=float(len(pictures) / IMAGE_FPS) if pictures else _duration(container, stream, offset),
+            seconds=float(len(pictures) / IMAGE_FPS) if pictures else _seconds(container, stream, offset),
             codec=stream.codec_context.name,
             pixel_format=frame.format.name,
             rotation=turn.rotation,
@@ -205,13 +207,23 @@ def probe(file: File) -> VideoInfo:
         )
 
 
-def _duration(container: InputContainer, stream: VideoStream, offset: float) -> float | None:
+def stream_seconds(stream: VideoStream, offset: float) -> float | None:
+    """How long the file says its picture lasts from the first frame, which comes at `offset`."""
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
-    if container.duration:
-        late = offset - container.start_time / av.time_base
-        return max(container.duration / av.time_base - max(late, 0.0), 0.0)
-    return None
+    tag = stream.metadata.get("DURATION", "").split(":")  # Matroska, counted from the container's zero
+    try:
+        return math.fsum(float(part) * 60**power for power, part in enumerate(reversed(tag))) - offset
+    except ValueError:
+        return None
+
+
+def _seconds(container: InputContainer, stream: VideoStream, offset: float) -> float | None:
+    known = stream_seconds(stream, offset)
+    if known is None and container.duration:
+        start = 0 if "matroska" in container.format.name else container.start_time
+        known = (container.duration + start) / av.time_base - offset
+    return None if known is None else max(known, 0.0)
 
 
 def sound_stream(container: InputContainer) -> AudioStream | None:

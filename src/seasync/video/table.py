@@ -21,7 +21,16 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.video.source import IMAGE_FPS, File, decode_all, images, open_picture, packets, pixel_shape
+from seasync.video.source import (
+    IMAGE_FPS,
+    File,
+    decode_all,
+    images,
+    open_picture,
+    packets,
+    pixel_shape,
+    stream_seconds,
+)
 
 TRIED = 3  # frames that are decoded to see whether they come at the packets' times
 SLACK = 0.001  # seconds; containers round times, some to milliseconds
@@ -56,6 +65,13 @@ class FrameTable:
 
     def __repr__(self) -> str:
         return f"FrameTable({self.file!r}, {len(self)} frames, {self.end:.2f} s, {len(self.keys)} keyframes)"
+
+    def number_at(self, pts: int | None) -> int:
+        """The number of the frame with that timestamp; -1 if there is none."""
+        if pts is None or self.pts is None:
+            return -1
+        number = int(np.searchsorted(self.pts, pts))
+        return number if number < len(self) and self.pts[number] == pts else -1
 
     def shown(self, start: float = 0.0, end: float | None = None) -> range:
         """Numbers of the frames shown in a span: all that begin in it (start ≤ time < end), and before them
@@ -110,6 +126,7 @@ def _from_packets(file: str) -> FrameTable | None:
     """The table of the packets' times; None where they are not those of the frames."""
     pts, lasts, keys, previous, read = array("q"), array("q"), array("b"), -math.inf, 0
     with open_picture(file) as (container, stream):
+        tick, sar = float(stream.time_base or 0), pixel_shape(stream)
         indexed = len(stream.index_entries) if "mp4" in container.format.name else 0
         for packet in packets(container, stream):
             read += 1
@@ -122,50 +139,48 @@ def _from_packets(file: str) -> FrameTable | None:
             pts.append(packet.pts)
             lasts.append(packet.duration or 0)
             keys.append(packet.is_keyframe)
-        missing, tick, sar = max(0, indexed - read), stream.time_base, pixel_shape(stream)
-        promised_seconds = 0.0 if indexed else _promised_seconds(stream)
-    order = np.argsort(pts)
-    times = np.frombuffer(pts, np.int64)[order] if pts else np.empty(0, np.int64)
-    found = _first_times(file)
-    if not found or tick is None:
-        return None
-    # Pictures that lead a first keyframe refer to frames that are not in the file: they are never shown.
-    first = int(np.searchsorted(times, found[0]))
-    if times[first : first + len(found)].tolist() != found or (np.diff(times) == 0).any():
-        return None
-    times, order = times[first:], order[first:]
-    return _finish(
-        file,
-        (times - times[0]) * float(tick),
-        tick,
-        sar,
-        offset=float(times[0] * tick),
-        last=float(lasts[order[-1]] * tick),
-        pts=times,
-        keys=np.flatnonzero(np.frombuffer(keys, np.int8)[order]),
-        missing=missing,
-        promised_seconds=promised_seconds,
-    )
+        first_times = _first_times(file)
+        if not first_times or not pts or not tick:
+            return None
+        order = np.argsort(pts)
+        times = np.frombuffer(pts, np.int64)[order]
+        # Pictures that lead a first keyframe refer to frames that are not in the file: they are never shown.
+        first = int(np.searchsorted(times, first_times[0]))
+        times, order = times[first:], order[first:]
+        if times[: len(first_times)].tolist() != first_times or (np.diff(times) == 0).any():
+            return None
+        offset = float(times[0] * tick)
+        return _finish(
+            file,
+            (times - times[0]) * tick,
+            tick,
+            sar,
+            offset=offset,
+            last=lasts[order[-1]] * tick,
+            pts=times,
+            keys=np.flatnonzero(np.frombuffer(keys, np.int8)[order]),
+            missing=max(0, indexed - read),
+            promised=None if indexed else stream_seconds(stream, offset),
+        )
 
 
 def _from_frames(file: str) -> FrameTable:
     """The table of a file that has to be decoded to be known."""
-    raw, gap = [], None
+    shown, sent, last = [], [], 0.0
     with open_picture(file) as (container, stream):
-        tick = stream.time_base or Fraction(1, 1000)
-        step = float(1 / (stream.average_rate or stream.guessed_rate or 25))
+        tick, sar = float(stream.time_base or 0.001), pixel_shape(stream)
+        step = float(1 / (stream.guessed_rate or stream.average_rate or 25))
         for frame in decode_all(container, stream):
-            raw.append(frame.pts if frame.pts is not None else frame.dts)
-            gap = frame.duration
-        promised_seconds, sar = _promised_seconds(stream), pixel_shape(stream)
-    if not raw:
+            shown.append(math.nan if frame.pts is None else frame.pts * tick)
+            sent.append(math.nan if frame.dts is None else frame.dts * tick)
+            last = step if frame.pts is None else frame.duration * tick
+        promised = stream_seconds(stream, 0.0 if math.isnan(shown[0]) else shown[0]) if shown else None
+    if not shown:
         raise VideoError(f"{file}: no frame of it can be decoded; the file is damaged or not a video")
-    times = [math.nan if t is None else float(t * tick) for t in raw]
+    # Where frames come out in another order than their times say (H.264 in AVI), the packets' order is right.
+    times = min(shown, sent, key=lambda t: int((~(np.diff(t) > 0)).sum()))
     offset = 0.0 if math.isnan(times[0]) else times[0]
-    last = float((gap or 0) * tick)
-    return _finish(
-        file, _in_order(times, step), tick, sar, offset=offset, last=last, promised_seconds=promised_seconds
-    )
+    return _finish(file, _in_order(times, step), tick, sar, offset=offset, last=last, promised=promised)
 
 
 def _in_order(times: list[float], step: float) -> NDArray[np.float64]:
@@ -188,7 +203,7 @@ def _in_order(times: list[float], step: float) -> NDArray[np.float64]:
 def _finish(
     file: str,
     seconds: NDArray[np.float64],
-    tick: Fraction,
+    tick: float,
     sar: Fraction,
     *,
     offset: float,
@@ -196,15 +211,15 @@ def _finish(
     pts: NDArray[np.int64] | None = None,
     keys: NDArray[np.int64] | None = None,
     missing: int = 0,
-    promised_seconds: float = 0.0,
+    promised: float | None = None,
 ) -> FrameTable:
     steps = np.diff(seconds)
     usual = float(np.median(steps)) if len(steps) else 1 / 25
     end = float(seconds[-1]) + (last if last > 0 else usual)
-    if promised_seconds > end + max(0.5, 2 * usual):
-        missing = max(missing, round((promised_seconds - end) / usual))
+    if promised is not None and promised > end + max(0.5, 2 * usual):
+        missing = max(missing, round((promised - end) / usual))
     keys = np.empty(0, np.int64) if keys is None else keys
-    slack = min(SLACK, float(tick) / 2) + 1e-9
+    slack = min(SLACK, tick / 2) + 1e-9
     return FrameTable(file, seconds, end, slack, pts, keys, len(seconds) + missing, sar, offset)
 
 
@@ -219,14 +234,3 @@ def _first_times(file: str) -> list[int]:
 def _is_hidden(packet: Packet[Any], stream: VideoStream) -> bool:
     """VP8 sends frames that are only referred to as packets of their own, with a clear show bit."""
     return stream.codec_context.name == "vp8" and not memoryview(packet)[0] & 0x10
-
-
-def _promised_seconds(stream: VideoStream) -> float:
-    """How long the picture should last, by the file's header; 0 where it does not say."""
-    if stream.duration and stream.time_base:
-        return float(stream.duration * stream.time_base)
-    hours, minutes, seconds = (["0", "0", *stream.metadata.get("DURATION", "0").split(":")])[-3:]
-    try:
-        return 3600 * float(hours) + 60 * float(minutes) + float(seconds)
-    except ValueError:
-        return 0.0

@@ -1,0 +1,48 @@
+"""Long videos cut into clips: at their cuts, or into windows of equal length."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from seasync.errors import VideoError
+from seasync.video.reader import read
+from seasync.video.source import File, probe
+from seasync.video.table import frame_table
+
+Span = tuple[float, float]
+WIDTH = 256  # pixels; what PySceneDetect itself scales pictures down to
+
+
+def shots(file: File, *, shortest: float = 0.5) -> list[Span]:
+    """(start, end) in seconds of every shot, one after the other from the first frame to the end.
+
+    Cuts are found by PySceneDetect's AdaptiveDetector, which compares each change of content with those
+    around it; a cut less than `shortest` seconds after another is passed over. Every frame is decoded.
+    """
+    from scenedetect.common import FrameTimecode
+    from scenedetect.detectors import AdaptiveDetector
+
+    table, info = frame_table(file), probe(file)
+    usual = float(np.median(np.diff(table.seconds))) if len(table) > 1 else 1.0
+    detector = AdaptiveDetector(min_scene_len=max(1, round(shortest / usual)))
+    height = max(1, round(WIDTH * info.height / info.width))
+    cuts: list[float] = []
+    for batch in read(file, size=(height, WIDTH)):
+        for picture, number in zip(batch.data, batch.numbers.tolist(), strict=True):
+            # The detector counts in frames, so any rate will do; it wants BGR.
+            now = FrameTimecode(number, 1 / usual)
+            found = detector.process_frame(now, np.ascontiguousarray(picture[..., ::-1]))
+            cuts += [float(table.seconds[cut.frame_num]) for cut in found]
+    return list(zip([0.0, *cuts], [*cuts, table.end], strict=True))
+
+
+def windows(file: File, seconds: float) -> list[Span]:
+    """(start, end) of windows of `seconds`, one after the other; a rest shorter than half joins the last."""
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise VideoError(f"{file}: windows must last more than 0 seconds, got {seconds}")
+    end = frame_table(file).end
+    count = max(1, math.floor(end / seconds + 0.5))
+    starts = [float(i * seconds) for i in range(count)]
+    return list(zip(starts, [*starts[1:], end], strict=True))
