@@ -1,1 +1,59 @@
 """Find, in a sea of footage, the clip that moves in step with yours, and sync it frame by frame."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# The room `seasync.align` is loaded before the function of the same name is bound over it; inside the project,
+# `from seasync.align import …` still reaches the room.
+import seasync.align as _room
+from seasync.clip import Clip
+from seasync.errors import SeasyncError
+from seasync.pair import align
+
+if TYPE_CHECKING:
+    from seasync import render, sample
+    from seasync.align import MOTION, PAPER, Alignment, Recipe, Warp
+    from seasync.encoders import encode_clip, get_encoder
+    from seasync.encoding import Encoding
+
+_HOMES = {
+    "MOTION": "seasync.align",
+    "PAPER": "seasync.align",
+    "Alignment": "seasync.align",
+    "Encoding": "seasync.encoding",
+    "Recipe": "seasync.align",
+    "Warp": "seasync.align",
+    "encode_clip": "seasync.encoders",
+    "get_encoder": "seasync.encoders",
+}
+_ROOMS = ("render", "sample")
+
+__all__ = [
+    "MOTION",
+    "PAPER",
+    "Alignment",
+    "Clip",
+    "Encoding",
+    "Recipe",
+    "SeasyncError",
+    "Warp",
+    "align",
+    "encode_clip",
+    "get_encoder",
+    "render",
+    "sample",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs numba, onnxruntime or PyAV is loaded when it is first used."""
+    if name in _ROOMS:
+        return import_module(f"seasync.{name}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'seasync' has no attribute {name!r}")
+
+
+del _room

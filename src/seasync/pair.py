@@ -5,37 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from seasync.align import MOTION, Alignment, Recipe, align_encodings
 from seasync.clip import Clip
-from seasync.encoders import DEFAULT, Encoder, encode_clip
+
+if TYPE_CHECKING:
+    from seasync.align import Alignment, Recipe
+    from seasync.encoders import Encoder
 
 
 def align(
     query: Clip | str | Path,
     match: Clip | str | Path,
     *,
-    encoder: Encoder | str = DEFAULT,
-    recipe: Recipe = MOTION,
+    encoder: Encoder | str = "dinov2-small",
+    recipe: Recipe | None = None,
     fps: float | None = None,
     anchors: Sequence[tuple[float, float]] = (),
     band: float | None = None,
-    partial: str | None = None,
-    order: str = "same",
     cache: bool = True,
 ) -> Alignment:
     """Align two videos, or clips of them.
 
     query, match  files, or clips of files
     encoder       name or instance; it makes the frame features
-    recipe        what is done with them: `MOTION` (default) or `PAPER`
+    recipe        what is done with them: `seasync.MOTION` (default) or `seasync.PAPER`
     fps           sampling rate; default: the encoder's own
     anchors       pairs (query seconds, match seconds) that the path must pass through
-    band, partial, order  as in `seasync.align.align_encodings`
+    cache         keep encodings in the cache folder, and use those that are there
+    band          keep the path within this share of the length from the straight line
+
+    >>> alignment = seasync.align("query.mp4", "other.mp4")     # doctest: +SKIP
+    >>> alignment.warp(keep="query").at(1.5)                    # doctest: +SKIP
     """
+    from seasync.align import MOTION, align_encodings
+    from seasync.encoders import encode_clip, get_encoder
+
+    model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     clips = Clip.of(query), Clip.of(match)
-    encodings = [encode_clip(clip, encoder, fps=fps, cache=cache) for clip in clips]
-    alignment = align_encodings(
-        *encodings, recipe=recipe, anchors=anchors, band=band, partial=partial, order=order
-    )
+    first, second = (encode_clip(clip, model, fps=fps, cache=cache) for clip in clips)
+    alignment = align_encodings(first, second, recipe=recipe or MOTION, anchors=anchors, band=band)
     return replace(alignment, query=clips[0], match=clips[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Json, Partial, RecipeName
+from seasync.cli.options import Encoder, Fps, Json, RecipeName
 
 
 def align(
@@ -15,7 +15,6 @@ def align(
     recipe: RecipeName = RecipeName.motion,
     encoder: Encoder = "dinov2-small",
     fps: Fps = None,
-    partial: Partial = None,
     anchor: list[str] = typer.Option([], help="A pair of moments that belong together, QUERY_S=MATCH_S."),
     start: float = typer.Option(None, help="Where the query begins, in seconds."),
     end: float = typer.Option(None, help="Where the query ends, in seconds."),
@@ -35,7 +34,6 @@ def align(
         encoder=encoder,
         recipe=recipe.value_of(),
         fps=fps,
-        partial=partial,
         anchors=[parse_anchor(text) for text in anchor],
     )
     if picture:

@@ -27,12 +27,6 @@ Fps = Annotated[
     float | None, typer.Option(help="Sampled frames a second; default: the encoder's own.", min=0.01)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Partial = Annotated[
-    str | None,
-    typer.Option(
-        help="auto, never or always: whether parts of the clips may be left out.", show_default="auto"
-    ),
-]
 
 
 def parse_anchor(text: str) -> tuple[float, float]:

@@ -1,0 +1,129 @@
+"""File → features against the encoder alone; memory on long files: `python -m benchmarks.extract [--quick]`.
+
+The encoder alone is fed frames that lie in memory already; the whole path decodes, resizes and encodes. Both run in turn, so that a noisy machine disturbs them alike. Memory is the peak of a process of its own that
+reads and encodes a 1080p file of one minute, then of one hour, with a model small enough to wait for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.goals import Goals
+from seasync.encoders import encode_clip, get_encoder
+from seasync.video import Writer, read
+
+SIZES = {"256 px": (454, 256), "1080p": (1920, 1080)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="shorter films; memory at ten minutes")
+    parser.add_argument("--encoder", default="dinov2-small")
+    parser.add_argument("--peak-memory-of", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peak_memory_of:
+        return _print_peak(options.peak_memory_of)
+    goals = Goals()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (width, height) in SIZES.items():
+            film = make_film(Path(folder, f"{height}.mp4"), width, height, 8 if options.quick else 20)
+            share = speed(film, options.encoder, rounds=2 if options.quick else 4)
+            goals.at_least(f"file → features, {name}, share of the encoder's speed", share, 0.9)
+        minutes = 10 if options.quick else 60
+        minute = repeat(film, Path(folder, "minute.mp4"), 60)
+        short = peak_memory(minute)
+        long = peak_memory(repeat(film, Path(folder, "long.mp4"), 60 * minutes))
+        print(f"peak memory: one minute {short:.0f} MB, {minutes} minutes {long:.0f} MB")
+        goals.at_most(f"memory, {minutes} minutes over one minute at 1080p", long - short, 50, " MB")
+    return goals.exit_code
+
+
+def make_film(file: Path, width: int, height: int, seconds: int) -> Path:
+    """A textured scene that pans under moving blocks, with film grain: about as hard to decode as footage."""
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 256, (height // 24 + 8, width // 24 + 8, 3), np.uint8)
+    scene = np.kron(coarse, np.ones((24, 24, 1), np.uint8))
+    grain = rng.integers(-6, 7, (8, height, width, 1), np.int16)
+    with Writer(file, fps=Fraction(30), size=(width, height)) as film:
+        for number in range(seconds * 30):
+            shift = int(60 + 50 * np.sin(number / 20))
+            frame = scene[shift : shift + height, shift : shift + width].astype(np.int16)
+            x = int((width - 200) * (0.5 + 0.5 * np.sin(number / 15)))
+            frame[height // 3 : height // 3 * 2, x : x + 120] = (220, 180, 40)
+            film.write(np.clip(frame + grain[number % 8], 0, 255).astype(np.uint8))
+    return file
+
+
+def speed(film: Path, name: str, *, rounds: int) -> float:
+    """How fast the whole path is, as a share of the encoder's own speed (the median over rounds)."""
+    encoder = get_encoder(name)
+    batches = list(read(film, fps=encoder.fps, size=encoder.input_size, batch=8))
+    count = sum(len(batch.data) for batch in batches)
+    encoder.encode(batches[:1])
+    shares = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        encoder.encode(batches)
+        middle = time.perf_counter()
+        encode_clip(film, encoder, cache=False)
+        end = time.perf_counter()
+        shares.append((middle - begin) / (end - middle))
+        print(
+            f"{film.name}: encoder alone {count / (middle - begin):.1f} frames/s, "
+            f"file → features {count / (end - middle):.1f} frames/s"
+        )
+    return float(np.median(shares))
+
+
+def repeat(film: Path, target: Path, seconds: int) -> Path:
+    """`film` over and over, its packets copied, until it is this long."""
+    import av
+
+    with av.open(film) as source, av.open(target, "w") as copy:
+        stream = source.streams.video[0]
+        out = copy.add_stream_from_template(stream)
+        length = int(stream.duration or 0)
+        packets = [packet for packet in source.demux(stream) if packet.dts is not None]
+        times = [(packet.pts, packet.dts) for packet in packets]
+        for turn in range(int(seconds / float(length * stream.time_base))):
+            for packet, (pts, dts) in zip(packets, times, strict=True):
+                packet.pts, packet.dts = pts + turn * length, dts + turn * length
+                packet.stream = out
+                packet.time_base = stream.time_base
+                copy.mux(packet)
+    return target
+
+
+def peak_memory(film: Path) -> float:
+    """Peak resident memory in MB of a process that encodes this film."""
+    command = [sys.executable, "-m", "benchmarks.extract", "--peak-memory-of", str(film)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(json.loads(done.stdout)["megabytes"])
+
+
+def _print_peak(film: Path) -> int:
+    import resource
+
+    from tests.encoders.models import colour_grid
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = colour_grid(Path(folder, "grid.onnx"), size=224, cells=8)
+        encode_clip(film, get_encoder(f"onnx:{model}"), cache=False)
+    scale = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
+    print(json.dumps({"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
