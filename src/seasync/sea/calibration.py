@@ -1,0 +1,187 @@
+"""Alignability in per cent: what a product (1 − similarity)·DRAQ says of "the same kind of movement"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seasync.align import Recipe, score_many
+from seasync.errors import SeaError
+from seasync.sea.index import standard_of
+from seasync.sea.rows import matrix
+from seasync.sea.vectors import clip_vectors, query_vector
+
+if TYPE_CHECKING:
+    from seasync.sea.record import Snapshot
+
+CALIBRATION = "seasync.calibration"
+FEWEST_CLIPS = 20
+QUERIES, PARTNERS = 80, 20
+RANDOM_CLIPS = 24
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """p = σ(a + b·ln(product + 0.001)), at even odds of same and different movement.
+
+    error  mean difference between p and the share that is the same, on clips it was not fitted to
+    pairs  how many pairs it was fitted to
+    """
+
+    a: float
+    b: float
+    error: float | None = None
+    pairs: int | None = None
+
+    def probability(self, product: ArrayLike) -> Doubles:
+        return _sigmoid(self.a + self.b * _log(product))
+
+
+SHIPPED = {("dinov2-small", "motion"): Calibration(-8.57, -12.26)}
+"""By encoder and recipe; coefficients do not carry over to others."""
+
+
+def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
+    """What this sea was calibrated to, or what comes with its encoder."""
+    fitted = json.loads(snapshot.metadata.get(CALIBRATION) or "{}")
+    if recipe.name in fitted:
+        return Calibration(**fitted[recipe.name])
+    return SHIPPED.get((snapshot.about.encoder, recipe.name))
+
+
+def with_calibration(snapshot: Snapshot, recipe: Recipe, fitted: Calibration) -> dict[str, str]:
+    """The metadata that makes `fitted` the sea's own."""
+    kept = json.loads(snapshot.metadata.get(CALIBRATION) or "{}")
+    return {CALIBRATION: json.dumps(kept | {recipe.name: vars(fitted)})}
+
+
+def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Doubles:
+    """Sorted products of random pairs of the sea's clips; empty if it keeps no frame features."""
+    table = snapshot.table(["content"], _WITH_FEATURES)
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.permutation(len(table))[:RANDOM_CLIPS])
+    if len(chosen) < 2:
+        return np.empty(0)
+    rows = table["_rowid"].to_numpy()[chosen]
+    contents = table["content"].to_numpy()[chosen]
+    partners = [np.flatnonzero(contents[:n] != contents[n]) for n in range(len(chosen))]
+    return np.sort(np.concatenate(_products(snapshot, recipe, rows, partners)))
+
+
+def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
+    """Fit to pairs of labelled clips: half of the clips to measure the error, then all of them.
+
+    Raises
+    ------
+    SeaError
+        If fewer than 20 clips with frame features have a label, or all have the same.
+    """
+    table = snapshot.table(["label", "content"], f"label IS NOT NULL AND {_WITH_FEATURES}")
+    labels, contents = table["label"].to_numpy(), table["content"].to_numpy()
+    if len(table) < FEWEST_CLIPS or len(set(labels)) < 2:
+        raise SeaError(
+            f"{snapshot.dataset.uri}: {len(table)} clips with {len(set(labels))} labels; calibration needs "
+            f"{FEWEST_CLIPS} labelled clips of 2 labels or more (add them with `--labels`)"
+        )
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(table))
+    halves = [np.sort(half) for half in (order[::2], order[1::2])]
+    scored = [
+        _labelled(snapshot, recipe, table["_rowid"].to_numpy(), labels, contents, half, rng)
+        for half in halves
+    ]
+    first = _logistic(*scored[0])
+    product, same = (np.concatenate(parts) for parts in zip(*scored, strict=True))
+    a, b = _logistic(product, same)
+    return Calibration(
+        a, b, calibration_error(Calibration(*first).probability(scored[1][0]), scored[1][1]), len(same)
+    )
+
+
+def calibration_error(probability: Doubles, same: NDArray[np.bool_], bins: int = 10) -> float:
+    """Mean |p − share that is the same| over bins of p, same and different pairs weighing as much."""
+    weights = _even_odds(same)
+    where = np.minimum((probability * bins).astype(int), bins - 1)
+    gaps = np.bincount(where, weights * (probability - same), bins)
+    return float(np.abs(gaps).sum() / weights.sum())
+
+
+_WITH_FEATURES = "found_0 IS NOT NULL"
+
+
+def _labelled(
+    snapshot: Snapshot,
+    recipe: Recipe,
+    rows: NDArray[np.uint64],
+    labels: NDArray[np.object_],
+    contents: NDArray[np.object_],
+    clips: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[Doubles, NDArray[np.bool_]]:
+    """Products of pairs among `clips`, as many of one label as of two for each query, and which are which."""
+    partners: list[NDArray[np.int64]] = []
+    for at, clip in enumerate(clips):
+        others = np.flatnonzero(contents[clips] != contents[clip])
+        alike = labels[clips[others]] == labels[clip]
+        drawn = [rng.permutation(others[kind])[:PARTNERS] for kind in (alike, ~alike)]
+        partners.append(np.concatenate(drawn) if at < QUERIES else np.empty(0, np.int64))
+    products = np.concatenate(_products(snapshot, recipe, rows[clips], partners))
+    same = np.concatenate(
+        [labels[clips[others]] == labels[clip] for clip, others in zip(clips, partners, strict=True)]
+    )
+    return products, same.astype(bool)
+
+
+def _products(
+    snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], partners: Sequence[NDArray[np.int64]]
+) -> list[Doubles]:
+    """(1 − similarity)·DRAQ of each of `rows` with its partners (positions in `rows`)."""
+    encodings = [encoding for encoding in snapshot.encodings(rows) if encoding is not None]
+    table = snapshot.take(rows, ["mean", "trajectory"])
+    standard = snapshot.index.standard if snapshot.index else standard_of(snapshot)
+    vectors = clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), standard)
+    found = []
+    for query, others in zip(encodings, partners, strict=True):
+        vector = query_vector(query, standard, trajectory=recipe.change_seconds is not None)
+        draq = (
+            score_many(query, [encodings[n] for n in others], recipe=recipe).draq
+            if len(others)
+            else np.empty(0)
+        )
+        found.append((1 - vectors[others] @ vector) * draq)
+    return found
+
+
+def _logistic(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
+    """Weighted maximum likelihood by Newton's method, with a touch of ridge for pairs that are separable."""
+    design = np.stack([np.ones(len(product)), _log(product)], axis=1)
+    weights, beta = _even_odds(same), np.zeros(2)
+    ridge = 1e-3 * np.eye(2)
+    for _ in range(100):
+        p = _sigmoid(design @ beta)
+        slope = design.T @ (weights * (same - p)) - ridge @ beta
+        curve = (design * (weights * p * (1 - p))[:, None]).T @ design + ridge
+        step = np.linalg.solve(curve, slope)
+        beta += step * min(1.0, 5 / np.abs(step).max())
+        if np.abs(step).max() < 1e-8:
+            break
+    return float(beta[0]), float(beta[1])
+
+
+def _even_odds(same: NDArray[np.bool_]) -> Doubles:
+    return np.asarray(np.where(same, 0.5 / max(same.sum(), 1), 0.5 / max((~same).sum(), 1)) * len(same))
+
+
+def _log(product: ArrayLike) -> Doubles:
+    return np.log(np.maximum(np.asarray(product, np.float64), 0) + 0.001)
+
+
+def _sigmoid(values: Doubles) -> Doubles:
+    return np.asarray(1 / (1 + np.exp(-np.clip(values, -60, 60))))

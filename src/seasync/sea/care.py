@@ -1,0 +1,160 @@
+"""Looking after a sea: what is in it, whether it is whole, and where its footage has moved."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seasync.encoders import content_hash
+from seasync.errors import FeatureError, SeaError
+from seasync.sea.calibration import CALIBRATION
+from seasync.sea.record import MOVED, Record, Snapshot, plain_errors
+from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+READ_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a clip of the record, or with its file."""
+
+    clip: str
+    file: str
+    what: str
+
+
+def info(record: Record) -> dict[str, Any]:
+    """What a sea is and how it stands, as plain values."""
+    snapshot = record.snapshot()
+    table = snapshot.table(["content", "duration", "label", "found_0"])
+    index, files = snapshot.index, record.folder.rglob("*") if record.folder else ()
+    return {
+        "sea": record.uri,
+        "clips": len(table),
+        "files": len(table["content"].unique()),
+        "hours": sum(table["duration"].to_pylist()) / 3600,
+        "labels": dict(sorted(Counter(filter(None, table["label"].to_pylist())).items())),
+        "with_frame_features": len(table) - table["found_0"].null_count,
+        "bytes": sum(file.stat().st_size for file in files if file.is_file()),
+        "encoder": snapshot.about.encoder,
+        "fingerprint": snapshot.about.fingerprint,
+        "fps": snapshot.about.fps,
+        "streams": dict(snapshot.about.streams),
+        "index": index.kind if index else "exact",
+        "unindexed": index.unindexed_rows(snapshot) if index else 0,
+        "calibrated": sorted(json.loads(snapshot.metadata.get(CALIBRATION) or "{}")),
+        "format": snapshot.about.format,
+        "version": snapshot.version,
+    }
+
+
+def verify(
+    record: Record, *, files: bool = True, progress: Callable[[int, int], None] | None = None
+) -> list[Problem]:
+    """Read every row whole and, with `files`, every file; what is found wrong, which should be nothing."""
+    snapshot = record.snapshot()
+    total, done = len(snapshot), 0
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    contents: dict[str, str | None] = {}
+    for table in _whole_rows(snapshot, problems):
+        kept = _encodings(table, snapshot)
+        for clip, content, frames, encoding in zip(
+            snapshot.clips_of(table),
+            table["content"].to_pylist(),
+            table["frames"].to_pylist(),
+            kept,
+            strict=True,
+        ):
+            name, wrong = str(clip.id), []
+            if name in seen:
+                wrong.append("its id is there twice")
+            if name != clip_id(content, clip.start, clip.end):
+                wrong.append("its id does not belong to its content and span")
+            if isinstance(encoding, str):
+                wrong.append(encoding)
+            elif encoding is not None and encoding != frames:
+                wrong.append(f"{encoding} frame features, not {frames}")
+            if files:
+                if clip.file not in contents:
+                    contents[clip.file] = _content(clip.file)
+                if contents[clip.file] is None:
+                    wrong.append("the file is gone; if it has moved: `seasync sea relocate`")
+                elif contents[clip.file] != content:
+                    wrong.append("the file is not the one that was added")
+            seen.add(name)
+            problems += [Problem(name, clip.file, what) for what in wrong]
+        done += len(table)
+        if progress:
+            progress(done, total)
+    return problems
+
+
+def relocate(record: Record, root: str | Path, *, old: str | Path | None = None) -> int:
+    """Say that the footage under the folder `old` now lies under `root`; returns how many files are there.
+
+    old  default: the deepest folder that all of the sea's files have in common
+
+    Raises
+    ------
+    SeaError
+        If none of the files is found at the new place.
+    """
+    with record.writing():
+        snapshot = record.snapshot()
+        files = {clip.file for clip in snapshot.clips()}
+        old = str(old or os.path.commonpath([Path(file).parent for file in files]))
+        new = str(Path(root).absolute())
+        pair = (old, new)
+        moved = {file: snapshot.placed(file, (pair,)) for file in files}
+        found = sum(there != file and Path(there).exists() for file, there in moved.items())
+        if not found:
+            raise SeaError(
+                f"{root}: none of the files under {old} is found here; name their old folder with --from"
+            )
+        record.put_metadata({MOVED: json.dumps([*snapshot.moved, pair])})
+    return found
+
+
+def _whole_rows(snapshot: Snapshot, problems: list[Problem]) -> Iterator[pa.Table]:
+    """All rows with all they hold; a part of the record that cannot be read is a problem, not the end."""
+    import pyarrow as pa
+
+    columns = [*CLIP_COLUMNS, "content", "frames", "mean", "trajectory", *stream_columns(snapshot.about)]
+    for fragment in snapshot.dataset.get_fragments():
+        try:
+            with plain_errors(snapshot.dataset.uri):
+                for batch in fragment.to_batches(columns=columns, batch_size=READ_ROWS):
+                    yield pa.table(batch)
+        except SeaError as error:
+            problems.append(
+                Problem("", snapshot.dataset.uri, f"{fragment.count_rows()} clips cannot be read ({error})")
+            )
+
+
+def _encodings(table: pa.Table, snapshot: Snapshot) -> list[int | str | None]:
+    """Of each row the number of its frame features, None if it keeps none, or what is wrong with them."""
+    found: list[int | str | None] = []
+    for at in range(len(table)):
+        try:
+            (encoding,) = encodings(table.slice(at, 1), snapshot.about)
+        except (FeatureError, ValueError) as error:
+            found.append(str(error))
+        else:
+            found.append(None if encoding is None else len(encoding.seconds))
+    return found
+
+
+def _content(file: str) -> str | None:
+    try:
+        return content_hash(file)
+    except OSError:
+        return None

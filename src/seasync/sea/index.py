@@ -1,0 +1,177 @@
+"""Lance's own vector index over a large sea: derived from the record, made anew at will.
+
+An index has a column of clip vectors of its own, standardized as the set was when it was built. A new one is
+made beside the old and takes over in one commit; readers see either. Rows written later carry vectors of the
+same standard and are searched too, without the index's help, until the next build.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seasync.encoding import Floats
+from seasync.errors import SeaError
+from seasync.sea.rows import matrix, vectors_column
+from seasync.sea.vectors import Standard, clip_vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seasync.sea.record import Record, RowIds, Snapshot
+
+INDEX = "seasync.index"
+KINDS = {"ivf_rq": "IVF_RQ", "ivf_pq": "IVF_PQ"}
+EXACT_UP_TO = 50_000
+STALE_SHARE = 0.2
+STALE_DRIFT = 0.1
+PROBES = 100
+REFINE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The index in use: its kind, the column it covers, and the standard of the vectors in it."""
+
+    kind: str
+    column: str
+    standard: Standard
+
+    @classmethod
+    def from_json(cls, text: str) -> Index:
+        fields = json.loads(text)
+        mean, std = (
+            np.frombuffer(base64.b64decode(fields[name]), np.float32).copy() for name in ("mean", "std")
+        )
+        return cls(fields["kind"], fields["column"], Standard(mean, std))
+
+    def to_json(self) -> str:
+        mean, std = (
+            base64.b64encode(values.tobytes()).decode() for values in (self.standard.mean, self.standard.std)
+        )
+        return json.dumps({"kind": self.kind, "column": self.column, "mean": mean, "std": std})
+
+    def with_vectors(self, table: pa.Table) -> pa.Table:
+        """The same rows with this index's column."""
+        vectors = clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), self.standard)
+        return table.append_column(self.column, vectors_column(vectors.astype(np.float16)))
+
+    def nearest(
+        self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None
+    ) -> list[tuple[RowIds, Floats]]:
+        """Row ids and similarities of about the k nearest to each of `vectors` (Q, D), best first."""
+
+        def one(vector: Floats) -> tuple[RowIds, Floats]:
+            found = snapshot.dataset.scanner(
+                columns=["_distance"],
+                filter=where,
+                prefilter=where is not None,
+                with_row_id=True,
+                nearest={
+                    "column": self.column,
+                    "q": vector,
+                    "k": k,
+                    "metric": "dot",
+                    "nprobes": PROBES,
+                    "refine_factor": REFINE,
+                },
+            ).to_table()
+            return found["_rowid"].to_numpy(), 1 - found["_distance"].to_numpy()
+
+        if len(vectors) == 1:
+            return [one(vectors[0])]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(one, vectors))
+
+    def unindexed_rows(self, snapshot: Snapshot) -> int:
+        """Rows that came after the index was built."""
+        statistics: dict[str, Any] = snapshot.dataset.stats.index_stats(f"{self.column}_idx")
+        return int(statistics["num_unindexed_rows"])
+
+
+def is_due(snapshot: Snapshot) -> bool:
+    """Whether the sea has grown out of exact search, or away from its index."""
+    if snapshot.index is None:
+        return len(snapshot) > EXACT_UP_TO
+    if snapshot.index.unindexed_rows(snapshot) > STALE_SHARE * len(snapshot):
+        return True
+    return standard_of(snapshot).drift_from(snapshot.index.standard) > STALE_DRIFT
+
+
+def standard_of(snapshot: Snapshot) -> Standard:
+    """Mean and standard deviation of the set as it is."""
+    return Standard.of(matrix(batch["mean"]) for batch in snapshot.dataset.to_batches(columns=["mean"]))
+
+
+def build(record: Record, kind: str = "auto") -> None:
+    """Make the index anew. `auto`: none (exact search) up to 50,000 clips, IVF_RQ beyond."""
+    snapshot = record.snapshot()
+    if kind == "auto":
+        kind = "exact" if len(snapshot) <= EXACT_UP_TO else "ivf_rq"
+    if kind != "exact" and kind not in KINDS:
+        raise SeaError(f"index {kind!r}: expected one of auto, exact, {', '.join(KINDS)}")
+    if kind == "exact":
+        record.put_metadata({INDEX: ""})
+    else:
+        index = Index(kind, _free_name(snapshot), standard_of(snapshot))
+        dataset = record.open()
+        _write_vectors(dataset, index)
+        dimension = dataset.schema.field(index.column).type.list_size
+        dataset.create_index(
+            index.column,
+            KINDS[kind],
+            metric="dot",
+            num_partitions=max(1, int(np.sqrt(len(snapshot)))),
+            **({"num_bits": 5} if kind == "ivf_rq" else {"num_sub_vectors": _divisor(dimension, 8)}),
+        )
+        dataset.create_scalar_index("content", "BTREE", replace=True)
+        record.put_metadata({INDEX: index.to_json()})
+    _drop_unused(record)
+
+
+def _write_vectors(dataset: Any, index: Index) -> None:
+    import lance
+    import pyarrow as pa
+
+    width = sum(dataset.schema.field(name).type.list_size for name in ("mean", "trajectory"))
+    column = pa.field(index.column, pa.list_(pa.float16(), width))
+
+    def vectors(batch: pa.RecordBatch) -> pa.RecordBatch:
+        table = index.with_vectors(pa.table(batch)).select([index.column])
+        return table.combine_chunks().to_batches()[0]
+
+    made = lance.batch_udf(output_schema=pa.schema([column]))(vectors)
+    dataset.add_columns(made, read_columns=["mean", "trajectory"])
+
+
+def _free_name(snapshot: Snapshot) -> str:
+    taken = [int(name.removeprefix("vector_")) for name in snapshot.dataset.schema.names if _derived(name)]
+    return f"vector_{max(taken, default=0) + 1}"
+
+
+def _derived(name: str) -> bool:
+    return name.startswith("vector_")
+
+
+def _drop_unused(record: Record) -> None:
+    """Columns and indices of earlier builds, and of ones that were interrupted."""
+    snapshot = record.snapshot()
+    kept = snapshot.index.column if snapshot.index else None
+    unused = [name for name in snapshot.dataset.schema.names if _derived(name) and name != kept]
+    if unused:
+        dataset = record.open()
+        for index in dataset.describe_indices():
+            if set(index.field_names) & set(unused):
+                dataset.drop_index(index.name)
+        dataset.drop_columns(unused)
+
+
+def _divisor(number: int, about: int) -> int:
+    """PQ's sub-vectors: `number` divided into equal parts of about `about` values."""
+    return next(parts for parts in range(max(1, number // about), 0, -1) if number % parts == 0)

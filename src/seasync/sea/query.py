@@ -1,0 +1,77 @@
+"""What is searched for: a file, a span of one, a clip of the sea itself, or an encoding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.encoders import content_hash
+from seasync.encoding import Encoding
+from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.sea.rows import CLIP_COLUMNS, clip_id
+
+if TYPE_CHECKING:
+    from seasync.sea.record import RowIds, Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """An encoding to search for, and where it is from.
+
+    own  row ids of the clips that show the same footage: they are no answer
+    """
+
+    encoding: Encoding
+    clip: Clip | None
+    own: RowIds
+
+
+Asked = Clip | Encoding | str | Path
+
+
+def resolve(snapshot: Snapshot, asked: Asked, encode: Callable[[Clip], Encoding]) -> Query:
+    """Encode what is asked for, unless the sea has that very clip; find its own footage in the sea.
+
+    asked  a video file or a span of one; a clip of the sea, by its id or the first 8 digits or more of it;
+           or an encoding by the sea's encoder
+    """
+    if isinstance(asked, Encoding):
+        if asked.encoder != snapshot.about.fingerprint:
+            raise EncoderError(f"query encoded by {asked.encoder}, the sea by {snapshot.about.fingerprint}")
+        return Query(asked, None, np.empty(0, np.uint64))
+    clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
+    if clip.id is None and not Path(clip.file).exists():
+        raise VideoError(f"{clip.file}: no such file, nor a clip of this sea by its id")
+    own = f"id = '{clip.id}'" if clip.id else f"content = '{content_hash(clip.file)}'"
+    table = snapshot.table([*CLIP_COLUMNS, "content"], own)
+    if clip.id is not None:
+        if not len(table):
+            raise SeaError(f"{snapshot.dataset.uri}: no clip has the id {clip.id}")
+        (clip,) = snapshot.clips_of(table)
+        table = snapshot.table([*CLIP_COLUMNS, "content"], f"content = '{table['content'][0]}'")
+    elif len(table):
+        this = clip_id(table["content"][0].as_py(), clip.start, clip.end)
+        clip = replace(clip, id=this if this in table["id"].to_pylist() else None)
+    rows = table["_rowid"].to_numpy()
+    start, length = table["start"].to_numpy(), table["duration"].to_numpy()
+    until = np.inf if clip.end is None else clip.end
+    overlapping = rows[(start < until) & (start + length > clip.start)]
+    kept = None
+    if clip.id is not None:
+        (kept,) = snapshot.encodings(rows[table["id"].to_numpy() == clip.id])
+    return Query(kept or encode(clip), clip, overlapping)
+
+
+def _named(snapshot: Snapshot, name: str) -> Clip:
+    if Path(name).exists() or not re.fullmatch("[0-9a-f]{8,32}", name):
+        return Clip(name)
+    found = snapshot.clips(f"starts_with(id, '{name}')", limit=2)
+    if len(found) > 1:
+        raise SeaError(f"{name}: several clips have an id that begins so; give more of its digits")
+    return found[0] if found else Clip(name)

@@ -1,0 +1,212 @@
+"""Rows of the record: what is kept of a clip, and how it is laid out in columns.
+
+For stream n of the encoding (0 leads) there are the columns seconds_n, numbers_n, shots_n, found_n and
+features_n (half precision); they are null in a row that keeps its clip vector only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.clip import Clip
+from seasync.encoding import Encoding, Floats, Stream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = 1
+ABOUT = "seasync"
+CLIP_COLUMNS = ["id", "file", "start", "end", "duration", "label"]
+
+
+@dataclass(frozen=True)
+class About:
+    """What a sea knows of itself from its first row on.
+
+    streams     name and width of each stream of frame features
+    trajectory  length of the raw trajectory
+    """
+
+    format: int
+    encoder: str
+    fingerprint: str
+    fps: float
+    streams: tuple[tuple[str, int], ...]
+    trajectory: int
+
+    @classmethod
+    def from_json(cls, text: str) -> About:
+        fields = json.loads(text)
+        return cls(**fields | {"streams": tuple((name, width) for name, width in fields["streams"])})
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @property
+    def dimension(self) -> int:
+        return self.streams[0][1]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One clip of the record.
+
+    content   hash of the file's bytes
+    split     how its file was cut ("none", "shots", "5.0"), and this clip is number `part` of `parts`
+    fps       the file's own frame rate, where it is known
+    duration  length in seconds; it gives the end of a clip that runs to the end of its file
+    """
+
+    clip: Clip
+    content: str
+    split: str
+    part: int
+    parts: int
+    fps: float | None
+    duration: float
+    tags: tuple[str, ...]
+    encoding: Encoding
+
+
+def clip_id(content: str, start: float, end: float | None) -> str:
+    """32 hex digits that name a span of a content, whatever its file is called."""
+    text = f"{content} {float(start)!r} {None if end is None else float(end)!r}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def schema(about: About) -> pa.Schema:
+    """The record's columns, with `about` in the metadata."""
+    import pyarrow as pa
+
+    text, whole, real = pa.string(), pa.int32(), pa.float64()
+    columns = [
+        pa.field("id", text, nullable=False),
+        pa.field("file", text, nullable=False),
+        pa.field("content", text, nullable=False),
+        pa.field("start", real, nullable=False),
+        pa.field("end", real),
+        pa.field("duration", real, nullable=False),
+        pa.field("fps", real),
+        pa.field("frames", whole, nullable=False),
+        pa.field("label", text),
+        pa.field("tags", pa.list_(text)),
+        pa.field("split", text, nullable=False),
+        pa.field("part", whole, nullable=False),
+        pa.field("parts", whole, nullable=False),
+        pa.field("mean", pa.list_(pa.float32(), about.dimension), nullable=False),
+        pa.field("trajectory", pa.list_(pa.float32(), about.trajectory), nullable=False),
+    ]
+    for n, (_, width) in enumerate(about.streams):
+        columns += [
+            pa.field(f"seconds_{n}", pa.list_(real)),
+            pa.field(f"numbers_{n}", pa.list_(pa.int64())),
+            pa.field(f"shots_{n}", pa.list_(pa.int64())),
+            pa.field(f"found_{n}", pa.float32()),
+            pa.field(f"features_{n}", pa.list_(pa.list_(pa.float16(), width))),
+        ]
+    return pa.schema(columns, metadata={ABOUT: about.to_json()})
+
+
+def stream_columns(about: About) -> list[str]:
+    """The columns that hold frame features."""
+    parts = ("seconds", "numbers", "shots", "found", "features")
+    return [f"{part}_{n}" for n in range(len(about.streams)) for part in parts]
+
+
+def to_table(rows: Sequence[Row], about: About, *, frame_features: bool = True) -> pa.Table:
+    """Rows as columns, without frame features if so asked."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {
+        "id": [row.clip.id for row in rows],
+        "file": [row.clip.file for row in rows],
+        "content": [row.content for row in rows],
+        "start": [row.clip.start for row in rows],
+        "end": [row.clip.end for row in rows],
+        "duration": [row.duration for row in rows],
+        "fps": [row.fps for row in rows],
+        "frames": [len(row.encoding.seconds) for row in rows],
+        "label": [row.clip.label for row in rows],
+        "tags": [row.tags for row in rows],
+        "split": [row.split for row in rows],
+        "part": [row.part for row in rows],
+        "parts": [row.parts for row in rows],
+        "mean": vectors_column(np.stack([row.encoding.mean for row in rows])),
+        "trajectory": vectors_column(np.stack([row.encoding.trajectory for row in rows])),
+    }
+    if frame_features:
+        for n in range(len(about.streams)):
+            streams = [row.encoding.streams[n] for row in rows]
+            features = np.concatenate([stream.features for stream in streams]).astype(np.float16)
+            columns[f"seconds_{n}"] = [stream.seconds for stream in streams]
+            columns[f"numbers_{n}"] = [stream.frames for stream in streams]
+            columns[f"shots_{n}"] = [stream.shots for stream in streams]
+            columns[f"found_{n}"] = [stream.found for stream in streams]
+            ends = np.cumsum([0] + [len(stream.seconds) for stream in streams], dtype=np.int32)
+            columns[f"features_{n}"] = pa.ListArray.from_arrays(ends, vectors_column(features))
+    wanted = schema(about)
+    missing = {name: pa.nulls(len(rows), wanted.field(name).type) for name in wanted.names}
+    return pa.table(missing | columns, schema=wanted)
+
+
+def vectors_column(matrix: NDArray[Any]) -> pa.Array:
+    """(N, d) as a column of N vectors of fixed length."""
+    import pyarrow as pa
+
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
+
+
+def matrix(column: pa.ChunkedArray | pa.Array) -> Floats:
+    """(N, d) out of a column of N vectors of fixed length, without a copy where that is possible."""
+    array = _one_array(column)
+    flat = array.flatten().to_numpy(zero_copy_only=False)
+    return np.asarray(flat.reshape(len(array), array.type.list_size))
+
+
+def encodings(table: pa.Table, about: About) -> list[Encoding | None]:
+    """The encodings of rows read with mean, trajectory and `stream_columns`; None where no features are."""
+    means, trajectories = matrix(table["mean"]), matrix(table["trajectory"])
+    streams = [_streams(table, n, name) for n, (name, _) in enumerate(about.streams)]
+    found: list[Encoding | None] = []
+    for at, of_row in enumerate(zip(*streams, strict=True)):
+        there = tuple(stream for stream in of_row if stream is not None)
+        found.append(
+            Encoding(about.fingerprint, there, means[at], trajectories[at])
+            if len(there) == len(of_row)
+            else None
+        )
+    return found
+
+
+def _streams(table: pa.Table, n: int, name: str) -> list[Stream | None]:
+    lists = [_lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots", "features")]
+    found = table[f"found_{n}"].to_pylist()
+    streams: list[Stream | None] = []
+    for share, seconds, numbers, shots, features in zip(found, *lists, strict=True):
+        streams.append(
+            None
+            if share is None
+            else Stream(name, seconds, numbers, features.astype(np.float32), shots, share)
+        )
+    return streams
+
+
+def _lists(column: pa.ChunkedArray) -> list[Any]:
+    """The lists of a column as arrays (an empty one for null), sliced out of one buffer."""
+    array = _one_array(column)
+    ends = array.offsets.to_numpy()
+    values = array.values
+    flat = matrix(values) if hasattr(values.type, "list_size") else values.to_numpy()
+    return [flat[start:end] for start, end in pairwise(ends)]
+
+
+def _one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column

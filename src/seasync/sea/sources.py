@@ -1,0 +1,125 @@
+"""What to add: from files, folders, patterns and lists to single videos with their labels."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seasync.errors import SeaError
+
+VIDEOS = frozenset(
+    {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"}
+    | {".mxf", ".ogv", ".ts", ".webm", ".wmv"}
+)
+LISTS = {".csv": ",", ".tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A video file (or a folder of images) to add; with a span if its list gives one."""
+
+    file: Path
+    label: str | None = None
+    tags: tuple[str, ...] = ()
+    start: float | None = None
+    end: float | None = None
+
+    @property
+    def has_span(self) -> bool:
+        return self.start is not None or self.end is not None
+
+
+def find_sources(
+    paths: Sequence[str | Path], *, labels: str | Path | None = None, tags: Sequence[str] = ()
+) -> list[Source]:
+    """The videos that `paths` name, each once, folders in the order of their names.
+
+    paths   video files, folders (searched to the bottom; a folder of images alone is one video), patterns
+            such as `clips/*.mp4`, and lists: .csv or .tsv with the column `file` (relative to the list) and,
+            if wanted, `label`, `start`, `end`, `tags` (separated by semicolons)
+    labels  "folder": the name of the folder a video lies in; or a list with the columns `file` and `label`
+    """
+    label_of = _labeller(labels)
+    sources: dict[Source, None] = {}
+    for path in paths:
+        for source in _listed(Path(path)) if _is_list(path) else map(Source, _videos(path)):
+            label = source.label or label_of(source.file)
+            tagged = Source(source.file, label, source.tags + tuple(tags), source.start, source.end)
+            sources[tagged] = None
+    return list(sources)
+
+
+def _is_list(path: str | Path) -> bool:
+    return Path(path).suffix.lower() in LISTS
+
+
+def _videos(path: str | Path) -> Iterator[Path]:
+    found = Path(path).absolute()
+    if found.is_dir():
+        videos = list(_walk(found))
+        if not videos:
+            raise SeaError(f"{path}: a folder without videos; expected files such as .mp4, .mov or .mkv")
+        yield from videos
+    elif found.exists():
+        yield found
+    else:
+        matches = sorted(glob.glob(os.path.expanduser(str(path)), recursive=True))
+        if not matches:
+            raise SeaError(f"{path}: no such file or folder, and nothing matches it as a pattern")
+        for match in matches:
+            yield from _videos(match)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    from seasync.video.source import IMAGES
+
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not name.endswith(".sea")
+        )
+        kinds = {name: Path(name).suffix.lower() for name in sorted(names) if not name.startswith(".")}
+        videos = [name for name, kind in kinds.items() if kind in VIDEOS]
+        yield from (Path(where, name) for name in videos)
+        if not videos and sum(kind in IMAGES for kind in kinds.values()) > 1:
+            yield Path(where)
+
+
+def _listed(path: Path) -> Iterator[Source]:
+    for number, row in _rows(path):
+        try:
+            start, end = (float(row[name]) if row.get(name) else None for name in ("start", "end"))
+        except ValueError:
+            raise SeaError(f"{path}, line {number}: start and end must be seconds, such as 12.5") from None
+        tags = tuple(tag.strip() for tag in (row.get("tags") or "").split(";") if tag.strip())
+        yield Source(path.absolute().parent / row["file"], row.get("label") or None, tags, start, end)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines of a list, by the names of its columns."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as opened:
+            reader = csv.DictReader(opened, delimiter=LISTS.get(path.suffix.lower(), ","))
+            if "file" not in (reader.fieldnames or ()):
+                raise SeaError(f"{path}: expected a list with the column 'file', got {reader.fieldnames}")
+            for row in reader:
+                if row["file"]:
+                    yield reader.line_num, row
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SeaError(f"{path}: cannot be read as a list ({error})") from error
+
+
+def _labeller(labels: str | Path | None) -> Callable[[Path], str | None]:
+    if labels is None:
+        return lambda file: None
+    if str(labels) == "folder":
+        return lambda file: file.absolute().parent.name
+    listing = Path(labels)
+    if not listing.is_file():
+        raise SeaError(f"labels {labels}: expected 'folder' or a list with the columns file and label")
+    by_file = {listing.absolute().parent / row["file"]: row.get("label") for _, row in _rows(listing)}
+    by_name = {file.name: label for file, label in by_file.items()}
+    return lambda file: by_file.get(file.absolute(), by_name.get(file.name))

@@ -1,0 +1,319 @@
+"""The sea as one uses it. The whole method is in `Sea.search_many`: retrieve, re-rank, align."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import MOTION, Recipe, Scores, score_many
+from seasync.clip import Clip
+from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
+from seasync.encoding import Encoding, Floats
+from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.sea.calibration import (
+    Calibration,
+    Doubles,
+    calibration_of,
+    fit,
+    random_products,
+    with_calibration,
+)
+from seasync.sea.ingest import Added, add
+from seasync.sea.match import Match, Matches
+from seasync.sea.query import Asked, Query, resolve
+from seasync.sea.record import Record, RowIds, Snapshot, quoted
+from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.sources import find_sources
+from seasync.sea.vectors import query_vector
+
+Rerank = Literal["product", "draq", "dtw", "none"]
+KEYS: dict[str, Callable[[NDArray[Any], Scores], NDArray[Any]]] = {
+    "product": lambda similarity, scores: (1 - similarity) * scores.draq,
+    "draq": lambda similarity, scores: scores.draq,
+    "dtw": lambda similarity, scores: scores.dtw_cost,
+    "none": lambda similarity, scores: -similarity,
+}
+
+
+class Sea(Record):
+    """A library of clips, at a path or a URI: add to it, search it, look after it.
+
+    encoder          what makes the frame features, by name or as an object; one sea has one encoder for good.
+                     None: the one the sea was made with, `dinov2-small` for a new one
+    create           whether a new sea may begin here; it is written by the first `add`
+    storage_options  for object storage, as Lance takes them
+    """
+
+    def __init__(
+        self,
+        uri: str | Path,
+        encoder: Encoder | str | None = None,
+        create: bool = True,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(uri, storage_options=storage_options)
+        self._encoder = encoder
+        self._random: dict[tuple[int, str], NDArray[np.float64]] = {}
+        if self.exists():
+            about = self.snapshot().about
+            if encoder is not None and getattr(encoder, "name", encoder) != about.encoder:
+                self.encoder()  # another name may still be the same encoder
+        elif not create:
+            self.snapshot()  # says that there is none
+
+    def encoder(self) -> Encoder:
+        """The sea's encoder, loaded.
+
+        Raises
+        ------
+        EncoderError
+            If the sea was made with another one.
+        """
+        about = self.snapshot().about if self.exists() else None
+        wanted = self._encoder or (about.encoder if about else DEFAULT)
+        encoder = get_encoder(wanted) if isinstance(wanted, str) else wanted
+        if about and encoder.fingerprint != about.fingerprint:
+            raise EncoderError(
+                f"{self.uri}: made with the encoder {about.encoder} ({about.fingerprint}), not with "
+                f"{encoder.name} ({encoder.fingerprint}); a sea has one encoder: make a new sea"
+            )
+        return encoder
+
+    def add(
+        self,
+        *paths: str | Path,
+        split: str | float = "none",
+        labels: str | Path | None = None,
+        tags: Sequence[str] = (),
+        fps: float | None = None,
+        frame_features: bool = True,
+        jobs: int = 1,
+        progress: Callable[[Added], None] | None = None,
+        wait: bool = True,
+        waiting: Callable[[], None] | None = None,
+        commit_seconds: float = 20.0,
+    ) -> Added:
+        """Add videos: what is there already, by content and span, is left alone.
+
+        Interrupted at any point and called again, it goes on where it was; what was committed (every
+        `commit_seconds`) is not done again. Files that cannot be read are in the result's `failed`.
+
+        paths           files, folders, patterns, and lists (.csv, .tsv); see `seasync.sea.sources`
+        split           "none", "shots", or a number of seconds: how long videos become clips
+        labels          "folder" (the name of a video's folder) or a list with the columns file and label
+        fps             sampled frames a second; default: the encoder's own. One sea has one rate
+        frame_features  false keeps clip vectors only, a hundredth of the size; a search then encodes its
+                        candidates anew
+        jobs            processes that encode; 1 uses all cores for one clip at a time
+        progress        called after every clip
+        wait            for another process that writes to this sea (`waiting` is called once); else SeaError
+        """
+        sources = find_sources(paths, labels=labels, tags=tags)
+        if jobs > 1 and not isinstance(self._encoder, str | None):
+            raise SeaError("jobs: several processes need the encoder by its name, not as an object")
+        return add(
+            self,
+            sources,
+            self.encoder(),
+            split=split,
+            fps=fps,
+            frame_features=frame_features,
+            jobs=jobs,
+            commit_seconds=commit_seconds,
+            progress=progress,
+            wait=wait,
+            waiting=waiting,
+        )
+
+    def search(
+        self, query: Asked, *, start: float | None = None, end: float | None = None, **options: Any
+    ) -> Matches:
+        """The clips that move in step with `query`, best first; options as in `search_many`.
+
+        query       a video file, a `Clip`, the id of a clip of this sea, or an `Encoding`
+        start, end  the span of the file that counts, in seconds
+        """
+        if start is not None or end is not None:
+            if isinstance(query, Encoding):
+                raise SeaError("start, end: an encoding is searched for whole; encode the span instead")
+            query = Clip.of(query, start, end)
+        return self.search_many([query], **options)[0]
+
+    def search_many(
+        self,
+        queries: Sequence[Asked],
+        *,
+        k: int = 10,
+        recipe: Recipe = MOTION,
+        rerank: Rerank | None = None,
+        candidates: int | None = None,
+        max_draq: float | None = None,
+        label: str | None = None,
+        where: str | None = None,
+    ) -> list[Matches]:
+        """The k best matches of every query. Footage of the query itself is never among them.
+
+        recipe      `MOTION`, or `PAPER`: clip vectors by the mean alone, 10 candidates, DRAQ alone
+        candidates  how many the clip vectors propose; default 25 (10), and at least k
+        rerank      what decides among these, lowest first: "product" (1 − similarity)·DRAQ, the default of
+                    MOTION; "draq", the default of PAPER; "dtw", the plain path cost; "none", similarity alone
+        max_draq    leave out matches with a higher DRAQ
+        label       only clips of this label
+        where       only clips that fulfil this SQL condition on the record's columns, such as "duration < 10"
+        """
+        moving = recipe.change_seconds is not None
+        wanted = max(k, candidates or (25 if moving else 10))
+        where = _both(where, None if label is None else f"label = {quoted(label)}")
+        snapshot = self.snapshot()
+
+        asked = [resolve(snapshot, query, self._encode) for query in queries]
+        found = _retrieve(snapshot, asked, wanted, where, trajectory=moving)
+        rank = partial(self._rank, snapshot, k=k, recipe=recipe, rerank=rerank, max_draq=max_draq)
+        if len(asked) == 1:
+            return [rank(asked[0], *found[0])]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(lambda query, candidates: rank(query, *candidates), asked, found))
+
+    def oracle(
+        self,
+        query: Asked,
+        *,
+        k: int = 10,
+        recipe: Recipe = MOTION,
+        rerank: Rerank | None = None,
+        candidates: int | None = None,
+        label: str | None = None,
+        seed: int = 0,
+    ) -> Matches:
+        """As `search`, with random clips of the query's own label as candidates: retrieval that cannot err.
+
+        label  the query's label, where it is not a clip of this sea that has one
+        """
+        snapshot = self.snapshot()
+        asked = resolve(snapshot, query, self._encode)
+        label = label or (asked.clip.label if asked.clip else None)
+        if label is None:
+            raise SeaError("oracle: the query has no label; ask for a labelled clip of the sea, or give one")
+        rows = snapshot.table([], f"label = {quoted(label)}")["_rowid"].to_numpy()
+        rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
+        rows = rows[: max(k, candidates or 0)]
+        moving = recipe.change_seconds is not None
+        similarity = snapshot.similarities(asked.encoding, rows, trajectory=moving)
+        return self._rank(snapshot, asked, rows, similarity, k=k, recipe=recipe, rerank=rerank)
+
+    def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> Calibration:
+        """Fit alignability to this sea's labels, and keep it in the sea."""
+        with self.writing():
+            snapshot = self.snapshot()
+            fitted = fit(snapshot, recipe, seed=seed)
+            self.put_metadata(with_calibration(snapshot, recipe, fitted))
+        return fitted
+
+    def _rank(
+        self,
+        snapshot: Snapshot,
+        query: Query,
+        rows: RowIds,
+        similarity: Floats,
+        *,
+        k: int,
+        recipe: Recipe,
+        rerank: Rerank | None = None,
+        max_draq: float | None = None,
+    ) -> Matches:
+        """Candidates in their final order, as matches."""
+        encodings = self._encodings(snapshot, rows)
+        there = np.array([encoding is not None for encoding in encodings], bool)
+        rows, similarity = rows[there], similarity[there]
+        known = [encoding for encoding in encodings if encoding is not None]
+        scores = score_many(query.encoding, known, recipe=recipe)
+        key = KEYS[rerank or ("draq" if recipe.change_seconds is None else "product")]
+        order = np.argsort(key(similarity, scores), kind="stable")
+        best = [n for n in order.tolist() if max_draq is None or scores.draq[n] <= max_draq][:k]
+        table = snapshot.take(rows[best], CLIP_COLUMNS)
+        likely, better = self._alignability(snapshot, recipe, KEYS["product"](similarity, scores)[best])
+        matches = [
+            Match(
+                clip=clip,
+                duration=table["duration"][at].as_py(),
+                similarity=float(similarity[n]),
+                draq=float(scores.draq[n]),
+                dtw_cost=float(scores.dtw_cost[n]),
+                random_cost=float(scores.random_cost[n]),
+                alignable=bool(scores.draq[n] < recipe.threshold),
+                alignability=likely[at],
+                better_than=better[at],
+                query=query.clip,
+                recipe=recipe,
+                encodings=(query.encoding, known[n]),
+            )
+            for at, (n, clip) in enumerate(zip(best, snapshot.clips_of(table), strict=True))
+        ]
+        return Matches(
+            matches,
+            query=query.clip,
+            encoder=snapshot.about.encoder,
+            recipe=recipe,
+            candidates=len(rows),
+            best_draq=float(scores.draq.min()) if len(rows) else None,
+        )
+
+    def _encode(self, clip: Clip) -> Encoding:
+        return encode_clip(clip, self.encoder(), fps=self.snapshot().about.fps)
+
+    def _encodings(self, snapshot: Snapshot, rows: RowIds) -> list[Encoding | None]:
+        """Frame features as kept, or made anew where only the clip vector is; None where the file is gone."""
+        found = snapshot.encodings(rows)
+        missing = [n for n, encoding in enumerate(found) if encoding is None]
+        for n, clip in zip(
+            missing, snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)), strict=True
+        ):
+            try:
+                found[n] = self._encode(clip)
+            except VideoError as error:
+                warnings.warn(f"a candidate is left out: {error}", stacklevel=2)
+        return found
+
+    def _alignability(
+        self, snapshot: Snapshot, recipe: Recipe, product: Doubles
+    ) -> tuple[list[float | None], list[float | None]]:
+        """How likely each is the same movement; or, without calibration, how many random pairs are worse."""
+        unknown: list[float | None] = [None] * len(product)
+        if calibration := calibration_of(snapshot, recipe):
+            return calibration.probability(product).tolist(), unknown
+        key = snapshot.version, recipe.name
+        if key not in self._random:
+            self._random = {key: random_products(snapshot, recipe)}
+        by_chance = self._random[key]
+        if not len(by_chance):
+            return unknown, unknown
+        return unknown, (1 - np.searchsorted(by_chance, product, "right") / len(by_chance)).tolist()
+
+
+def _retrieve(
+    snapshot: Snapshot, queries: Sequence[Query], k: int, where: str | None, *, trajectory: bool
+) -> list[tuple[RowIds, Floats]]:
+    """Row ids and similarities of the k nearest clip vectors to each query, its own footage left out."""
+    vectors = snapshot.vectors
+    asked = [query_vector(query.encoding, vectors.standard, trajectory=trajectory) for query in queries]
+    extra = max((len(query.own) for query in queries), default=0)
+    nearest = vectors.nearest(snapshot, np.stack(asked), k + extra, where) if queries else []
+    found = []
+    for query, (rows, similarity) in zip(queries, nearest, strict=True):
+        other = ~np.isin(rows, query.own)
+        found.append((rows[other][:k], similarity[other][:k]))
+    return found
+
+
+def _both(*conditions: str | None) -> str | None:
+    given = [f"({condition})" for condition in conditions if condition]
+    return " AND ".join(given) or None
