@@ -1,1 +1,33 @@
+"""What an alignment is for: films, sound, pictures, timelines for editors, labels carried over."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seasync.render.curve import warp_picture as warp_picture
+    from seasync.render.films import compare as compare
+    from seasync.render.films import grid as grid
+    from seasync.render.films import retime as retime
+    from seasync.render.labels import transfer as transfer
+    from seasync.render.picture import alignment_picture as alignment_picture
+    from seasync.render.shoot import Mark as Mark
+
+_WHERE = {
+    "Mark": "shoot",
+    "alignment_picture": "picture",
+    "compare": "films",
+    "grid": "films",
+    "retime": "films",
+    "transfer": "labels",
+    "warp_picture": "curve",
+}
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    """PyAV and Pillow are loaded with the first thing that needs them."""
+    if name in _WHERE:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,125 @@
+"""Pictures put together in YUV, as frames come and go: the way through RGB costs a third more."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from av.video.frame import VideoFrame
+from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
+from numpy.typing import NDArray
+
+from seasync.render.text import drawable, font
+from seasync.video.colour import GOOD, matrix
+from seasync.video.source import Orientation
+
+Plane = NDArray[np.uint8]
+BLACK, WHITE, GREY = 16, 235, 128
+DIM = 0.35  # how bright a frame without a partner stays
+
+
+def planes(frame: VideoFrame) -> list[Plane]:
+    """Y (H, W), U and V (H/2, W/2) of a yuv420p frame: views, not copies."""
+    return [
+        np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)[: plane.height, : plane.width]
+        for plane in frame.planes
+    ]
+
+
+class Panel:
+    """Makes stored frames fit one place in a film: upright, yuv420p, BT.709, limited range, even sides."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self._scale = VideoReformatter()
+
+    def __call__(self, frame: VideoFrame) -> VideoFrame:
+        turn = Orientation.of(frame)
+        size = (self.height, self.width) if turn.transpose else (self.width, self.height)
+        is_fit = (frame.width, frame.height, frame.format.name) == (*size, "yuv420p")
+        if not is_fit or matrix(frame) != Colorspace.ITU709 or frame.color_range == ColorRange.JPEG:
+            frame = self._scale.reformat(
+                frame,
+                *size,
+                "yuv420p",
+                src_colorspace=matrix(frame),
+                dst_colorspace=Colorspace.ITU709,
+                dst_color_range=ColorRange.MPEG,
+                interpolation=GOOD,
+                threads=1,
+            )
+        return frame if turn == Orientation() else self._turned(frame, turn)
+
+    def _turned(self, frame: VideoFrame, turn: Orientation) -> VideoFrame:
+        upright = VideoFrame(self.width, self.height, "yuv420p")
+        for source, target in zip(planes(frame), planes(upright), strict=True):
+            turned = source.T if turn.transpose else source
+            target[:] = turned[:: -1 if turn.flip else 1, :: -1 if turn.mirror else 1]
+        return upright
+
+
+class Canvas:
+    """A black picture of `width`×`height` (even) to put others on, at even places."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.frame = VideoFrame(width, height, "yuv420p")
+        self.frame.colorspace, self.frame.color_range = Colorspace.ITU709, ColorRange.MPEG
+        self._planes = planes(self.frame)
+        for plane, value in zip(self._planes, (BLACK, GREY, GREY), strict=True):
+            plane[:] = value
+
+    def put(
+        self, frame: VideoFrame, left: int, top: int, *, opacity: float = 1.0, light: float = 1.0
+    ) -> None:
+        """Copy `frame` (yuv420p) to a place, mixed with what is there, or darkened."""
+        for number, source in enumerate(planes(frame)):
+            x, y = (left, top) if number == 0 else (left // 2, top // 2)
+            target = self._planes[number][y : y + source.shape[0], x : x + source.shape[1]]
+            if light < 1:
+                source = _faded(light, BLACK if number == 0 else GREY)[source]
+            target[:] = source if opacity == 1 else mixed(target, source, opacity)
+
+    def text(self, text: str, at: tuple[int, int], *, size: int, anchor: str = "la") -> None:
+        """White letters on a dark plate; `anchor` as in Pillow: left, middle or right; ascender or bottom."""
+        luma, cover = _plate(text, size)
+        height, width = luma.shape
+        left = at[0] - {"l": 0, "m": width // 2, "r": width}[anchor[0]]
+        top = at[1] - {"a": 0, "d": height}[anchor[1]]
+        left, top = max(0, left) // 2 * 2, max(0, top) // 2 * 2
+        target = self._planes[0][top : top + height, left : left + width]
+        height, width = target.shape
+        target[:] = mixed(target, luma[:height, :width], cover[:height, :width])
+        for plane in self._planes[1:]:
+            target = plane[top // 2 : (top + height) // 2, left // 2 : (left + width) // 2]
+            share = cover[:height:2, :width:2][: target.shape[0], : target.shape[1]]
+            target[:] = mixed(target, np.uint8(GREY), share)
+
+
+def mixed(below: Plane, above: Plane | np.uint8, share: float | NDArray[np.uint16]) -> Plane:
+    """`share` of `above` (0–1, or 0–256 as whole numbers) over `below`."""
+    weight = np.uint16(round(share * 256)) if isinstance(share, float) else share
+    total = below.astype(np.uint16) * (256 - weight) + np.asarray(above, np.uint16) * weight
+    return np.asarray((total + 128) >> 8, np.uint8)
+
+
+@lru_cache(maxsize=8)
+def _faded(light: float, towards: int) -> Plane:
+    """A table of all 256 values moved towards black or grey."""
+    return np.asarray(np.rint(towards + (np.arange(256) - towards) * light), np.uint8)
+
+
+@lru_cache(maxsize=512)
+def _plate(text: str, size: int) -> tuple[Plane, NDArray[np.uint16]]:
+    """Luma (h, w) and cover (h, w, 0–256) of a line of letters on a plate with round corners; even sides."""
+    from PIL import Image, ImageDraw
+
+    face = font(size)
+    width = int(face.getlength(drawable(text))) + round(size * 1.1)
+    shape = (width + width % 2, round(size * 0.8) * 2)
+    letters, cover = Image.new("L", shape, BLACK), Image.new("L", shape, 0)
+    ImageDraw.Draw(cover).rounded_rectangle((0, 0, shape[0] - 1, shape[1] - 1), size * 0.4, 150)
+    ImageDraw.Draw(letters).text((shape[0] / 2, shape[1] / 2), drawable(text), WHITE, face, "mm")
+    luma = np.asarray(letters)
+    # Letters hide what is below them, the plate only darkens it.
+    ink = (luma.astype(np.uint16) - BLACK) * 256 // (WHITE - BLACK)
+    return luma, np.maximum(np.asarray(cover, np.uint16), ink)

@@ -1,0 +1,68 @@
+"""The warp as a curve: where the other clip is, and how fast it plays, over the kept clip's time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from seasync.align import Alignment
+from seasync.align.alignment import Side
+from seasync.encoding import Seconds
+from seasync.render.ink import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, page
+from seasync.render.plan import clips_of
+from seasync.render.text import clock, ticks
+
+WIDTH, LEFT, RIGHT = 1200, 110, 48
+PLACE, SPEED = (110, 430), (500, 680)  # top and bottom of the two plots
+SLOWEST, FASTEST = 0.25, 4.0  # speeds beyond these are drawn at the edge
+
+
+def warp_picture(alignment: Alignment, file: str | Path, *, keep: Side = "query") -> None:
+    """Draw the smoothed warp: above, the other clip's seconds over the kept clip's; below, its speed.
+
+    PNG, or SVG if `file` is named so.
+    """
+    kept, other = clips_of(alignment, keep)
+    warp = alignment.warp(keep=keep).smooth()
+    colours = (QUERY, MATCH) if keep == "query" else (MATCH, QUERY)
+    sheet = page(WIDTH, SPEED[1] + 74, file)
+    sheet.text((LEFT, 30), f"{other.name} on the clock of {kept.name}", size=24, bold=True)
+    sheet.text((LEFT, 66), f"DRAQ {alignment.draq:.3f}: {alignment.verdict}", size=16, fill=FAINT)
+    first, last = warp.spans[0][0], max(warp.spans[-1][1], warp.spans[0][0] + 1e-3)
+    ends = [float(warp.at(edge)) for span in warp.spans for edge in span]
+    low, high = min(ends), max(*ends, min(ends) + 1e-3)
+
+    def x(seconds: Seconds) -> Seconds:
+        return LEFT + (seconds - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    for second in ticks(first, last, 12):
+        across = float(x(np.asarray(second)))
+        for top, bottom in (PLACE, SPEED):
+            sheet.line([(across, top), (across, bottom)])
+        sheet.text((across, SPEED[1] + 8), clock(second, places=1), size=14, fill=colours[0], anchor="ma")
+    sheet.text(((LEFT + WIDTH - RIGHT) / 2, SPEED[1] + 38), kept.name, size=15, fill=colours[0], anchor="ma")
+    for second in ticks(low, high, 6):
+        y = PLACE[1] - (second - low) / (high - low) * (PLACE[1] - PLACE[0])
+        _level(sheet, y, clock(second, places=1), colours[1])
+    for speed in (0.25, 0.5, 1.0, 2.0, 4.0):
+        _level(sheet, _speed_y(np.asarray(speed)).item(), f"{speed:.0%}", TEXT if speed == 1 else FAINT)
+    for start, end in warp.spans:
+        times = np.linspace(start, end, max(3, round((end - start) * 30)))
+        places = warp.at(times)
+        speeds = np.gradient(places, times)
+        up = PLACE[1] - (places - low) / (high - low) * (PLACE[1] - PLACE[0])
+        for points, colour in ((up, colours[1]), (_speed_y(speeds), PATH)):
+            sheet.line(list(zip(x(times).tolist(), points.tolist(), strict=True)), fill=colour, width=3)
+    sheet.save(file)
+
+
+def _level(sheet: Page, y: float, text: str, fill: tuple[int, int, int]) -> None:
+    sheet.line([(LEFT, y), (WIDTH - RIGHT, y)], fill=FAINT if fill == TEXT else LINE)
+    sheet.text((LEFT - 10, y), text, size=14, fill=fill, anchor="rm")
+
+
+def _speed_y(speeds: Seconds) -> Seconds:
+    """Half and double speed are equally far from 1."""
+    octaves = np.log2(np.clip(speeds, SLOWEST, FASTEST)) / np.log2(FASTEST)
+    return np.asarray((SPEED[0] + SPEED[1]) / 2 - octaves * (SPEED[1] - SPEED[0]) / 2)

@@ -1,0 +1,202 @@
+"""The colours that all pictures share, and the two kinds of page they are drawn on: pixels and SVG."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+from xml.etree import ElementTree as xml
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.encoding import Floats
+from seasync.errors import RenderError
+from seasync.render.text import drawable, font
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Colour = tuple[int, int, int]
+Point = tuple[float, float]
+
+PAPER: Colour = (255, 255, 255)
+TEXT: Colour = (17, 34, 51)
+FAINT: Colour = (120, 134, 148)
+LINE: Colour = (214, 221, 227)
+LEFT_OUT: Colour = (236, 239, 241)
+PATH: Colour = (255, 90, 54)
+QUERY: Colour = (14, 108, 140)
+MATCH: Colour = (190, 92, 24)
+VEIL = 0.72  # how much of what is left out is hidden
+
+# Cheap to align is deep water, dear is foam.
+_DEPTHS = ((0.0, (5, 32, 56)), (0.3, (11, 86, 122)), (0.62, (92, 178, 190)), (1.0, (240, 247, 245)))
+
+
+def sea_colours(values: Floats) -> NDArray[np.uint8]:
+    """Values within 0–1, of any shape (…,), as RGB (…, 3)."""
+    stops = [stop for stop, _ in _DEPTHS]
+    channels = [np.interp(values, stops, [colour[channel] for _, colour in _DEPTHS]) for channel in range(3)]
+    return np.stack(channels, axis=-1).round().astype(np.uint8)
+
+
+class Page(Protocol):
+    """What pictures are drawn with, in final pixels; a pasted picture has `SCALE` pixels for each of them."""
+
+    SCALE: int
+
+    def text(
+        self, at: Point, text: str, *, size: int, fill: Colour = TEXT, anchor: str = "la", bold: bool = False
+    ) -> None: ...
+
+    def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None: ...
+
+    def box(
+        self, left: float, top: float, right: float, bottom: float, *, fill: Colour, radius: float = 0
+    ) -> None: ...
+
+    def veil(self, left: float, top: float, right: float, bottom: float) -> None:
+        """Make what is below look far away."""
+
+    def dot(self, at: Point, *, radius: float, fill: Colour) -> None: ...
+
+    def paste(self, picture: Image, left: float, top: float) -> None: ...
+
+    def save(self, file: str | Path) -> None: ...
+
+
+def page(width: int, height: int, file: str | Path) -> Page:
+    """An empty page of the kind that `file` asks for."""
+    return SvgPage(width, height) if Path(file).suffix.lower() == ".svg" else PixelPage(width, height)
+
+
+def text_width(text: str, *, size: int, bold: bool = False) -> float:
+    return float(font(size, bold=bold).getlength(drawable(text)))
+
+
+class PixelPage:
+    """Drawn at twice its size, so that lines and letters are smooth."""
+
+    SCALE = 2
+
+    def __init__(self, width: int, height: int) -> None:
+        from PIL import Image, ImageDraw
+
+        self.image = Image.new("RGB", (width * self.SCALE, height * self.SCALE), PAPER)
+        self._draw = ImageDraw.Draw(self.image)
+
+    def text(
+        self, at: Point, text: str, *, size: int, fill: Colour = TEXT, anchor: str = "la", bold: bool = False
+    ) -> None:
+        face = font(size * self.SCALE, bold=bold)
+        self._draw.text(self._scaled([at])[0], drawable(text), font=face, fill=fill, anchor=anchor)
+
+    def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None:
+        self._draw.line(self._scaled(points), fill=fill, width=round(width * self.SCALE), joint="curve")
+
+    def box(
+        self, left: float, top: float, right: float, bottom: float, *, fill: Colour, radius: float = 0
+    ) -> None:
+        self._draw.rounded_rectangle(self._scaled([(left, top), (right, bottom)]), radius * self.SCALE, fill)
+
+    def veil(self, left: float, top: float, right: float, bottom: float) -> None:
+        from PIL import Image
+
+        corners = self._scaled([(left, top), (right, bottom)])
+        below = self.image.crop((*corners[0], *corners[1]))
+        self.image.paste(Image.blend(below, Image.new("RGB", below.size, LEFT_OUT), VEIL), corners[0])
+
+    def dot(self, at: Point, *, radius: float, fill: Colour) -> None:
+        (x, y), r = self._scaled([at])[0], radius * self.SCALE
+        self._draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=PAPER, width=self.SCALE)
+
+    def paste(self, picture: Image, left: float, top: float) -> None:
+        self.image.paste(picture, self._scaled([(left, top)])[0])
+
+    def save(self, file: str | Path) -> None:
+        width, height = self.image.size
+        save(self.image.resize((width // self.SCALE, height // self.SCALE), resample=1), file)
+
+    def _scaled(self, points: Sequence[Point]) -> list[tuple[int, int]]:
+        return [(round(x * self.SCALE), round(y * self.SCALE)) for x, y in points]
+
+
+class SvgPage:
+    """The same as vectors; pasted pictures are embedded."""
+
+    SCALE = 2
+    ANCHORS: ClassVar = {"l": "start", "m": "middle", "r": "end"}
+    BASELINES: ClassVar = {"a": "hanging", "m": "central", "s": "alphabetic"}
+
+    def __init__(self, width: int, height: int) -> None:
+        self._root = xml.Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width} {height}")
+        self._root.set("font-family", "Helvetica, Arial, sans-serif")
+        self.box(0, 0, width, height, fill=PAPER)
+
+    def text(
+        self, at: Point, text: str, *, size: int, fill: Colour = TEXT, anchor: str = "la", bold: bool = False
+    ) -> None:
+        element = self._add("text", x=at[0], y=at[1], fill=_hex(fill), font_size=size)
+        element.set("text-anchor", self.ANCHORS[anchor[0]])
+        element.set("dominant-baseline", self.BASELINES[anchor[1]])
+        if bold:
+            element.set("font-weight", "bold")
+        element.text = text
+
+    def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None:
+        way = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+        self._add(
+            "polyline",
+            points=way,
+            fill="none",
+            stroke=_hex(fill),
+            stroke_width=width,
+            stroke_linejoin="round",
+        )
+
+    def box(
+        self, left: float, top: float, right: float, bottom: float, *, fill: Colour, radius: float = 0
+    ) -> None:
+        self._add("rect", x=left, y=top, width=right - left, height=bottom - top, fill=_hex(fill), rx=radius)
+
+    def veil(self, left: float, top: float, right: float, bottom: float) -> None:
+        self.box(left, top, right, bottom, fill=LEFT_OUT)
+        self._root[-1].set("fill-opacity", str(VEIL))
+
+    def dot(self, at: Point, *, radius: float, fill: Colour) -> None:
+        self._add("circle", cx=at[0], cy=at[1], r=radius, fill=_hex(fill), stroke=_hex(PAPER))
+
+    def paste(self, picture: Image, left: float, top: float) -> None:
+        data = io.BytesIO()
+        picture.save(data, "PNG")
+        width, height = picture.width / self.SCALE, picture.height / self.SCALE
+        element = self._add("image", x=left, y=top, width=width, height=height)
+        element.set("href", "data:image/png;base64," + base64.b64encode(data.getvalue()).decode())
+
+    def save(self, file: str | Path) -> None:
+        xml.indent(self._root)
+        Path(file).write_text(xml.tostring(self._root, "unicode") + "\n", encoding="utf-8")
+
+    def _add(self, tag: str, **values: float | str) -> xml.Element:
+        texts = {
+            name.replace("_", "-"): f"{value:.6g}" if isinstance(value, float) else str(value)
+            for name, value in values.items()
+        }
+        return xml.SubElement(self._root, tag, texts)
+
+
+def _hex(colour: Colour) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+def save(picture: Image, file: str | Path) -> None:
+    """Write a picture in the format its name asks for."""
+    try:
+        picture.save(file)
+    except (OSError, ValueError) as error:
+        raise RenderError(
+            f"{file}: cannot be written as a picture ({error}); use .png, .jpg, .webp or .svg"
+        ) from error

@@ -1,0 +1,206 @@
+"""One picture of an alignment: the cost of every pair of frames, the path through it, and frames in step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import Alignment, Warp
+from seasync.encoding import Floats, Seconds
+from seasync.render.ink import (
+    FAINT,
+    LEFT_OUT,
+    LINE,
+    MATCH,
+    PAPER,
+    PATH,
+    QUERY,
+    TEXT,
+    Colour,
+    Page,
+    PixelPage,
+    page,
+    sea_colours,
+    text_width,
+)
+from seasync.render.plan import clips_of
+from seasync.render.stills import stills
+from seasync.render.text import clock, ticks
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+WIDTH, MARGIN, AXIS, HEADER = 1600, 48, 60, 136
+MATRIX_HEIGHT = 420
+TILE_HEIGHT = 240  # at most
+GAP = 10  # between tiles
+
+
+def alignment_picture(alignment: Alignment, file: str | Path, *, strips: int = 8) -> None:
+    """Draw `alignment` into one picture: the cost matrix with its path, below it `strips` pairs of frames.
+
+    The query's time runs to the right through all of it, so each pair stands below its point of the path; the
+    match's time runs upwards. What the alignment leaves out is shaded.
+    """
+    query, match = clips_of(alignment, "query")
+    warp = alignment.warp(keep="query")
+    axes = _Axes.of(alignment)
+    times = axes.first + (np.arange(strips) + 0.5) / strips * (axes.last - axes.first)
+    partners = [float(warp.at(time)) if warp.covers(time) else None for time in times.tolist()]
+    tile = int((axes.right - axes.left) / strips) - GAP
+    size = tile * PixelPage.SCALE, TILE_HEIGHT * PixelPage.SCALE
+    upper: list[Image | None] = list(stills(query.file, times.tolist(), size=size))
+    found = iter(stills(match.file, [partner for partner in partners if partner is not None], size=size))
+    lower = [None if partner is None else next(found) for partner in partners]
+    heights = [_height(upper), _height(lower) or _height(upper)]
+    first_row = axes.bottom + 62
+    sheet = page(WIDTH, first_row + sum(heights) + 96, file)
+    _header(sheet, alignment, query.name, match.name)
+    _matrix(sheet, alignment, axes)
+    _left_out(sheet, warp, axes)
+    _path(sheet, warp, axes)
+    for at, partner in zip(axes.x(times).tolist(), partners, strict=True):
+        until = axes.bottom if partner is None else float(axes.y(partner))
+        sheet.line([(at, until), (at, axes.bottom)], fill=PAPER, width=1)
+        if partner is not None:
+            sheet.line([(axes.left, until), (at, until)], fill=PAPER, width=1)
+            sheet.dot((at, until), radius=6, fill=PATH)
+    rows = ((upper, times.tolist(), QUERY, first_row), (lower, partners, MATCH, first_row + heights[0] + 34))
+    for row, (pictures, seconds, colour, top) in enumerate(rows):
+        for at, picture, second in zip(axes.x(times).tolist(), pictures, seconds, strict=True):
+            _tile(sheet, picture, second, at, top, tile, heights[row], colour)
+    sheet.save(file)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Where seconds of the query (to the right) and of the match (upwards) are on the page."""
+
+    first: float
+    last: float
+    match_first: float
+    match_last: float
+    left: ClassVar = MARGIN + AXIS
+    right: ClassVar = WIDTH - MARGIN
+    top: ClassVar = HEADER
+    bottom: ClassVar = HEADER + MATRIX_HEIGHT
+
+    @classmethod
+    def of(cls, alignment: Alignment) -> _Axes:
+        query = _cells(alignment.query_seconds, alignment.query_step)
+        return cls(*query, *_cells(alignment.match_seconds, alignment.match_step))
+
+    def x(self, seconds: Seconds | float) -> NDArray[np.float64]:
+        share = (np.asarray(seconds) - self.first) / (self.last - self.first)
+        return self.left + share * (self.right - self.left)
+
+    def y(self, seconds: Seconds | float) -> NDArray[np.float64]:
+        share = (np.asarray(seconds) - self.match_first) / (self.match_last - self.match_first)
+        return self.bottom - share * (self.bottom - self.top)
+
+
+def _cells(seconds: Seconds, step: float) -> tuple[float, float]:
+    """From where to where the cells of these samples reach, each centred on its own."""
+    half = float(np.median(np.diff(seconds))) / 2 if len(seconds) > 1 else step / 2
+    return float(seconds[0]) - half, float(seconds[-1]) + half
+
+
+def _height(pictures: list[Image | None]) -> int:
+    return max((picture.height // PixelPage.SCALE for picture in pictures if picture is not None), default=0)
+
+
+def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
+    left = MARGIN
+    for text, colour in ((query, QUERY), ("  and  ", FAINT), (match, MATCH)):
+        sheet.text((left, 34), text, size=30, fill=colour, bold=colour is not FAINT)
+        left += round(text_width(text, size=30, bold=colour is not FAINT))
+    sheet.text((MARGIN, 80), alignment.verdict, size=20)
+    _gauge(sheet, alignment.draq, alignment.recipe.threshold)
+
+
+def _gauge(sheet: Page, draq: float, threshold: float) -> None:
+    """DRAQ between 0 (in step) and 1 (no better than chance), with the recipe's threshold."""
+    left, right, y = WIDTH - MARGIN - 300, WIDTH - MARGIN, 92
+    at, limit = (left + min(value, 1.0) * (right - left) for value in (draq, threshold))
+    sheet.text((left, 34), "DRAQ", size=16, fill=FAINT)
+    sheet.text(
+        (right, 28), f"{draq:.3f}", size=30, bold=True, anchor="ra", fill=QUERY if draq < threshold else PATH
+    )
+    sheet.box(left, y - 4, right, y + 4, fill=LINE, radius=4)
+    sheet.box(left, y - 4, max(at, left + 8), y + 4, fill=QUERY if draq < threshold else PATH, radius=4)
+    sheet.line([(limit, y - 9), (limit, y + 9)], fill=TEXT, width=2)
+    sheet.text((limit, y + 12), f"alignable below {threshold:g}", size=13, fill=FAINT, anchor="ma")
+
+
+def _matrix(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
+    from PIL import Image
+
+    if alignment.cost is not None:
+        size = (axes.right - axes.left) * PixelPage.SCALE, (axes.bottom - axes.top) * PixelPage.SCALE
+        heat = Image.fromarray(sea_colours(_contrast(alignment.cost).T[::-1]))
+        sheet.paste(heat.resize(size, Image.Resampling.BICUBIC), axes.left, axes.top)
+    for second in ticks(axes.match_first, axes.match_last, 5):
+        y = float(axes.y(second))
+        sheet.line([(axes.left - 6, y), (axes.left, y)], fill=FAINT)
+        sheet.text((axes.left - 10, y), clock(second, places=1), size=14, fill=MATCH, anchor="rm")
+    for second in ticks(axes.first, axes.last, 12):
+        x = float(axes.x(second))
+        sheet.line([(x, axes.bottom), (x, axes.bottom + 6)], fill=FAINT)
+        sheet.text((x, axes.bottom + 10), clock(second, places=1), size=14, fill=QUERY, anchor="ma")
+
+
+def _contrast(cost: Floats) -> Floats:
+    """The cost within 0–1, spread so that valleys and ridges both show."""
+    low, high = np.percentile(cost, (1, 97))
+    scaled = np.clip((cost - low) / max(float(high - low), 1e-9), 0, 1)
+    return np.asarray(np.sqrt(scaled), np.float32)
+
+
+def _left_out(sheet: Page, warp: Warp, axes: _Axes) -> None:
+    """Shade the columns and rows that belong to no piece."""
+    left = float(axes.left)
+    for start, end in (*warp.spans, (axes.last, axes.last)):
+        x = float(axes.x(start))
+        if x - left > 2:
+            sheet.veil(left, axes.top, x, axes.bottom)
+        left = max(left, float(axes.x(end)))
+    if axes.right - left > 2:
+        sheet.veil(left, axes.top, axes.right, axes.bottom)
+    bottom = float(axes.bottom)
+    for start, end in sorted((float(warp.at(start)), float(warp.at(end))) for start, end in warp.spans):
+        if bottom - float(axes.y(start)) > 2:
+            sheet.veil(axes.left, float(axes.y(start)), axes.right, bottom)
+        bottom = min(bottom, float(axes.y(end)))
+    if bottom - axes.top > 2:
+        sheet.veil(axes.left, axes.top, axes.right, bottom)
+
+
+def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:
+    for start, end in warp.spans:
+        times = np.linspace(start, min(end, axes.last), max(2, round((end - start) * 60)))
+        values = np.clip(warp.at(times), axes.match_first, axes.match_last)
+        points = list(zip(axes.x(times).tolist(), axes.y(values).tolist(), strict=True))
+        sheet.line(points, fill=PAPER, width=6)
+        sheet.line(points, fill=PATH, width=3)
+
+
+def _tile(
+    sheet: Page,
+    picture: Image | None,
+    second: float | None,
+    at: float,
+    top: int,
+    width: int,
+    height: int,
+    colour: Colour,
+) -> None:
+    if picture is None or second is None:
+        sheet.box(at - width / 2, top, at + width / 2, top + height, fill=LEFT_OUT, radius=4)
+        sheet.text((at, top + height / 2), "left out", size=15, fill=FAINT, anchor="mm")
+        return
+    sheet.paste(picture, at - picture.width / 2 / PixelPage.SCALE, top)
+    sheet.text((at, top + height + 6), clock(second), size=15, fill=colour, anchor="ma")

@@ -1,0 +1,170 @@
+"""What each frame of a film shows: the kept clip's own frames, and the other clip's along the warp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import Alignment, Segment, Warp
+from seasync.align.alignment import Side
+from seasync.align.warp import Stretch
+from seasync.clip import Clip
+from seasync.encoding import Seconds
+from seasync.errors import RenderError
+from seasync.video import probe
+from seasync.video.table import FrameTable, frame_table
+
+Smooth = Literal["nearest", "blend", "pieces"]
+
+
+def clips_of(alignment: Alignment, keep: Side) -> tuple[Clip, Clip]:
+    """The kept clip and the other one; an error if the alignment does not know its files."""
+    if keep not in ("query", "match"):
+        raise RenderError(f"keep={keep!r}: expected 'query' or 'match'")
+    if alignment.query is None or alignment.match is None:
+        raise RenderError(
+            "the alignment does not know its files: align videos with seasync.align, or set query and match "
+            "with dataclasses.replace"
+        )
+    clips = (alignment.query, alignment.match)
+    return clips if keep == "query" else (clips[1], clips[0])
+
+
+def even(warp: Warp, fps: Fraction, *, max_error_frames: float = 1.0) -> Warp:
+    """`warp` in the fewest stretches of even speed, joined without jumps; errors are in frames at `fps`."""
+    stretches = []
+    for stretch in warp.stretches:
+        lines = Warp((stretch,)).segments(max_error_frames=max_error_frames, fps=fps)
+        if not lines:
+            stretches.append(stretch)
+            continue
+        inner = [(before.value_end + after.value_start) / 2 for before, after in pairwise(lines)]
+        values = np.maximum.accumulate([lines[0].value_start, *inner, lines[-1].value_end])
+        times = np.asarray([lines[0].start, *(line.end for line in lines)])
+        stretches.append(Stretch(times, values, float(times[-1])))
+    return Warp(tuple(stretches))
+
+
+def lines(warp: Warp) -> list[Segment]:
+    """The linear pieces between a warp's knots, and after its last ones."""
+    pieces = []
+    for stretch in warp.stretches:
+        times, values = stretch.times.tolist(), stretch.values.tolist()
+        if stretch.end > times[-1]:
+            times, values = [*times, stretch.end], [*values, stretch.value_end]
+        ends = pairwise(zip(times, values, strict=True))
+        pieces += [Segment(start, end, first, last) for (start, first), (end, last) in ends]
+    return pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """The frames of a film: their rate, and the second of the kept clip that each of them shows (F,)."""
+
+    rate: Fraction
+    seconds: Seconds
+
+    @property
+    def length(self) -> float:
+        return float(len(self.seconds) / self.rate)
+
+    def only(self, wanted: NDArray[np.bool_]) -> Clock:
+        """The clock with some of its frames."""
+        if not wanted.any():
+            raise RenderError("nothing of the clips corresponds, so skipping the rest leaves no film")
+        return Clock(self.rate, self.seconds[wanted])
+
+    def runs(self) -> list[tuple[float, float, float]]:
+        """Stretches without a jump: (second of the film, first and last second of the kept clip)."""
+        step = float(1 / self.rate)
+        jumps = (np.flatnonzero(np.diff(self.seconds) > 1.5 * step) + 1).tolist()
+        return [
+            (start * step, float(self.seconds[start]), float(self.seconds[end - 1]) + step)
+            for start, end in pairwise([0, *jumps, len(self.seconds)])
+        ]
+
+
+def clock_of(clip: Clip) -> Clock:
+    """The clock of a film that shows every frame of `clip`, at the file's own rate."""
+    table = frame_table(clip.file)
+    span = table.shown(clip.start, clip.end)
+    start = float(table.seconds[span.start])
+    end = table.end if span.stop == len(table) else float(table.seconds[span.stop])
+    rate = frame_rate(table)
+    count = max(1, round((end - start) * float(rate)))
+    return Clock(rate, start + np.arange(count) / float(rate))
+
+
+def frame_rate(table: FrameTable) -> Fraction:
+    """The file's average rate; where frames come irregularly, the rate at which most of them do."""
+    average = probe(table.file).fps or Fraction(30)
+    if len(table) < 3:
+        return average
+    usual = 1 / float(np.median(np.diff(table.seconds)))
+    return average if abs(usual - average) < 0.02 * average else Fraction(usual).limit_denominator(1001)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file, and which of its frames each frame of the film shows.
+
+    numbers  (F,) frames of the file
+    seconds  (F,) the file's seconds, for the time code
+    known    (F,) False where the alignment leaves the film's frame without a partner
+    blend    (F,) share of the frame after it; None shows frames as they are
+    """
+
+    file: str
+    numbers: NDArray[np.int64]
+    seconds: Seconds
+    known: NDArray[np.bool_]
+    blend: NDArray[np.float32] | None = None
+
+
+def own_frames(clip: Clip, clock: Clock) -> Source:
+    """The kept clip on its own clock."""
+    numbers = frames_at(frame_table(clip.file), clock.seconds)
+    return Source(clip.file, numbers, clock.seconds, np.ones(len(numbers), bool))
+
+
+def course(warp: Warp, clip: Clip, smooth: Smooth) -> Warp:
+    """The warp that a film follows: as read off the path, smoothed to blend along it, or in even pieces."""
+    if smooth == "nearest":
+        return warp
+    if smooth == "blend":
+        return warp.smooth()
+    if smooth == "pieces":
+        return even(warp.smooth(), frame_rate(frame_table(clip.file)))
+    raise RenderError(f"smooth={smooth!r}: expected 'nearest', 'blend' or 'pieces'")
+
+
+def warped_frames(clip: Clip, clock: Clock, warp: Warp, *, blend: bool = False) -> Source:
+    """The other clip brought to the clock by `warp`: the nearest frame each time, or two of them mixed."""
+    table = frame_table(clip.file)
+    seconds, known = warp.at(clock.seconds), warp.covers(clock.seconds)
+    if not blend:
+        return Source(clip.file, frames_at(table, seconds), seconds, known)
+    below, above = _around(table, seconds)
+    width = np.maximum(table.seconds[above] - table.seconds[below], 1e-9)
+    share = np.clip((seconds - table.seconds[below]) / width, 0, 1)
+    return Source(clip.file, below, seconds, known, share.astype(np.float32))
+
+
+def frames_at(table: FrameTable, seconds: Seconds) -> NDArray[np.int64]:
+    """The frame nearest to each of `seconds`, but none that is shown more than half a usual frame later."""
+    before, after = _around(table, seconds)
+    wait = table.seconds[after] - seconds
+    is_nearer = (wait < seconds - table.seconds[before]) & (wait < 0.5 / float(frame_rate(table)))
+    return np.where(is_nearer, after, before)
+
+
+def _around(table: FrameTable, seconds: Seconds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The frames on screen at `seconds`, and those after them."""
+    on_screen = np.searchsorted(table.seconds, seconds, side="right") - 1
+    before = np.clip(on_screen, 0, len(table) - 1).astype(np.int64)
+    return before, np.minimum(before + 1, len(table) - 1)

@@ -1,0 +1,124 @@
+"""Putting a film together frame by frame: memory does not grow with its length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from av.video.frame import VideoFrame
+
+from seasync.render.canvas import DIM, Canvas, Panel
+from seasync.render.picker import pictures
+from seasync.render.plan import Clock, Source
+from seasync.render.soundtrack import Soundtrack
+from seasync.render.text import clock as clock_text
+from seasync.video import Writer
+
+Gaps = Literal["dim", "skip", "alone"]
+Progress = Callable[[int, int], None]
+MARK_SECONDS = 0.8  # how long the name of a key moment stays
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A phase of the kept clip from `start` to `end` seconds, or, without an end, a key moment."""
+
+    start: float
+    text: str
+    end: float | None = None
+
+    def is_shown(self, seconds: float) -> bool:
+        return self.start <= seconds < (self.start + MARK_SECONDS if self.end is None else self.end)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A source at its place in the film; all even numbers."""
+
+    source: Source
+    left: int
+    top: int
+    width: int
+    height: int
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Film:
+    """What a film is made of. The first cell is the kept clip's in films that show it."""
+
+    clock: Clock
+    cells: list[Cell]
+    size: tuple[int, int]
+    gaps: Gaps
+    overlay: bool = False
+    labels: bool = False
+    corner: str = ""
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def letters(self) -> int:
+        """Size of the letters, in pixels."""
+        return max(11, round(min(cell.height for cell in self.cells) / 26))
+
+
+def shoot(
+    film: Film,
+    file: str | Path,
+    track: Soundtrack | None,
+    *,
+    codec: str = "libx264",
+    crf: int = 18,
+    progress: Progress | None = None,
+) -> None:
+    """Write the film to `file`; `progress(done, total)` is called after each frame."""
+    total, rate = len(film.clock.seconds), film.clock.rate
+    audio = None if track is None else (track.rate, track.channels)
+    with ExitStack() as stack:
+        reels = [
+            stack.enter_context(closing(pictures(cell.source, Panel(cell.width, cell.height))))
+            for cell in film.cells
+        ]
+        writer = stack.enter_context(
+            Writer(file, fps=rate, size=film.size, codec=codec, crf=crf, audio=audio)
+        )
+        for number, shown in enumerate(zip(*reels, strict=True)):
+            writer.write(_picture(film, number, shown))
+            if track is not None:
+                until = round((number + 1) * track.rate / rate)
+                writer.write_audio(track.take(until - writer.samples))
+            if progress is not None:
+                progress(number + 1, total)
+
+
+def _picture(film: Film, number: int, shown: tuple[VideoFrame, ...]) -> VideoFrame:
+    known = [bool(cell.source.known[number]) for cell in film.cells]
+    if len(shown) == 1 and known[0] and not film.labels:
+        return shown[0]
+    canvas = Canvas(*film.size)
+    for cell, frame, is_known in zip(film.cells, shown, known, strict=True):
+        if is_known or film.gaps != "alone":
+            through = 0.5 if film.overlay and cell is not film.cells[0] and is_known else 1.0
+            if not film.overlay or is_known:
+                canvas.put(frame, cell.left, cell.top, opacity=through, light=1.0 if is_known else DIM)
+    if film.labels:
+        _letter(film, number, known, canvas)
+    return canvas.frame
+
+
+def _letter(film: Film, number: int, known: list[bool], canvas: Canvas) -> None:
+    size, margin = film.letters, film.letters // 2
+    for order, (cell, is_known) in enumerate(zip(film.cells, known, strict=True)):
+        below = order * size * 2 if film.overlay else 0  # in an overlay the cells lie on each other
+        time = clock_text(float(cell.source.seconds[number])) if is_known else "no counterpart"
+        canvas.text(f"{cell.title}   {time}", (cell.left + margin, cell.top + margin + below), size=size)
+    width, height = film.size
+    if film.corner:
+        canvas.text(film.corner, (width - margin, margin), size=size, anchor="ra")
+    seconds = float(film.clock.seconds[number])
+    names = [mark.text for mark in film.marks if mark.is_shown(seconds)]
+    if names:
+        canvas.text("  ".join(names), (width // 2, height - margin), size=round(size * 1.3), anchor="md")

@@ -1,0 +1,102 @@
+"""A film's sound: either clip's or both, on the film's clock, handed out a film frame at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from seasync.align import Segment, Warp
+from seasync.align.alignment import Side
+from seasync.clip import Clip
+from seasync.encoding import Floats
+from seasync.errors import RenderError
+from seasync.render.plan import Clock, even, frame_rate, lines
+from seasync.render.sound import Reader, carry, value_at
+from seasync.video import probe, sound
+from seasync.video.table import frame_table
+
+Audio = Literal["query", "match", "mix", "none"]
+RATES = (44100, 48000, 32000, 24000, 22050, 16000, 96000, 88200)  # what AAC and players take
+
+
+class Soundtrack:
+    """`rate` and `channels`, and the sound in order by `take(samples)`."""
+
+    def __init__(
+        self, sources: Sequence[tuple[Reader, list[Segment]]], *, clock: Clock, rate: int, channels: int
+    ) -> None:
+        self.rate, self.channels = rate, channels
+        self._tracks = [
+            _Tap(carry(read, pieces, seconds=clock.length, rate=rate, channels=channels))
+            for read, pieces in sources
+        ]
+
+    def take(self, samples: int) -> Floats:
+        """The next `samples` samples (channels, samples), all tracks at equal parts."""
+        parts = [track.take(samples) for track in self._tracks]
+        return parts[0] if len(parts) == 1 else np.mean(parts, axis=0, dtype=np.float32)
+
+
+def soundtrack(
+    audio: Audio, keep: Side, kept: Clip, other: Clip, warp: Warp, clock: Clock
+) -> Soundtrack | None:
+    """The sound asked for; None if it is "none" or the files have none."""
+    if audio not in ("query", "match", "mix", "none"):
+        raise RenderError(f"audio={audio!r}: expected 'query', 'match', 'mix' or 'none'")
+    wanted = {keep} if audio == keep else {"query", "match"} if audio == "mix" else {audio}
+    files = [(kept, side == keep) if side == keep else (other, False) for side in sorted(wanted - {"none"})]
+    heard = [(clip, is_own, info) for clip, is_own in files if (info := probe(clip.file).audio) is not None]
+    if not heard:
+        return None
+    best = max(info.rate for *_, info in heard)
+    rate = best if best in RATES else 48000
+    channels = min(2, max(info.channels for *_, info in heard))
+    sources = []
+    for clip, is_own, _ in heard:
+        pieces = _own(clock) if is_own else _warped(clock, warp, frame_rate(frame_table(clip.file)))
+        sources.append((partial(_read, clip.file, rate, channels), pieces))
+    return Soundtrack(sources, clock=clock, rate=rate, channels=channels)
+
+
+def _own(clock: Clock) -> list[Segment]:
+    return [Segment(at, at + last - first, first, last) for at, first, last in clock.runs()]
+
+
+def _warped(clock: Clock, warp: Warp, fps: Fraction) -> list[Segment]:
+    """The warp on the film's clock, in even pieces within half a frame of it; silence in its gaps."""
+    pieces = []
+    for at, first, last in clock.runs():
+        for line in lines(even(warp, fps, max_error_frames=0.5)):
+            start, end = max(first, line.start), min(last, line.end)
+            if end - start > 1e-6:
+                shift = at - first
+                pieces.append(Segment(start + shift, end + shift, value_at(line, start), value_at(line, end)))
+    return pieces
+
+
+def _read(file: str, rate: int, channels: int, start: float, end: float) -> Floats:
+    """The sound from `start` to `end`; before second 0, silence."""
+    samples = round((end - start) * rate)
+    if end <= 0:
+        return np.zeros((channels, samples), np.float32)
+    heard = sound(file, start=max(start, 0.0), end=end, rate=rate, channels=channels)
+    return np.pad(heard, ((0, 0), (samples - heard.shape[1], 0)))
+
+
+class _Tap:
+    """Blocks of any length in, as many samples as asked for out."""
+
+    def __init__(self, blocks: Iterator[Floats]) -> None:
+        self._blocks = blocks
+        self._left: list[Floats] = []
+
+    def take(self, samples: int) -> Floats:
+        while sum(block.shape[1] for block in self._left) < samples:
+            self._left.append(next(self._blocks))
+        joined = np.concatenate(self._left, axis=1)
+        self._left = [joined[:, samples:]]
+        return joined[:, :samples]

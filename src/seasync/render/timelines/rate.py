@@ -1,0 +1,54 @@
+"""Frame rates and time codes as editing programs count them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+STANDARD = [Fraction(base * 1000, per) for base in (24, 30, 48, 60, 120) for per in (1000, 1001)]
+STANDARD += [Fraction(25), Fraction(50), Fraction(100)]
+"""The rates that editing programs have names for."""
+
+
+def standard_rate(fps: Fraction) -> Fraction:
+    """The standard rate within 0.05 % of `fps` (cameras and muxers write 29.978 for 29.97), else `fps`."""
+    nearest = min(STANDARD, key=lambda rate: abs(rate - fps))
+    return nearest if abs(nearest - fps) <= fps / 2000 else fps.limit_denominator(1001)
+
+
+def is_drop_frame(rate: Fraction) -> bool:
+    """29.97 and 59.94 are counted in drop-frame time code, so that an hour of it lasts an hour."""
+    return rate in (Fraction(30000, 1001), Fraction(60000, 1001))
+
+
+def timecode(frame: int, rate: Fraction) -> str:
+    """`hh:mm:ss:ff` of frame number `frame`; `hh:mm:ss;ff` where the rate is counted in drop-frame.
+
+    >>> timecode(1800, Fraction(30000, 1001)), timecode(17982, Fraction(30000, 1001))
+    ('00:01:00;02', '00:10:00;00')
+    """
+    base = round(rate)
+    if is_drop_frame(rate):
+        dropped = base // 15  # numbers skipped each minute, but not each tenth: 2 at 29.97, 4 at 59.94
+        tens, rest = divmod(frame, 600 * base - 9 * dropped)
+        minutes = max(0, rest - dropped) // (60 * base - dropped)
+        frame += dropped * (9 * tens + minutes)
+    seconds, frames = divmod(frame, base)
+    separator = ";" if is_drop_frame(rate) else ":"
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{separator}{frames:02}"
+
+
+def frame_of(code: str, rate: Fraction) -> int:
+    """The frame number of a time code; `;` or `.` before the frames marks drop-frame.
+
+    >>> frame_of("00:01:00;02", Fraction(30000, 1001))
+    1800
+    """
+    base = round(rate)
+    hours, minutes, seconds, frames = (
+        int(part) for part in code.replace(";", ":").replace(".", ":").split(":")
+    )
+    frame = ((hours * 60 + minutes) * 60 + seconds) * base + frames
+    if ";" in code or "." in code:
+        total = hours * 60 + minutes
+        frame -= base // 15 * (total - total // 10)
+    return frame
