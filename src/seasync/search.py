@@ -18,6 +18,7 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
 from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.sea import care, index
 from seasync.sea.calibration import (
     Calibration,
     Doubles,
@@ -29,7 +30,7 @@ from seasync.sea.calibration import (
 from seasync.sea.ingest import Added, add
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Asked, Query, resolve
-from seasync.sea.record import Record, RowIds, Snapshot, quoted
+from seasync.sea.record import Record, RowIds, Snapshot, both, quoted
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.sources import find_sources
 from seasync.sea.vectors import query_vector
@@ -69,6 +70,11 @@ class Sea(Record):
                 self.encoder()  # another name may still be the same encoder
         elif not create:
             self.snapshot()  # says that there is none
+
+    @property
+    def fps(self) -> float:
+        """Sampled frames a second."""
+        return self.snapshot().about.fps
 
     def encoder(self) -> Encoder:
         """The sea's encoder, loaded.
@@ -172,7 +178,7 @@ class Sea(Record):
         """
         moving = recipe.change_seconds is not None
         wanted = max(k, candidates or (25 if moving else 10))
-        where = _both(where, None if label is None else f"label = {quoted(label)}")
+        where = both(where, _labelled(label))
         snapshot = self.snapshot()
 
         asked = [resolve(snapshot, query, self._encode) for query in queries]
@@ -203,7 +209,7 @@ class Sea(Record):
         label = label or (asked.clip.label if asked.clip else None)
         if label is None:
             raise SeaError("oracle: the query has no label; ask for a labelled clip of the sea, or give one")
-        rows = snapshot.table([], f"label = {quoted(label)}")["_rowid"].to_numpy()
+        rows = snapshot.table([], _labelled(label))["_rowid"].to_numpy()
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]
         moving = recipe.change_seconds is not None
@@ -217,6 +223,31 @@ class Sea(Record):
             fitted = fit(snapshot, recipe, seed=seed)
             self.put_metadata(with_calibration(snapshot, recipe, fitted))
         return fitted
+
+    def clips(
+        self, where: str | None = None, *, label: str | None = None, limit: int | None = None
+    ) -> list[Clip]:
+        """The sea's clips, in the order they were added; `where` and `label` as in `search_many`."""
+        return self.snapshot().clips(both(where, _labelled(label)), limit=limit)
+
+    def info(self) -> dict[str, Any]:
+        """What the sea is and how it stands: clips, hours, bytes, encoder, index and more."""
+        return care.info(self)
+
+    def verify(
+        self, *, files: bool = True, progress: Callable[[int, int], None] | None = None
+    ) -> list[care.Problem]:
+        """Read every row and, with `files`, every file; what is found wrong, which should be nothing."""
+        return care.verify(self, files=files, progress=progress)
+
+    def relocate(self, root: str | Path, *, old: str | Path | None = None) -> int:
+        """Say that the footage under `old` (default: all of it) now lies under `root`; how many files do."""
+        return care.relocate(self, root, old=old)
+
+    def rebuild(self, kind: str = "auto") -> None:
+        """Make the index anew: "auto" (none for up to 50,000 clips), "exact" (none), "ivf_rq" or "ivf_pq"."""
+        with self.writing():
+            index.build(self, kind)
 
     def _rank(
         self,
@@ -268,7 +299,7 @@ class Sea(Record):
         )
 
     def _encode(self, clip: Clip) -> Encoding:
-        return encode_clip(clip, self.encoder(), fps=self.snapshot().about.fps)
+        return encode_clip(clip, self.encoder(), fps=self.fps)
 
     def _encodings(self, snapshot: Snapshot, rows: RowIds) -> list[Encoding | None]:
         """Frame features as kept, or made anew where only the clip vector is; None where the file is gone."""
@@ -314,6 +345,5 @@ def _retrieve(
     return found
 
 
-def _both(*conditions: str | None) -> str | None:
-    given = [f"({condition})" for condition in conditions if condition]
-    return " AND ".join(given) or None
+def _labelled(label: str | None) -> str | None:
+    return None if label is None else f"label = {quoted(label)}"

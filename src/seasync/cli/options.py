@@ -26,6 +26,10 @@ Encoder = Annotated[str, typer.Option(help="What makes the frame features; see `
 Fps = Annotated[
     float | None, typer.Option(help="Sampled frames a second; default: the encoder's own.", min=0.01)
 ]
+Sea = Annotated[
+    str,
+    typer.Option("--sea", envvar="SEASYNC_SEA", help="Where the sea is: a folder, or a URI such as s3://…"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -32,6 +32,7 @@ from seasync.sea.sources import Source
 
 if TYPE_CHECKING:
     from seasync.encoders import Encoder
+    from seasync.encoders.encoder import TakesFrames
     from seasync.encoding import Encoding
     from seasync.sea.record import Record
     from seasync.video import Frames
@@ -128,15 +129,23 @@ def row_of(work: Work, encoder: str, fps: float) -> tuple[Row | Failure, list[st
 
 def here(steps: Iterator[Step], encoder: Encoder, fps: float) -> Outcomes:
     """Encode clips in this process, while frames of this one and the next are read in the background."""
+    from seasync.encoders import encode_clip
+    from seasync.encoders.encoder import TakesFrames
     from seasync.video import ahead
 
-    batches = ahead(_batches(ahead(steps, depth=8), encoder.input_size, fps), depth=4)
+    reader = encoder if isinstance(encoder, TakesFrames) else None
+    batches = ahead(_batches(ahead(steps, depth=8), reader, fps), depth=4)
     for step, group in groupby(batches, key=itemgetter(0)):
         if not isinstance(step, Work):
             yield step, step if isinstance(step, Failure) else None
             continue
         try:
-            yield step, _row(step, encoder.encode(_frames(group)))
+            encoding = (
+                reader.encode(_frames(group))
+                if reader
+                else encode_clip(step.clip, encoder, fps=fps, cache=False)
+            )
+            yield step, _row(step, encoding)
         except SeasyncError as error:
             yield step, _failure(step, error)
 
@@ -189,19 +198,22 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def _batches(
-    steps: Iterator[Step], size: tuple[int, int], fps: float
+    steps: Iterator[Step], encoder: TakesFrames | None, fps: float
 ) -> Iterator[tuple[Step, Frames | SeasyncError | None]]:
-    """The frames of all clips one after the other; an error in place of those that cannot be read."""
+    """The frames of all clips one after the other, for an encoder that takes frames; an error in place of
+    those that cannot be read."""
     from seasync.encoders.encode import BATCH
     from seasync.video import read
 
     for step in steps:
-        if not isinstance(step, Work):
+        if encoder is None or not isinstance(step, Work):
             yield step, None
             continue
-        clip = step.clip
+        clip, size, fit = step.clip, encoder.input_size, encoder.fit
         try:
-            for frames in read(clip.file, fps=fps, start=clip.start, end=clip.end, size=size, batch=BATCH):
+            for frames in read(
+                clip.file, fps=fps, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH
+            ):
                 yield step, frames
         except SeasyncError as error:
             yield step, error

@@ -198,14 +198,16 @@ class Record:
         files: Sequence[str | Path] = (),
         labels: Sequence[str] = (),
     ) -> int:
-        """Take out clips by id, file or label; returns how many went."""
+        """Take out clips by id (its first 8 digits or more), file or label; returns how many went."""
+        if short := [clip for clip in clips if len(clip) < 8]:
+            raise SeaError(f"{short[0]!r}: give at least 8 digits of a clip's id")
         gone = {str(file) if "://" in str(file) else str(Path(file).absolute()) for file in files}
         with self.writing(), plain_errors(self.uri):
             there = self.snapshot().clips()
             out = [
                 str(clip.id)
                 for clip in there
-                if clip.id in clips or clip.file in gone or (clip.label is not None and clip.label in labels)
+                if str(clip.id).startswith(tuple(clips)) or clip.file in gone or clip.label in labels
             ]
             if out:
                 self.open().delete(f"id IN ({', '.join(map(quoted, out))})")
@@ -224,6 +226,11 @@ class Record:
             if small > 8:
                 dataset.optimize.compact_files(target_rows_per_fragment=SMALL_FRAGMENT_ROWS)
             dataset.cleanup_old_versions(older_than=OLD)
+
+
+def both(*conditions: str | None) -> str | None:
+    """All of the conditions that are given, as one."""
+    return " AND ".join(f"({condition})" for condition in conditions if condition) or None
 
 
 def quoted(text: str) -> str:

@@ -1,0 +1,91 @@
+"""`seasync add`: videos into a sea."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from seasync.cli.options import Fps, Json, Sea
+
+if TYPE_CHECKING:
+    from seasync.sea.ingest import Added
+
+
+def add(
+    paths: list[str] = typer.Argument(
+        help="Files, folders, patterns, or lists (.csv, .tsv with a column file)."
+    ),
+    sea: Sea = "footage.sea",
+    encoder: str = typer.Option(
+        None, help="What makes the frame features; a sea keeps the one it began with."
+    ),
+    fps: Fps = None,
+    split: str = typer.Option(
+        "none", help="none, shots, or a number of seconds: how long videos become clips."
+    ),
+    labels: str = typer.Option(
+        None, help="folder (the name of a video's folder), or a list with file and label."
+    ),
+    tag: list[str] = typer.Option([], help="A tag for all of these clips."),
+    frame_features: bool = typer.Option(
+        True, "--frame-features/--no-frame-features", help="Keep frame features, or clip vectors only."
+    ),
+    jobs: int = typer.Option(
+        1, min=1, help="Processes that encode; 1 gives all cores to one clip at a time."
+    ),
+    wait: bool = typer.Option(True, help="Wait while another process writes to this sea."),
+    as_json: Json = False,
+) -> None:
+    """Add videos to a sea. Interrupted, run it again: it goes on where it was, and nothing comes twice."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    from seasync.search import Sea as OpenSea
+
+    console = Console(stderr=True)
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(added: Added) -> None:
+            rate = added.added / max(bar.tasks[0].elapsed or 0, 1e-3)
+            text = f"{added.added} added, {added.present} present, {len(added.failed)} failed, {rate:.1f}/s"
+            bar.update(task, total=added.size or 1, completed=added.done, description=text)
+
+        try:
+            added = OpenSea(sea, encoder).add(
+                *paths,
+                split=split,
+                labels=labels,
+                tags=tag,
+                fps=fps,
+                frame_features=frame_features,
+                jobs=jobs,
+                progress=show,
+                wait=wait,
+                waiting=lambda: console.print("another process is writing to this sea; waiting for it"),
+            )
+        except KeyboardInterrupt:
+            print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
+            raise typer.Exit(130) from None
+    _report(added, sea, as_json)
+    if added.failed:
+        raise typer.Exit(1)
+
+
+def _report(added: Added, sea: str, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        failed = [{"file": failure.file, "reason": failure.reason} for failure in added.failed]
+        summary = {"sea": sea, "files": added.files, "added": added.added, "present": added.present}
+        print(json.dumps(summary | {"seconds": added.seconds, "failed": failed, "damaged": added.damaged}))
+        return
+    minutes = f"{added.seconds / 60:.1f} minutes"
+    print(f"{sea}: {added.added} clips added ({minutes}), {added.present} were there already")
+    for text in added.damaged:
+        print(f"damaged: {text}", file=sys.stderr)
+    for failure in added.failed:
+        print(f"failed: {failure.reason}", file=sys.stderr)
