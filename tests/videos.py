@@ -7,7 +7,8 @@ frame of the file it is looking at and whether it stands upright.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ def write(
             frame.pts = pts[i] if pts is not None else i
             frame.time_base = time_base
             out.mux(stream.encode(frame))
-        out.mux(stream.encode(None))
+        if stream is not None:
+            out.mux(stream.encode(None))
         if sound is not None:
             for at in range(0, sound.shape[1], 1024):
                 piece = np.ascontiguousarray(sound[:, at : at + 1024])
@@ -150,3 +152,79 @@ def folder(path: Path, frames: int = 12) -> Path:
         Image.fromarray(picture(i)).save(path / f"{i + 1:06}.jpg", quality=95)
     (path / "notes.txt").write_text("not a picture")
     return path
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A file, when its frames are shown, and the number in its first picture (they count on from there)."""
+
+    file: Path
+    seconds: list[float]
+    first: int = 0
+
+
+def _even(file: Path, frames: int = 48, fps: float = 30, first: int = 0) -> Truth:
+    return Truth(file, [i / fps for i in range(frames)], first)
+
+
+def _h264(**settings: str) -> dict[str, dict[str, str]]:
+    return {"options": {"x264-params": ":".join(f"{k.replace('_', '-')}={v}" for k, v in settings.items())}}
+
+
+OPEN_GOP = _h264(open_gop="1", bframes="3", b_adapt="0", scenecut="0")
+QUIET = {"options": {"x265-params": "open-gop=1:bframes=3:log-level=none"}}
+
+
+def _joined(folder: Path) -> Truth:
+    """Two recordings in one transport stream: the clock runs back in the middle."""
+    one = write(folder / "one.ts", (picture(i) for i in range(20)))
+    two = write(folder / "two.ts", (picture(i) for i in range(20, 48)))
+    one.write_bytes(one.read_bytes() + two.read_bytes())
+    return _even(one)
+
+
+# Every kind of file the reader must be right about: name → builder of one in a folder.
+KINDS: dict[str, Callable[[Path], Truth]] = {
+    "mp4 with B-frames": lambda d: _even(numbered(d / "a.mp4")),
+    "variable rate mp4": lambda d: Truth(*vfr(d / "a.mp4")),
+    "variable rate mkv": lambda d: Truth(*vfr(d / "a.mkv")),
+    "pause of 20 s": lambda d: Truth(
+        numbered(d / "a.mp4", 40, pts=[i + 600 * (i >= 20) for i in range(40)]),
+        [(i + 600 * (i >= 20)) / 30 for i in range(40)],
+    ),
+    "mkv that starts late": lambda d: _even(numbered(d / "a.mkv", pts=range(45, 93))),
+    "ts that starts late": lambda d: _even(remuxed(numbered(d / "a.mp4"), d / "a.ts", shift=7.5)),
+    "edit list that hides 15 frames": lambda d: _even(
+        remuxed(numbered(d / "a.mp4"), d / "b.mp4", shift=-0.5, avoid_negative_ts="disabled"), 33, first=15
+    ),
+    "fragmented mp4": lambda d: _even(
+        numbered(d / "a.mp4", container={"movflags": "frag_keyframe+empty_moov"})
+    ),
+    "open GOP": lambda d: _even(numbered(d / "a.mkv", **OPEN_GOP)),
+    "open GOP HEVC": lambda d: _even(numbered(d / "a.mp4", codec="libx265", **QUIET)),
+    "intra refresh": lambda d: _even(numbered(d / "a.mkv", **_h264(intra_refresh="1", bframes="0"))),
+    "webm, VP8 with hidden frames": lambda d: _even(
+        numbered(
+            d / "a.webm",
+            codec="libvpx",
+            options={"auto-alt-ref": "1", "lag-in-frames": "16", "arnr-maxframes": "5"},
+        )
+    ),
+    "webm, VP9, no duration": lambda d: _even(
+        numbered(d / "a.webm", codec="libvpx-vp9", container={"live": "1"})
+    ),
+    "gif": lambda d: _even(numbered(d / "a.gif", 20, codec="gif", pix_fmt="rgb8", fps=10), 20, 10),
+    "mov, MJPEG": lambda d: _even(numbered(d / "a.mov", codec="mjpeg", pix_fmt="yuvj420p")),
+    "mov, ProRes 10 bit": lambda d: _even(numbered(d / "a.mov", codec="prores_ks", pix_fmt="yuv422p10le")),
+    "mkv, 10 bit": lambda d: _even(numbered(d / "a.mkv", pix_fmt="yuv420p10le")),
+    "odd size": lambda d: _even(numbered(d / "a.mkv", width=161, height=121, codec="ffv1", pix_fmt="bgr0")),
+    "avi, MPEG-4 with B-frames": lambda d: _even(numbered(d / "a.avi", codec="mpeg4", options={"bf": "2"})),
+    "avi, H.264 with wrong times": lambda d: _even(numbered(d / "a.avi")),
+    "mpg": lambda d: _even(numbered(d / "a.mpg", codec="mpeg2video", options={"bf": "2"})),
+    "h264 without times": lambda d: _even(numbered(d / "a.h264")),
+    "ts cut within an open GOP": lambda d: _even(
+        remuxed(numbered(d / "a.ts", **OPEN_GOP), d / "b.ts", skip=9), 36, first=12
+    ),
+    "ts of two recordings": _joined,
+    "folder of images": lambda d: _even(folder(d / "pictures"), 12),
+}

@@ -22,6 +22,8 @@ from seasync.video.table import frame_table
 LAYOUTS = {1: "mono", 2: "stereo"}
 LEAD = 0.25  # seconds read before and after the span, for codecs and filters to swing in and out
 JUMP = 0.02  # seconds; a timestamp that is off by less is rounding, by more a gap
+CHUNK = 2**20  # samples resampled at a time
+LONGEST = 2**30  # samples, six hours; damaged timestamps ask for more
 
 Samples = NDArray[np.float32]
 
@@ -37,12 +39,13 @@ def sound(
     """The sound from `start` to `end` seconds: float32 (channels, N), N = (end − start) · rate, rounded.
 
     Second 0 is the first video frame, as everywhere, so sound and picture stay together. Where the file has
-    no sound (before it sets in, in gaps, after its end) there is silence. end=None goes to its end.
+    no sound (before it sets in, in gaps, after its end) there is silence. end=None is the picture's end.
     channels=None keeps one or two, and mixes more down to two; 1 is their mean.
 
     Raises VideoError if the file has no sound at all, which `probe(file).audio` tells beforehand.
     """
-    if not (math.isfinite(start) and start >= 0 and (end is None or end > start)):
+    end = frame_table(file).end if end is None else end
+    if not 0 <= start < end < math.inf:
         raise VideoError(f"{file}: expected 0 ≤ start < end in seconds, got {start = }, {end = }")
     with open_file(file) as container:
         stream = sound_stream(container)
@@ -52,24 +55,24 @@ def sound(
     channels = channels or stored
     if channels not in LAYOUTS:
         raise VideoError(f"{file}: channels must be 1 or 2, got {channels}")
-    begin = math.floor((start - LEAD) * native)
-    until = None if end is None else math.ceil((end + LEAD) * native)
-    pieces = list(_pieces(file, begin, until, stored, native))
-    stop = until if until is not None else max((at + piece.shape[1] for at, piece in pieces), default=begin)
-    track = np.zeros((stored, max(stop - begin, 0)), np.float32)
-    for at, piece in pieces:
+    if (end - start) * max(rate, native) > LONGEST:
+        raise VideoError(
+            f"{file}: {end - start:.0f} s of sound at once are too many; read it in shorter spans"
+        )
+    begin, until = math.floor((start - LEAD) * native), math.ceil((end + LEAD) * native)
+    track = np.zeros((stored, until - begin), np.float32)
+    for at, piece in _pieces(file, begin, until, stored, native):
         skipped = max(begin - at, 0)
         room = track[:, at + skipped - begin :]
         piece = piece[:, skipped : skipped + room.shape[1]]
         room[:, : piece.shape[1]] = piece
-    first = round((start - begin / native) * rate)
-    count = None if end is None else round((end - start) * rate)
-    heard = _resampled(track, native, rate)[:, first:][:, :count]
+    first, count = round((start - begin / native) * rate), round((end - start) * rate)
+    heard = _resampled(track, native, rate)[:, first : first + count]
     return heard.mean(0, keepdims=True) if channels == 1 else np.repeat(heard, 2 // stored, axis=0)
 
 
 def _pieces(
-    file: File, begin: int, until: int | None, channels: int, native: int, *, seek: bool = True
+    file: File, begin: int, until: int, channels: int, native: int, *, seek: bool = True
 ) -> Iterator[tuple[int, Samples]]:
     """Stretches that reach into begin–until, each with its place in samples after the first picture."""
     offset, expected, placed = frame_table(file).offset, None, False
@@ -90,7 +93,7 @@ def _pieces(
                 yield from _pieces(file, begin, until, channels, native, seek=False)  # it landed too late
                 return
             expected, placed = at + samples.shape[1], True
-            if until is not None and at >= until:
+            if at >= until:
                 return
             if expected > begin:
                 yield at, samples
@@ -117,9 +120,11 @@ def _resampled(track: Samples, native: int, rate: int) -> Samples:
     """(channels, N) at another rate, beginning at the same moment."""
     if rate == native or not track.shape[1]:
         return track
-    layout = LAYOUTS[len(track)]
-    frame = AudioFrame.from_ndarray(track, "fltp", layout)
-    frame.rate = native
-    converter = AudioResampler("fltp", layout, rate)
-    parts = [*converter.resample(frame), *converter.resample(None)]
+    converter, parts = AudioResampler("fltp", LAYOUTS[len(track)], rate), []
+    for at in range(0, track.shape[1], CHUNK):
+        piece = np.ascontiguousarray(track[:, at : at + CHUNK])
+        frame = AudioFrame.from_ndarray(piece, "fltp", LAYOUTS[len(track)])
+        frame.rate, frame.pts = native, at
+        parts += converter.resample(frame)
+    parts += converter.resample(None)
     return np.concatenate([np.asarray(part.to_ndarray(), np.float32) for part in parts], axis=1)

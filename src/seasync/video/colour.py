@@ -5,15 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
+import av
 import numpy as np
 from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
+from seasync.errors import VideoError
 from seasync.video.hdr import is_hdr, to_sdr
 from seasync.video.source import Orientation, shown_size
 
-Fit = Literal["squash", "crop"]
+Fit = Literal["squash", "crop", "within"]
 GOOD = Interpolation.BICUBIC | Interpolation.ACCURATE_RND | Interpolation.FULL_CHR_H_INT
 # FFmpeg's numbers for a frame's matrix to swscale's.
 MATRICES = {
@@ -36,7 +38,8 @@ def matrix(frame: VideoFrame) -> Colorspace:
 class ToRGB:
     """Frame to (height, width, 3) uint8. `size` is (height, width), None for as shown by the first frame.
 
-    fit="squash" scales each side by itself; "crop" keeps the shape of things and cuts what is too much.
+    fit="squash" scales each side by itself; "crop" keeps the shape of things and cuts what is too much;
+    "within" keeps it too, and `size` is what the picture is made no larger than.
     """
 
     def __init__(self, sar: Fraction, size: tuple[int, int] | None = None, fit: Fit = "squash") -> None:
@@ -47,6 +50,10 @@ class ToRGB:
         turn = Orientation.of(frame)
         shown_width, shown_height = shown_size(frame, self._sar, turn)
         self._size = self._size or (shown_height, shown_width)
+        if self._fit == "within":
+            factor = min(1.0, self._size[0] / shown_height, self._size[1] / shown_width)
+            self._size = max(1, round(shown_height * factor)), max(1, round(shown_width * factor))
+            self._fit = "squash"  # every picture to the size of the first
         height, width = self._size
         if self._fit == "crop":
             factor = max(height / shown_height, width / shown_width)
@@ -61,14 +68,14 @@ class ToRGB:
 
 def rgb(frame: VideoFrame, scale: VideoReformatter, *, size: tuple[int, int]) -> NDArray[np.uint8]:
     """`frame` as stored, scaled to `size` (width, height): (height, width, 3) uint8, HDR as SDR."""
-    coded = scale.reformat(
-        frame,
-        *size,
-        "rgb48le" if is_hdr(frame) else "rgb24",
-        src_colorspace=matrix(frame),
-        interpolation=GOOD,
-        threads=1,
-    ).to_ndarray()
+    kind = "rgb48le" if is_hdr(frame) else "rgb24"
+    try:
+        picture = scale.reformat(
+            frame, *size, kind, src_colorspace=matrix(frame), interpolation=GOOD, threads=1
+        )
+    except av.FFmpegError as error:
+        raise VideoError(f"pictures in {frame.format.name} cannot be shown ({error.strerror})") from error
+    coded = picture.to_ndarray()
     return to_sdr(np.asarray(coded, np.uint16), frame) if is_hdr(frame) else np.asarray(coded, np.uint8)
 
 

@@ -16,6 +16,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
+from seasync.errors import VideoError
 from seasync.video.source import decode, decode_all, images, open_picture, packets
 from seasync.video.table import FrameTable
 
@@ -32,7 +33,21 @@ Numbered = tuple[VideoFrame, int]
 
 
 def chosen(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
-    """The frames with the numbers `wanted` (increasing) that decode, as stored but deinterlaced."""
+    """The frames with the numbers `wanted` (increasing) that decode, as stored but deinterlaced.
+
+    Raises VideoError if none of them does.
+    """
+    came = False
+    for frame, number in _whole(table, wanted):
+        came = True
+        yield frame, number
+    if not came:
+        raise VideoError(
+            f"{table.file}: none of the {len(wanted)} frames asked for can be decoded; it is damaged"
+        )
+
+
+def _whole(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
     for frame, number in _stored(table, wanted):
         if frame.interlaced_frame:
             rest = wanted[wanted >= number]

@@ -62,7 +62,8 @@ def read(
     fps   sample at start, start + 1/fps, …: each time takes the frame then on screen, no frame twice.
           None takes every frame
     size  (height, width) of the arrays; None keeps the picture as shown. `fit` says what happens to its
-          shape: "squash" scales each side, "crop" scales evenly and cuts the longer side, centred
+          shape: "squash" scales each side, "crop" scales evenly and cuts the longer side, centred,
+          "within" scales evenly until it is nowhere larger than `size`
 
     All frames with start ≤ time < end are in the span, and so is the one on screen at `start` if none begins
     right there; its own time is then before `start`. Memory holds one batch. Frames that do not decode are
@@ -110,11 +111,8 @@ def _frames(table: FrameTable, data: NDArray[np.uint8], numbers: list[int]) -> F
 
 def warn_if_damaged(table: FrameTable, wanted: int, good: int, short: int) -> None:
     """Say how many of the frames wanted came whole, and how many the file is `short` of what it promises."""
-    if short:
-        lost = f"; it breaks off at {table.end:.2f} s, about {short} frames too early"
-    elif good < wanted:
-        lost = ""
-    else:
+    if good == wanted and not short:
         return
+    lost = f"; it breaks off at {table.end:.2f} s, about {short} frames early" if short else ""
     text = f"{table.file}: the file is damaged, {good} of {wanted} frames could be read whole{lost}"
     warnings.warn(text, PartlyDecoded, stacklevel=3)

@@ -148,7 +148,7 @@ def packets(container: InputContainer, stream: Stream) -> Iterator[Packet[Any]]:
                     failures = 0
                     yield packet
             return
-        except av.FFmpegError:
+        except (av.FFmpegError, IndexError):  # PyAV does not find streams that turn up underway
             failures += 1
 
 

@@ -41,11 +41,12 @@ def frames(file: File, start: float = 0.0, end: float | None = None) -> Iterator
 
 def _frames(table: FrameTable, wanted: NDArray[np.int64], short: int) -> Iterator[ShownFrame]:
     scale, turner, good = VideoReformatter(), _Turner(), 0
+    size: tuple[int, int] | None = None  # of the first frame; a file may change it underway
     for frame, number in chosen(table, wanted):
         good += not frame.is_corrupt
         turn = Orientation.of(frame)
-        width = max(1, round(frame.width * table.sar))
-        flat = film_frame(frame, scale, size=(width, frame.height), coded=matrix(frame))
+        size = size or (max(1, round(frame.width * table.sar)), frame.height)
+        flat = film_frame(frame, scale, size=size, coded=matrix(frame))
         yield ShownFrame(turner(flat, turn), float(table.seconds[number]), number)
     warn_if_damaged(table, len(wanted), good, short)
 
