@@ -12,16 +12,24 @@ if TYPE_CHECKING:
     from seasync.render.films import retime as retime
     from seasync.render.labels import transfer as transfer
     from seasync.render.picture import alignment_picture as alignment_picture
+    from seasync.render.sheet import contact_sheet as contact_sheet
     from seasync.render.shoot import Mark as Mark
+    from seasync.render.soundtrack import write_sound as write_sound
+    from seasync.render.timelines import export as export
+    from seasync.render.timelines.replace import replace_clip as replace_clip
 
 _WHERE = {
     "Mark": "shoot",
     "alignment_picture": "picture",
     "compare": "films",
+    "contact_sheet": "sheet",
+    "export": "timelines",
     "grid": "films",
+    "replace_clip": "timelines.replace",
     "retime": "films",
     "transfer": "labels",
     "warp_picture": "curve",
+    "write_sound": "soundtrack",
 }
 __all__ = sorted(_WHERE)
 

@@ -108,17 +108,21 @@ def _faded(light: float, towards: int) -> Plane:
     return np.asarray(np.rint(towards + (np.arange(256) - towards) * light), np.uint8)
 
 
+def plate_width(text: str, size: int) -> int:
+    """How wide the plate of a line of letters is; even."""
+    width = int(font(size).getlength(drawable(text))) + round(size * 1.1)
+    return width + width % 2
+
+
 @lru_cache(maxsize=512)
 def _plate(text: str, size: int) -> tuple[Plane, NDArray[np.uint16]]:
     """Luma (h, w) and cover (h, w, 0–256) of a line of letters on a plate with round corners; even sides."""
     from PIL import Image, ImageDraw
 
-    face = font(size)
-    width = int(face.getlength(drawable(text))) + round(size * 1.1)
-    shape = (width + width % 2, round(size * 0.8) * 2)
+    shape = plate_width(text, size), round(size * 0.8) * 2
     letters, cover = Image.new("L", shape, BLACK), Image.new("L", shape, 0)
     ImageDraw.Draw(cover).rounded_rectangle((0, 0, shape[0] - 1, shape[1] - 1), size * 0.4, 150)
-    ImageDraw.Draw(letters).text((shape[0] / 2, shape[1] / 2), drawable(text), WHITE, face, "mm")
+    ImageDraw.Draw(letters).text((shape[0] / 2, shape[1] / 2), drawable(text), WHITE, font(size), "mm")
     luma = np.asarray(letters)
     # Letters hide what is below them, the plate only darkens it.
     ink = (luma.astype(np.uint16) - BLACK) * 256 // (WHITE - BLACK)

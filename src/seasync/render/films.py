@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from seasync.align import Alignment, Warp
 from seasync.align.alignment import Side
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.render.plan import Clock, Smooth, clips_of, clock_of, course, own_frames, warped_frames
-from seasync.render.shoot import Cell, Film, Gaps, Mark, Progress, shoot
+from seasync.render.shoot import Cell, Film, Gaps, Mark, Progress, animate, shoot
 from seasync.render.soundtrack import Audio, soundtrack
 from seasync.video import probe
 
 Layout = Literal["side", "stack", "overlay"]
 Size = tuple[int, int]
 LARGEST_GRID = (1920, 1080)
+ANIMATIONS = (".webp", ".gif")
+ANIMATION_FPS = 12.5
 
 
 def compare(
@@ -41,6 +41,7 @@ def compare(
 ) -> None:
     """A film of both clips in step, on the clock of the kept one, at its frame rate.
 
+    file    .mp4, .mov, .mkv or .webm; .webp and .gif become a small animation without sound
     layout  "side" by side, "stack" (above each other), "overlay" (the one through the other)
     keep    whose clock the film has
     audio   the "query"'s sound, the "match"'s, a "mix" of both, "none"; it follows the warp, pitch kept
@@ -54,18 +55,18 @@ def compare(
     Nothing is left behind if it fails; an older file of the same name then stays as it was.
     """
     kept, other = clips_of(alignment, keep)
+    is_animation = Path(file).suffix.lower() in ANIMATIONS
     warp = course(alignment.warp(keep=keep), other, smooth)
-    clock = _clock(kept, warp, gaps)
-    own, warped = own_frames(kept, clock), warped_frames(other, clock, warp, blend=smooth == "blend")
-    shapes = [_shape(kept.file), _shape(other.file)]
-    places, whole = _places(layout, shapes, size)
-    cells = [
-        Cell(source, *place, title=Path(clip.file).name)
-        for source, place, clip in zip((own, warped), places, (kept, other), strict=True)
-    ]
+    clock = _clock(kept, warp, gaps, fps=ANIMATION_FPS if is_animation else None)
+    sources = own_frames(kept, clock), warped_frames(other, clock, warp, blend=smooth == "blend")
+    size = size or ((720, 720) if is_animation else None)
+    places, whole = _places(layout, [_shape(kept.file), _shape(other.file)], size)
     film = Film(
         clock,
-        cells,
+        [
+            Cell(source, *place, title=Path(source.file).name)
+            for source, place in zip(sources, places, strict=True)
+        ],
         whole,
         gaps=gaps,
         overlay=layout == "overlay",
@@ -73,9 +74,11 @@ def compare(
         corner=f"DRAQ {alignment.draq:.2f}",
         marks=tuple(marks),
     )
-    shoot(
-        film, file, soundtrack(audio, keep, kept, other, warp, clock), codec=codec, crf=crf, progress=progress
-    )
+    if is_animation:
+        animate(film, file, progress=progress)
+        return
+    track = soundtrack(audio, keep, kept, other, warp, clock)
+    shoot(film, file, track, codec=codec, crf=crf, progress=progress)
 
 
 def retime(
@@ -100,10 +103,8 @@ def retime(
     clock = _clock(kept, warp, gaps)
     shape = _fit(_shape(other.file), size)
     cell = Cell(warped_frames(other, clock, warp, blend=smooth == "blend"), 0, 0, *shape)
-    film = Film(clock, [cell], shape, gaps=gaps)
-    shoot(
-        film, file, soundtrack(audio, keep, kept, other, warp, clock), codec=codec, crf=crf, progress=progress
-    )
+    track = soundtrack(audio, keep, kept, other, warp, clock)
+    shoot(Film(clock, [cell], shape, gaps=gaps), file, track, codec=codec, crf=crf, progress=progress)
 
 
 def grid(
@@ -115,7 +116,7 @@ def grid(
     smooth: Smooth = "nearest",
     labels: bool = True,
     marks: Sequence[Mark] = (),
-    size: Size | None = None,
+    size: Size = LARGEST_GRID,
     codec: str = "libx264",
     crf: int = 18,
     progress: Progress | None = None,
@@ -125,41 +126,43 @@ def grid(
     audio is the "query"'s, or the first "match"'s. What has no partner is dimmed. The other options are those
     of `compare`.
     """
-    if not alignments:
-        raise RenderError("a grid needs at least one alignment")
-    if len({alignment.query for alignment in alignments}) > 1:
-        raise RenderError("the alignments of a grid must share their query")
-    query, first = clips_of(alignments[0], "query")
+    query, first = query_of(alignments), clips_of(alignments[0], "query")[1]
     clock = clock_of(query)
     columns = columns or math.ceil(math.sqrt(len(alignments) + 1))
     rows = math.ceil((len(alignments) + 1) / columns)
-    width, height = _shape(query.file)
-    box = _fit((width, height), tuple(np.array(size or LARGEST_GRID) // (columns, rows)), enlarge=False)
-    cells = []
-    for number, alignment in enumerate([None, *alignments]):
-        left, top = number % columns * box[0], number // columns * box[1]
-        if alignment is None:
-            cells.append(
-                Cell(own_frames(query, clock), left, top, *box, title=f"query  {Path(query.file).name}")
-            )
-            continue
+    shape = _shape(query.file)
+    room = min(size[0] // columns, shape[0]), min(size[1] // rows, shape[1])
+    width, height = _fit(shape, room)
+    cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=f"query  {Path(query.file).name}")]
+    warps = [course(each.warp(keep="query"), clips_of(each, "query")[1], smooth) for each in alignments]
+    for number, (alignment, warp) in enumerate(zip(alignments, warps, strict=True), 1):
         match = clips_of(alignment, "query")[1]
-        shape = _fit(_shape(match.file), box)
-        centred = left + (box[0] - shape[0]) // 4 * 2, top + (box[1] - shape[1]) // 4 * 2
-        warp = course(alignment.warp(keep="query"), match, smooth)
+        inner = _fit(_shape(match.file), (width, height))
+        left = number % columns * width + _centred(inner[0], width)
+        top = number // columns * height + _centred(inner[1], height)
         source = warped_frames(match, clock, warp, blend=smooth == "blend")
-        cells.append(Cell(source, *centred, *shape, title=f"{number}  DRAQ {alignment.draq:.2f}"))
-    film = Film(
-        clock, cells, (columns * box[0], rows * box[1]), gaps="dim", labels=labels, marks=tuple(marks)
-    )
-    track = soundtrack(audio, "query", query, first, alignments[0].warp(keep="query"), clock)
+        cells.append(Cell(source, left, top, *inner, title=f"{number}  DRAQ {alignment.draq:.2f}"))
+    whole = columns * width, rows * height
+    film = Film(clock, cells, whole, gaps="dim", labels=labels, marks=tuple(marks))
+    track = soundtrack(audio, "query", query, first, warps[0], clock)
     shoot(film, file, track, codec=codec, crf=crf, progress=progress)
 
 
-def _clock(kept: Clip, warp: Warp, gaps: Gaps) -> Clock:
+def query_of(alignments: Sequence[Alignment]) -> Clip:
+    """The query that all these alignments share."""
+    if not alignments:
+        raise RenderError("expected at least one alignment, got none")
+    queries = {clips_of(alignment, "query")[0] for alignment in alignments}
+    if len(queries) > 1:
+        names = ", ".join(sorted(query.name for query in queries))
+        raise RenderError(f"the alignments must share their query, got {names}")
+    return queries.pop()
+
+
+def _clock(kept: Clip, warp: Warp, gaps: Gaps, *, fps: float | None = None) -> Clock:
     if gaps not in ("dim", "skip", "alone"):
         raise RenderError(f"gaps={gaps!r}: expected 'dim', 'skip' or 'alone'")
-    clock = clock_of(kept)
+    clock = clock_of(kept, fps=fps)
     return clock.only(warp.covers(clock.seconds)) if gaps == "skip" else clock
 
 
@@ -168,41 +171,40 @@ def _shape(file: str) -> Size:
     return info.width, info.height
 
 
-def _fit(shape: Size, size: Size | None, *, enlarge: bool = True) -> Size:
+def _fit(shape: Size, size: Size | None) -> Size:
     """`shape` as large as fits into `size`, in even numbers."""
     scale = min(size[0] / shape[0], size[1] / shape[1]) if size else 1.0
-    return _even(shape[0] * min(scale, math.inf if enlarge else 1)), _even(
-        shape[1] * min(scale, math.inf if enlarge else 1)
-    )
+    return _even(shape[0] * scale), _even(shape[1] * scale)
 
 
 def _even(length: float) -> int:
     return max(2, round(length / 2) * 2)
 
 
+def _centred(inner: int, outer: int) -> int:
+    return (outer - inner) // 4 * 2
+
+
 def _places(
     layout: Layout, shapes: Sequence[Size], size: Size | None
 ) -> tuple[list[tuple[int, int, int, int]], Size]:
-    """(left, top, width, height) of both clips, and the size of the film: neither clip is made smaller unless
+    """(left, top, width, height) of both clips, and the size of the film; none is made smaller unless
     `size` asks for it."""
     (width, height), (other_width, other_height) = shapes
     if layout == "side":
         tall = max(height, other_height)
-        widths = [tall * width / height, tall * other_width / other_height]
-        scale = min(size[0] / sum(widths), size[1] / tall) if size else 1.0
-        first, second, tall = _even(widths[0] * scale), _even(widths[1] * scale), _even(tall * scale)
+        wide, other_wide = tall * width / height, tall * other_width / other_height
+        scale = min(size[0] / (wide + other_wide), size[1] / tall) if size else 1.0
+        first, second, tall = _even(wide * scale), _even(other_wide * scale), _even(tall * scale)
         return [(0, 0, first, tall), (first, 0, second, tall)], (first + second, tall)
     if layout == "stack":
-        wide = max(width, other_width)
-        heights = [wide * height / width, wide * other_height / other_width]
-        scale = min(size[0] / wide, size[1] / sum(heights)) if size else 1.0
-        first, second, wide = _even(heights[0] * scale), _even(heights[1] * scale), _even(wide * scale)
-        return [(0, 0, wide, first), (0, first, wide, second)], (wide, first + second)
+        # Stacked is side by side, lying on its side.
+        lying = [(height, width) for width, height in shapes]
+        turned, whole = _places("side", lying, (size[1], size[0]) if size else None)
+        return [(top, left, wide, tall) for left, top, tall, wide in turned], (whole[1], whole[0])
     if layout == "overlay":
-        whole = _fit((width, height), size)
-        inner = _fit((other_width, other_height), whole)
-        return [
-            (0, 0, *whole),
-            ((whole[0] - inner[0]) // 4 * 2, (whole[1] - inner[1]) // 4 * 2, *inner),
-        ], whole
+        whole = _fit(shapes[0], size)
+        inner = _fit(shapes[1], whole)
+        place = _centred(inner[0], whole[0]), _centred(inner[1], whole[1])
+        return [(0, 0, *whole), (*place, *inner)], whole
     raise RenderError(f"layout={layout!r}: expected 'side', 'stack' or 'overlay'")

@@ -6,7 +6,7 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from xml.etree import ElementTree as xml
 
 import numpy as np
@@ -192,11 +192,11 @@ def _hex(colour: Colour) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def save(picture: Image, file: str | Path) -> None:
+def save(picture: Image, file: str | Path, **options: Any) -> None:
     """Write a picture in the format its name asks for."""
     try:
-        picture.save(file)
+        picture.save(file, **options)
     except (OSError, ValueError) as error:
         raise RenderError(
-            f"{file}: cannot be written as a picture ({error}); use .png, .jpg, .webp or .svg"
+            f"{file}: cannot be written as a picture ({error}); use .png, .jpg or .webp"
         ) from error

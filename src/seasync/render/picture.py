@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,12 @@ from seasync.align import Alignment, Warp
 from seasync.encoding import Floats, Seconds
 from seasync.render.ink import (
     FAINT,
-    LEFT_OUT,
     LINE,
     MATCH,
     PAPER,
     PATH,
     QUERY,
     TEXT,
-    Colour,
     Page,
     PixelPage,
     page,
@@ -28,15 +26,11 @@ from seasync.render.ink import (
     text_width,
 )
 from seasync.render.plan import clips_of
-from seasync.render.stills import stills
+from seasync.render.strip import Strip, partners
 from seasync.render.text import clock, ticks
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 WIDTH, MARGIN, AXIS, HEADER = 1600, 48, 60, 136
 MATRIX_HEIGHT = 420
-TILE_HEIGHT = 240  # at most
 GAP = 10  # between tiles
 
 
@@ -50,29 +44,23 @@ def alignment_picture(alignment: Alignment, file: str | Path, *, strips: int = 8
     warp = alignment.warp(keep="query")
     axes = _Axes.of(alignment)
     times = axes.first + (np.arange(strips) + 0.5) / strips * (axes.last - axes.first)
-    partners = [float(warp.at(time)) if warp.covers(time) else None for time in times.tolist()]
     tile = int((axes.right - axes.left) / strips) - GAP
-    size = tile * PixelPage.SCALE, TILE_HEIGHT * PixelPage.SCALE
-    upper: list[Image | None] = list(stills(query.file, times.tolist(), size=size))
-    found = iter(stills(match.file, [partner for partner in partners if partner is not None], size=size))
-    lower = [None if partner is None else next(found) for partner in partners]
-    heights = [_height(upper), _height(lower) or _height(upper)]
-    first_row = axes.bottom + 62
-    sheet = page(WIDTH, first_row + sum(heights) + 96, file)
+    upper = Strip.of(query.file, times.tolist(), tile)
+    lower = Strip.of(match.file, partners(warp, times), tile)
+    top = axes.bottom + 56
+    sheet = page(WIDTH, top + upper.height + lower.height + MARGIN // 2, file)
     _header(sheet, alignment, query.name, match.name)
     _matrix(sheet, alignment, axes)
     _left_out(sheet, warp, axes)
     _path(sheet, warp, axes)
-    for at, partner in zip(axes.x(times).tolist(), partners, strict=True):
-        until = axes.bottom if partner is None else float(axes.y(partner))
-        sheet.line([(at, until), (at, axes.bottom)], fill=PAPER, width=1)
+    centres = axes.x(times).tolist()
+    for at, partner in zip(centres, lower.seconds, strict=True):
         if partner is not None:
-            sheet.line([(axes.left, until), (at, until)], fill=PAPER, width=1)
-            sheet.dot((at, until), radius=6, fill=PATH)
-    rows = ((upper, times.tolist(), QUERY, first_row), (lower, partners, MATCH, first_row + heights[0] + 34))
-    for row, (pictures, seconds, colour, top) in enumerate(rows):
-        for at, picture, second in zip(axes.x(times).tolist(), pictures, seconds, strict=True):
-            _tile(sheet, picture, second, at, top, tile, heights[row], colour)
+            y = float(axes.y(partner))
+            sheet.line([(axes.left, y), (at, y), (at, axes.bottom)], fill=PAPER)
+            sheet.dot((at, y), radius=6, fill=PATH)
+    upper.draw(sheet, centres, top, QUERY)
+    lower.draw(sheet, centres, top + upper.height, MATCH)
     sheet.save(file)
 
 
@@ -107,10 +95,6 @@ def _cells(seconds: Seconds, step: float) -> tuple[float, float]:
     """From where to where the cells of these samples reach, each centred on its own."""
     half = float(np.median(np.diff(seconds))) / 2 if len(seconds) > 1 else step / 2
     return float(seconds[0]) - half, float(seconds[-1]) + half
-
-
-def _height(pictures: list[Image | None]) -> int:
-    return max((picture.height // PixelPage.SCALE for picture in pictures if picture is not None), default=0)
 
 
 def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
@@ -186,21 +170,3 @@ def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:
         points = list(zip(axes.x(times).tolist(), axes.y(values).tolist(), strict=True))
         sheet.line(points, fill=PAPER, width=6)
         sheet.line(points, fill=PATH, width=3)
-
-
-def _tile(
-    sheet: Page,
-    picture: Image | None,
-    second: float | None,
-    at: float,
-    top: int,
-    width: int,
-    height: int,
-    colour: Colour,
-) -> None:
-    if picture is None or second is None:
-        sheet.box(at - width / 2, top, at + width / 2, top + height, fill=LEFT_OUT, radius=4)
-        sheet.text((at, top + height / 2), "left out", size=15, fill=FAINT, anchor="mm")
-        return
-    sheet.paste(picture, at - picture.width / 2 / PixelPage.SCALE, top)
-    sheet.text((at, top + height + 6), clock(second), size=15, fill=colour, anchor="ma")

@@ -89,13 +89,13 @@ class Clock:
         ]
 
 
-def clock_of(clip: Clip) -> Clock:
-    """The clock of a film that shows every frame of `clip`, at the file's own rate."""
+def clock_of(clip: Clip, *, fps: float | None = None) -> Clock:
+    """The clock of a film of `clip`, at the file's own rate (which shows every frame) or at `fps`."""
     table = frame_table(clip.file)
     span = table.shown(clip.start, clip.end)
     start = float(table.seconds[span.start])
     end = table.end if span.stop == len(table) else float(table.seconds[span.stop])
-    rate = frame_rate(table)
+    rate = Fraction(fps) if fps else frame_rate(table)
     count = max(1, round((end - start) * float(rate)))
     return Clock(rate, start + np.arange(count) / float(rate))
 

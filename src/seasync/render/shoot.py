@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Literal
 
 from av.video.frame import VideoFrame
 
-from seasync.render.canvas import DIM, Canvas, Panel
+from seasync.render.canvas import DIM, Canvas, Panel, plate_width
+from seasync.render.ink import save
 from seasync.render.picker import pictures
 from seasync.render.plan import Clock, Source
 from seasync.render.soundtrack import Soundtrack
@@ -75,23 +76,41 @@ def shoot(
     progress: Progress | None = None,
 ) -> None:
     """Write the film to `file`; `progress(done, total)` is called after each frame."""
-    total, rate = len(film.clock.seconds), film.clock.rate
+    rate = film.clock.rate
     audio = None if track is None else (track.rate, track.channels)
+    with (
+        closing(_pictures(film, progress)) as shown,
+        Writer(file, fps=rate, size=film.size, codec=codec, crf=crf, audio=audio) as writer,
+    ):
+        for number, picture in enumerate(shown, 1):
+            writer.write(picture)
+            if track is not None:
+                writer.write_audio(track.take(round(number * track.rate / rate) - writer.samples))
+
+
+def animate(film: Film, file: str | Path, *, progress: Progress | None = None) -> None:
+    """Write the film as an animated WebP or GIF, without sound."""
+    from PIL import Image
+
+    with closing(_pictures(film, progress)) as shown:
+        images = (Image.fromarray(picture.to_ndarray(format="rgb24")) for picture in shown)
+        if Path(file).suffix.lower() == ".gif":
+            # One palette for all frames would band; dithering noise would not compress.
+            images = (image.quantize(256, dither=Image.Dither.NONE) for image in images)
+        save(next(images), file, save_all=True, append_images=images, duration=1000 / film.clock.rate, loop=0)
+
+
+def _pictures(film: Film, progress: Progress | None) -> Generator[VideoFrame]:
+    """The film, frame by frame; `progress(done, total)` is called after each."""
     with ExitStack() as stack:
         reels = [
             stack.enter_context(closing(pictures(cell.source, Panel(cell.width, cell.height))))
             for cell in film.cells
         ]
-        writer = stack.enter_context(
-            Writer(file, fps=rate, size=film.size, codec=codec, crf=crf, audio=audio)
-        )
         for number, shown in enumerate(zip(*reels, strict=True)):
-            writer.write(_picture(film, number, shown))
-            if track is not None:
-                until = round((number + 1) * track.rate / rate)
-                writer.write_audio(track.take(until - writer.samples))
+            yield _picture(film, number, shown)
             if progress is not None:
-                progress(number + 1, total)
+                progress(number + 1, len(film.clock.seconds))
 
 
 def _picture(film: Film, number: int, shown: tuple[VideoFrame, ...]) -> VideoFrame:
@@ -111,11 +130,16 @@ def _picture(film: Film, number: int, shown: tuple[VideoFrame, ...]) -> VideoFra
 
 def _letter(film: Film, number: int, known: list[bool], canvas: Canvas) -> None:
     size, margin = film.letters, film.letters // 2
+    width, height = film.size
     for order, (cell, is_known) in enumerate(zip(film.cells, known, strict=True)):
         below = order * size * 2 if film.overlay else 0  # in an overlay the cells lie on each other
         time = clock_text(float(cell.source.seconds[number])) if is_known else "no counterpart"
-        canvas.text(f"{cell.title}   {time}", (cell.left + margin, cell.top + margin + below), size=size)
-    width, height = film.size
+        room = cell.width - 2 * margin
+        if cell.left + cell.width == width and not below and film.corner:
+            room -= plate_width(film.corner, size) + margin
+        text = f"{cell.title}   {time}"
+        text = text if plate_width(text, size) <= room else time
+        canvas.text(text, (cell.left + margin, cell.top + margin + below), size=size)
     if film.corner:
         canvas.text(film.corner, (width - margin, margin), size=size, anchor="ra")
     seconds = float(film.clock.seconds[number])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import wave
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from seasync.align import Segment, Warp
+from seasync.align import Alignment, Segment, Warp
 from seasync.align.alignment import Side
 from seasync.clip import Clip
 from seasync.encoding import Floats
 from seasync.errors import RenderError
-from seasync.render.plan import Clock, even, frame_rate, lines
+from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
 from seasync.render.sound import Reader, carry, value_at
 from seasync.video import probe, sound
 from seasync.video.table import frame_table
@@ -47,19 +49,42 @@ def soundtrack(
     """The sound asked for; None if it is "none" or the files have none."""
     if audio not in ("query", "match", "mix", "none"):
         raise RenderError(f"audio={audio!r}: expected 'query', 'match', 'mix' or 'none'")
-    wanted = {keep} if audio == keep else {"query", "match"} if audio == "mix" else {audio}
-    files = [(kept, side == keep) if side == keep else (other, False) for side in sorted(wanted - {"none"})]
-    heard = [(clip, is_own, info) for clip, is_own in files if (info := probe(clip.file).audio) is not None]
+    wanted: tuple[str, ...] = () if audio == "none" else ("query", "match") if audio == "mix" else (audio,)
+    heard = []
+    for side in wanted:
+        clip = kept if side == keep else other
+        info = probe(clip.file).audio
+        if info is not None:
+            fps = frame_rate(frame_table(clip.file))
+            heard.append((info, clip.file, _own(clock) if side == keep else _warped(clock, warp, fps)))
     if not heard:
         return None
-    best = max(info.rate for *_, info in heard)
+    best = max(info.rate for info, *_ in heard)
     rate = best if best in RATES else 48000
-    channels = min(2, max(info.channels for *_, info in heard))
-    sources = []
-    for clip, is_own, _ in heard:
-        pieces = _own(clock) if is_own else _warped(clock, warp, frame_rate(frame_table(clip.file)))
-        sources.append((partial(_read, clip.file, rate, channels), pieces))
+    channels = min(2, max(info.channels for info, *_ in heard))
+    sources = [(partial(_read, file, rate, channels), pieces) for _, file, pieces in heard]
     return Soundtrack(sources, clock=clock, rate=rate, channels=channels)
+
+
+def write_sound(
+    alignment: Alignment, file: str | Path, *, keep: Side = "query", audio: Audio = "match"
+) -> bool:
+    """Write the sound of a film of `alignment` as 16-bit WAV; False, and no file, if there is none."""
+    kept, other = clips_of(alignment, keep)
+    clock = clock_of(kept)
+    track = soundtrack(audio, keep, kept, other, alignment.warp(keep=keep), clock)
+    if track is None:
+        return False
+    with wave.open(str(file), "wb") as out:
+        out.setnchannels(track.channels)
+        out.setsampwidth(2)
+        out.setframerate(track.rate)
+        left = round(clock.length * track.rate)
+        while left:
+            block = track.take(min(left, track.rate))
+            left -= block.shape[1]
+            out.writeframes(np.rint(block.T.clip(-1, 1) * 32767).astype("<i2").tobytes())
+    return True
 
 
 def _own(clock: Clock) -> list[Segment]:

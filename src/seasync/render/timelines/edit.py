@@ -132,14 +132,16 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     # Pieces are joined and their ends rounded: where that costs too much, tighter pieces make up for it.
     for bound in (0.4, 0.2, 0.1, 0.05):
         pieces = even(warp, longer, max_error_frames=bound)
-        events = tuple(_events(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds))
+        events = tuple(
+            events_of(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds)
+        )
         error = _error(events, warp, rate, first) * float(longer)
         if error <= 1:
             break
     return Edit(name, rate, frames, kept, first / rate, media, events, error)
 
 
-def _events(
+def events_of(
     warp: Warp, *, rate: Fraction, first: int, frames: int, grid: Fraction, until: Fraction
 ) -> Iterator[Event]:
     """The linear pieces of `warp` with both ends on whole frames; adjoining ones stay adjoining."""

@@ -1,0 +1,45 @@
+"""A contact sheet: the query's frames, and below them the frames of each match that are in step with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from seasync.align import Alignment
+from seasync.render.films import query_of
+from seasync.render.ink import FAINT, MATCH, QUERY, page
+from seasync.render.plan import clips_of, clock_of
+from seasync.render.strip import Strip, partners
+
+WIDTH, MARGIN, NAMES, GAP = 1600, 40, 190, 8
+
+
+def contact_sheet(alignments: Sequence[Alignment], file: str | Path, *, strips: int = 8) -> None:
+    """Draw the query and its matches, in the order given, as rows of `strips` frames; a column is one moment.
+
+    PNG, or SVG if `file` is named so. What has no partner is left empty.
+    """
+    query = query_of(alignments)
+    moments = clock_of(query).seconds
+    times = moments[((np.arange(strips) + 0.5) / strips * len(moments)).astype(int)]
+    step = (WIDTH - 2 * MARGIN - NAMES) / strips
+    width = int(step) - GAP
+    rows = [("query", query.name, QUERY, Strip.of(query.file, times.tolist(), width))]
+    for number, alignment in enumerate(alignments, 1):
+        match = clips_of(alignment, "query")[1]
+        strip = Strip.of(match.file, partners(alignment.warp(keep="query"), times), width)
+        rows.append((f"{number}   DRAQ {alignment.draq:.3f}", match.name, MATCH, strip))
+    sheet = page(WIDTH, 2 * MARGIN + sum(strip.height for *_, strip in rows), file)
+    top = MARGIN
+    for title, name, colour, strip in rows:
+        sheet.text((MARGIN, top + strip.tall / 2 - 14), title, size=20, fill=colour, anchor="lm", bold=True)
+        sheet.text((MARGIN, top + strip.tall / 2 + 14), _short(name), size=14, fill=FAINT, anchor="lm")
+        strip.draw(sheet, [MARGIN + NAMES + (at + 0.5) * step for at in range(strips)], top, colour)
+        top += strip.height
+    sheet.save(file)
+
+
+def _short(name: str, letters: int = 24) -> str:
+    return name if len(name) <= letters else f"{name[: letters // 2 - 1]}…{name[-letters // 2 :]}"

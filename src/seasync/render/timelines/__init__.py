@@ -1,0 +1,57 @@
+"""Timelines that editing programs open: an alignment as an edit, in each program's own format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seasync.align import Alignment
+from seasync.align.alignment import Side
+from seasync.errors import RenderError
+from seasync.render.timelines.edit import edit_of
+from seasync.render.timelines.edl import edl_text
+from seasync.render.timelines.fcpxml import fcpxml_text
+from seasync.render.timelines.mlt import mlt_text
+from seasync.render.timelines.otio import otio_text
+from seasync.render.timelines.table import csv_text, json_text
+from seasync.render.timelines.xmeml import xmeml_text
+
+FORMATS = (".csv", ".json", ".otio", ".fcpxml", ".edl", ".mlt", ".xml")
+
+
+def export(alignment: Alignment, file: str | Path, *, keep: Side = "query") -> list[Path]:
+    """Write `alignment` as a timeline that shows the other clip on the clock of the kept one.
+
+    The name decides the format: .otio (OpenTimelineIO), .fcpxml (Final Cut Pro, Resolve), .edl (CMX3600),
+    .mlt (Kdenlive, Shotcut), .xml (xmeml, for Premiere), .csv or .json (frame by frame). Where the alignment
+    is partial, the timeline has gaps. All but the last two follow the smoothed warp to one frame in as few
+    pieces as that takes, and say so in the file. Gives the files written: an .mlt has its sound beside it.
+    """
+    path = Path(file)
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".json"):
+        text = csv_text(alignment, keep=keep) if suffix == ".csv" else json_text(alignment, keep=keep)
+    elif suffix in (".edl", ".xml"):
+        edit = edit_of(alignment, keep=keep, source_rate="timeline")
+        text = edl_text(edit) if suffix == ".edl" else xmeml_text(edit)
+    elif suffix == ".mlt":
+        return _mlt(alignment, path, keep)
+    elif suffix in (".otio", ".fcpxml"):
+        edit = edit_of(alignment, keep=keep)
+        text = otio_text(edit) if suffix == ".otio" else fcpxml_text(edit)
+    else:
+        raise RenderError(
+            f"{file}: no timeline format is named {suffix!r}; expected one of {' '.join(FORMATS)}"
+        )
+    path.write_text(text, encoding="utf-8")
+    return [path]
+
+
+def _mlt(alignment: Alignment, path: Path, keep: Side) -> list[Path]:
+    from seasync.render.soundtrack import write_sound
+
+    sound = path.with_suffix(".wav").resolve()
+    other: Side = "match" if keep == "query" else "query"
+    has_sound = write_sound(alignment, sound, keep=keep, audio=other)
+    edit = edit_of(alignment, keep=keep)
+    path.write_text(mlt_text(edit, sound=sound if has_sound else None), encoding="utf-8")
+    return [path, sound] if has_sound else [path]

@@ -1,0 +1,148 @@
+"""A better clip into an edit: the same place, the same duration, retimed to the old clip's key moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from seasync.align import Alignment, Warp
+from seasync.clip import Clip
+from seasync.errors import RenderError
+from seasync.render.plan import clips_of, even
+from seasync.render.timelines.edit import Event, Media, events_of
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A clip of a timeline: `frames` at `rate` that show `file`, and how.
+
+    warp   from seconds of the slot to seconds of the file
+    place  where it is, for the format that read it
+    """
+
+    file: Path
+    frames: int
+    rate: Fraction
+    warp: Warp
+    place: Any
+
+    @property
+    def clip(self) -> Clip:
+        start, end = (float(self.warp.at(second)) for second in (0.0, float(self.frames / self.rate)))
+        return Clip(str(self.file), max(0.0, start), end)
+
+
+class EditFile(Protocol):
+    """A timeline of some format, with its clips."""
+
+    def slots(self) -> list[tuple[str, Callable[[], Slot]]]:
+        """The clips in order: their names, and what gives their slots (or says why that cannot be)."""
+
+    def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None: ...
+
+    def save(self, file: Path) -> None: ...
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """What went out, what came in, and how well they fit."""
+
+    old: Clip
+    new: Clip
+    alignment: Alignment
+    pieces: int
+
+
+def replace_clip(
+    timeline: str | Path,
+    clip: str,
+    find: Callable[[Clip], Alignment],
+    file: str | Path,
+    *,
+    media: str | Path | None = None,
+) -> Replaced:
+    """Write `timeline` (.otio, .fcpxml, .edl) to `file` with another clip in the place of `clip`.
+
+    clip   its name in the timeline, or its number, counted from 1
+    find   gives the alignment of the old clip (the query) with the new one, such as
+           `lambda query: sea.search(query, k=1)[0].alignment`
+    media  a folder to look for files in whose path the timeline does not know (EDLs know only names)
+
+    All else in the timeline stays. Where nothing corresponds, the new clip goes on at its own speed.
+    """
+    opened = _open(Path(timeline), None if media is None else Path(media))
+    slot = _chosen(str(timeline), opened.slots(), clip)
+    alignment = find(slot.clip)
+    new = clips_of(alignment, "query")[1]
+    source = Media.of(new.file)
+    events = _events(
+        slot, alignment.warp(keep="query").smooth(), source, whole=Path(timeline).suffix.lower() == ".edl"
+    )
+    opened.put(slot, source, events)
+    opened.save(Path(file))
+    return Replaced(slot.clip, new, alignment, len(events))
+
+
+def _open(timeline: Path, media: Path | None) -> EditFile:
+    if not timeline.is_file():
+        raise RenderError(f"{timeline}: no such file; expected a timeline (.otio, .fcpxml or .edl)")
+    suffix = timeline.suffix.lower()
+    if suffix == ".otio":
+        from seasync.render.timelines.replace_otio import OtioFile
+
+        return OtioFile(timeline, media)
+    if suffix == ".fcpxml":
+        from seasync.render.timelines.replace_fcpxml import FcpxmlFile
+
+        return FcpxmlFile(timeline, media)
+    if suffix == ".edl":
+        from seasync.render.timelines.replace_edl import EdlFile
+
+        return EdlFile(timeline, media)
+    raise RenderError(
+        f"{timeline}: clips are replaced in .otio, .fcpxml and .edl timelines, not in {suffix!r}"
+    )
+
+
+def _chosen(timeline: str, slots: Sequence[tuple[str, Callable[[], Slot]]], clip: str) -> Slot:
+    named = [number for number, (name, _) in enumerate(slots, 1) if name == clip]
+    if not named and clip.isdigit() and 1 <= int(clip) <= len(slots):
+        named = [int(clip)]
+    if len(named) == 1:
+        return slots[named[0] - 1][1]()
+    known = ", ".join(f"{number} {name}" for number, (name, _) in enumerate(slots, 1)) or "none"
+    problem = f"{len(named)} clips are named {clip}: give its number" if named else f"no clip is named {clip}"
+    raise RenderError(f"{timeline}: {problem}; there are {known}")
+
+
+def _events(slot: Slot, warp: Warp, media: Media, *, whole: bool) -> tuple[Event, ...]:
+    """The slot's frames along the warp; it is followed beyond its spans, so that the slot is filled."""
+    times = np.append(np.arange(slot.frames), slot.frames) / float(slot.rate)
+    values = np.maximum.accumulate(np.clip(warp.at(slot.warp.at(times)), 0, float(media.seconds)))
+    pieces = even(Warp.through(times, values), min(slot.rate, media.fps), max_error_frames=0.4)
+    grid = slot.rate if whole else media.fps * 8
+    return tuple(
+        events_of(pieces, rate=slot.rate, first=0, frames=slot.frames, grid=grid, until=media.seconds)
+    )
+
+
+def found(name: str, url: str, folder: Path | None, timeline: Path) -> Path:
+    """The file a timeline means: at its path, beside the timeline, or in `folder`."""
+    from urllib.parse import unquote, urlparse
+
+    path = Path(unquote(urlparse(url).path) if url.startswith("file:") else url)
+    for candidate in (
+        path,
+        timeline.parent / path,
+        *(base / path.name for base in (folder, timeline.parent) if base),
+    ):
+        if candidate.is_file():
+            return candidate
+    raise RenderError(
+        f"{timeline}: the file of the clip {name} is not at {path}; name its folder with --media"
+    )

@@ -1,0 +1,63 @@
+"""Clips of an OpenTimelineIO timeline, to be replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from seasync.align import Warp
+from seasync.errors import RenderError
+from seasync.render.timelines.edit import Event, Media
+from seasync.render.timelines.otio import track_items
+from seasync.render.timelines.rate import standard_rate
+from seasync.render.timelines.replace import Slot, found
+
+
+class OtioFile:
+    def __init__(self, file: Path, media: Path | None) -> None:
+        import opentimelineio as otio
+
+        self.file, self._media = file, media
+        try:
+            self._timeline = otio.adapters.read_from_file(str(file), "otio_json")
+        except (otio.exceptions.OTIOError, ValueError) as error:
+            raise RenderError(f"{file}: cannot be read as OpenTimelineIO ({error})") from error
+
+    def slots(self) -> list[tuple[str, Callable[[], Slot]]]:
+        return [(clip.name, partial(self._slot, clip)) for clip in self._timeline.find_clips()]
+
+    def _slot(self, clip: Any) -> Slot:
+        import opentimelineio as otio
+
+        url = getattr(clip.media_reference, "target_url", None)
+        if not url:
+            raise RenderError(f"{self.file}: the clip {clip.name} refers to no file")
+        speed = 1.0
+        for effect in clip.effects:
+            if isinstance(effect, otio.schema.LinearTimeWarp):
+                speed *= 0.0 if isinstance(effect, otio.schema.FreezeFrame) else effect.time_scalar
+        if speed <= 0:
+            raise RenderError(f"{self.file}: the clip {clip.name} is frozen or runs backwards")
+        span, available = clip.trimmed_range(), clip.media_reference.available_range
+        start = span.start_time.to_seconds() - (available.start_time.to_seconds() if available else 0.0)
+        seconds = span.duration.to_seconds()
+        rate = standard_rate(Fraction(span.duration.rate).limit_denominator(1001))
+        warp = Warp.through([0.0, seconds], [start, start + seconds * speed])
+        file = found(clip.name, url, self._media, self.file)
+        return Slot(file, max(1, round(seconds * rate)), rate, warp, clip)
+
+    def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:
+        track = slot.place.parent()
+        at = track.index(slot.place)
+        items = track_items(media, tuple(events), slot.rate, frames=slot.frames)
+        for item in items:
+            item.metadata.update(slot.place.metadata)
+        track[at : at + 1] = items
+
+    def save(self, file: Path) -> None:
+        import opentimelineio as otio
+
+        otio.adapters.write_to_file(self._timeline, str(file), "otio_json")
