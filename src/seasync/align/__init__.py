@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from seasync.align.alignment import Alignment, Piece
     from seasync.align.batch import dtw_many
     from seasync.align.cost import cost_matrix
-    from seasync.align.dtw import draq, dtw, random_cost
+    from seasync.align.matrix import draq, dtw, random_cost
     from seasync.align.recipe import MOTION, PAPER, Recipe
     from seasync.align.solve import Scores, align_encodings, align_many, score_many
     from seasync.align.warp import Segment, Warp
@@ -27,10 +27,10 @@ _HOMES = {
     "align_encodings": "solve",
     "align_many": "solve",
     "cost_matrix": "cost",
-    "draq": "dtw",
-    "dtw": "dtw",
+    "draq": "matrix",
+    "dtw": "matrix",
     "dtw_many": "batch",
-    "random_cost": "dtw",
+    "random_cost": "matrix",
     "score_many": "solve",
 }
 

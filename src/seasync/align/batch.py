@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasync.align.dtw import Path, Solved, checked, solve_rows
 from seasync.align.kernels import lanes
+from seasync.align.matrix import Path, Solved, checked, solve_rows
 from seasync.encoding import Floats
 
 # Larger matrices are solved one by one: abreast, they would fall out of the cache.

@@ -53,7 +53,7 @@ class CostPair:
             yield first, block
 
     def rows(self, first: int, out: Floats) -> None:
-        """Write the costs of the rows from `first` on into out (k, m); rows are asked for in order."""
+        """Write the costs of the rows from `first` on into out (k, m); ask for rows in order, from 0."""
         if not self.moving:
             out[:] = 1.0
             return
@@ -100,12 +100,15 @@ class _StrandPair:
 
     def __init__(self, query: Strand, match: Strand, context: bool) -> None:
         self.query, self.match, self.context = query, match, context
-        self.done = np.full(1, -1, np.int64)
+        self.done = np.empty(1, np.int64)
         self.ring = np.empty((2, match.length + 1), np.float32)
-        self.sums = np.zeros(match.length + 2 if context else 0, np.float64)
+        self.sums = np.empty(match.length + 2 if context else 0, np.float64)
 
     def add(self, first: int, out: Floats) -> None:
         """Add the cosines of grid rows first … to out (k, m): one Gram block of the frames they touch."""
+        if first == 0:
+            self.done[0] = -1
+            self.sums[:] = 0.0
         query, match, n = self.query, self.match, self.query.length
         last = query.lower[first + len(out) - 1]
         frames = slice(max(0, int(self.done[0])), min(n, int(last) + 2))

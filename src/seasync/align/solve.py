@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seasync.align.alignment import Alignment, Piece
 from seasync.align.batch import Abreast, lane_blocks
 from seasync.align.cost import CostPair
-from seasync.align.dtw import Cells, Solved, random_cost, solve_rows
+from seasync.align.matrix import Cells, Solved, random_cost, solve_rows
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.track import prepare
 from seasync.encoding import Encoding, Floats
@@ -73,7 +73,7 @@ def score_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe =
         if k not in done:
             solved = _solve(pair)
             costs[:, k] = solved.cost, solved.random
-        elif not pair.moving:
+        if not pair.moving:
             costs[1, k] = costs[0, k]
     ratio = np.divide(costs[0], costs[1], out=np.ones(len(pairs)), where=costs[1] > 0)
     return Scores(ratio, costs[0], costs[1])
@@ -137,9 +137,7 @@ def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[i
     ):
         first, last = float(track.seconds[0]), float(track.seconds[-1]) + track.step
         if not first <= seconds <= last:
-            raise FeatureError(
-                f"anchor at {seconds} s lies outside the {name}, which has {first:.2f}–{last:.2f} s"
-            )
+            raise FeatureError(f"anchor at {seconds} s: the {name} has only {first:.2f}–{last:.2f} s")
         cell.append(int(np.abs(track.seconds - seconds).argmin()))
     return cell[0], cell[1]
 

@@ -18,6 +18,7 @@ FOUND = 0.7
 # Frames within this share of a sampling step from a uniform clock are taken as they are.
 _JITTER = 0.02
 _HOP = 8
+_ONE_PART = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,21 +77,24 @@ class _Clock:
 
 def prepare(encoding: Encoding, recipe: Recipe) -> Track:
     """`encoding` under `recipe`."""
-    lead = encoding.streams[0]
-    clocks = [_clock(stream, recipe) for stream in encoding.streams]
-    factor = 1
-    if recipe.grid_fps is not None:
-        factor = max(1, round(recipe.grid_fps / clocks[0].rate))
-    base = clocks[0].seconds
-    seconds = np.interp(np.arange(factor * (len(base) - 1) + 1) / factor, np.arange(len(base)), base)
-    strands = tuple(
-        _strand(stream, clock, seconds, recipe)
-        for stream, clock in zip(encoding.streams, clocks, strict=True)
-    )
+    lead, *others = encoding.streams
+    clock = _clock(lead, recipe)
+    factor = 1 if recipe.grid_fps is None else max(1, round(recipe.grid_fps / clock.rate))
+    point = np.arange(factor * (len(clock.seconds) - 1) + 1, dtype=np.int32)
+    lower, weight = point // np.int32(factor), point % factor / factor
+    if factor == 1:
+        seconds = clock.seconds
+    else:
+        seconds = clock.seconds[lower]
+        seconds[:-1] += weight[:-1] * np.diff(clock.seconds)[lower[:-1]]
+    strands = [_strand(lead, clock, lower, weight, recipe)]
+    for stream in others:
+        clock = _clock(stream, recipe)
+        strands.append(_strand(stream, clock, *_between(clock.seconds, seconds), recipe))
     frames = lead.frames
-    if len(seconds) != len(frames) or not np.array_equal(seconds, lead.seconds):
+    if seconds is not lead.seconds:
         frames = np.rint(np.interp(seconds, lead.seconds, lead.frames)).astype(np.int64)
-    return Track(encoding.encoder, seconds, frames, strands, 1 / clocks[0].rate)
+    return Track(encoding.encoder, seconds, frames, tuple(strands), 1 / clock.rate)
 
 
 def _clock(stream: Stream, recipe: Recipe) -> _Clock:
@@ -110,7 +114,8 @@ def _clock(stream: Stream, recipe: Recipe) -> _Clock:
         return as_they_are
     if count > 2 * len(seconds) + 16:  # a hole in the timestamps: there is nothing to interpolate
         return as_they_are
-    lower, weight = _between(seconds, uniform, shots)
+    lower, weight = _between(seconds, uniform)
+    weight = _uncut(lower, weight, shots)
     upper = np.minimum(lower + 1, len(seconds) - 1)
     mixed = features[lower] + weight[:, None].astype(np.float32) * (features[upper] - features[lower])
     nearest = np.where(weight > 0.5, upper, lower)
@@ -118,42 +123,47 @@ def _clock(stream: Stream, recipe: Recipe) -> _Clock:
     return _Clock(uniform, mixed, np.unique(starts[starts < count]), rate)
 
 
-def _between(times: Seconds, wanted: Seconds, shots: Indices) -> tuple[Int32s, Seconds]:
-    """The last of `times` at or before each wanted one, and the way to the next (0 or 1 across a cut)."""
+def _between(times: Seconds, wanted: Seconds) -> tuple[Int32s, Seconds]:
+    """The last of `times` at or before each wanted one, and the way to the next, 0–1."""
     place = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, max(len(times) - 2, 0))
     if len(times) == 1:
         return place.astype(np.int32), np.zeros(len(wanted))
     weight = np.clip((wanted - times[place]) / (times[place + 1] - times[place]), 0.0, 1.0)
-    if len(shots) > 1:
-        weight = np.where(np.isin(place + 1, shots), np.rint(weight), weight)
     return place.astype(np.int32), weight
 
 
-def _strand(stream: Stream, clock: _Clock, seconds: Seconds, recipe: Recipe) -> Strand:
+def _uncut(lower: Int32s, weight: Seconds, shots: Indices) -> Seconds:
+    """`weight`, but 0 or 1 where a cut lies between: nothing is in between two shots; half-way is before."""
+    if len(shots) == 1:
+        return weight
+    return np.where(np.isin(lower + 1, shots), np.where(weight > 0.5 + 1e-6, 1.0, 0.0), weight)
+
+
+def _strand(stream: Stream, clock: _Clock, lower: Int32s, weight: Seconds, recipe: Recipe) -> Strand:
+    """The stream at its clock; grid point a lies `weight` (n,) of the way from frame `lower` to the next."""
     length, width = clock.features.shape
     window, starts, stops = _windows(length, clock.shots, recipe.window)
     several = len(starts) > 1
     extra = 2 if recipe.context else len(starts) if several else 0
     rows = np.empty((length + extra, width), np.float32)
-    mean, raw = kernels.centre(clock.features, rows)
+    # With windows, rows are only ever compared within a shot: centred there they are smallest.
+    mean, raw = kernels.centre(clock.features, clock.shots if several else _ONE_PART, rows)
+    spread = np.empty(0)
     if recipe.context:
         kernels.context_rows(rows, length, mean)
     elif several:
-        kernels.window_means(rows, length, starts, stops)
+        spread = kernels.window_means(rows, length, starts, stops)
     links = np.zeros((3, length), np.int32)
     links[:2] = np.arange(length)
-    if several and not recipe.context:
+    if several:
         links[2] = length + window
     if recipe.change_seconds is not None:
         reach = max(1, round(recipe.change_seconds * clock.rate))
         links[0], links[1] = _neighbours(length, clock.shots, reach)
-    if len(seconds) == length:
-        lower, weight = np.arange(length, dtype=np.int32), np.zeros(length)
-    else:
-        lower, weight = _between(clock.seconds, seconds, clock.shots)
+    weight = _uncut(lower, weight, clock.shots)
     products = kernels.energies(rows, length, links[2], links[0], links[1], recipe.context)
     scales, grid, still = kernels.scale(
-        products, raw, window, starts, stops, lower, weight, recipe.change_seconds is not None
+        products, raw, spread, window, starts, stops, lower, weight, recipe.change_seconds is not None
     )
     return Strand(stream.name, rows, links, scales, lower, grid, stream.found, bool(still))
 

@@ -20,34 +20,52 @@ def _dot(a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def centre(features, rows):
-    """rows[:T] = features (T, d) minus their mean over time; returns (mean (d,), energy per frame before)."""
+def centre(features, parts, rows):
+    """rows[:T] = features (T, d) minus the mean of each part; parts (P,) are the first frames of the parts.
+
+    Returns the last part's mean (d,) and the mean energy of a frame before centring.
+    """
     length, width = features.shape
-    mean = np.zeros(width, np.float64)
-    for t in range(length):
-        for k in range(width):
-            mean[k] += features[t, k]
-    mean /= length
+    mean = np.empty(width, np.float64)
     energy = 0.0
-    for t in range(length):
-        row = np.float32(0.0)
-        for k in range(width):
-            value = features[t, k]
-            row += value * value
-            rows[t, k] = value - np.float32(mean[k])
-        energy += row
+    for p in range(len(parts)):
+        first = parts[p]
+        last = parts[p + 1] if p + 1 < len(parts) else length
+        mean[:] = 0.0
+        for t in range(first, last):
+            for k in range(width):
+                mean[k] += features[t, k]
+        mean /= last - first
+        for t in range(first, last):
+            total = np.float32(0.0)
+            for k in range(width):
+                value = features[t, k]
+                total += value * value
+                rows[t, k] = value - mean[k]
+            energy += total
     return mean, energy / length
 
 
 @njit(cache=True, nogil=True, fastmath=True)
 def window_means(rows, length, starts, stops):
-    """Write the mean of rows[start:stop] of window w into rows[length + w]."""
+    """Write the mean of rows[start:stop] of window w into rows[length + w].
+
+    Returns the mean squared distance from it within each window, (W,) float64.
+    """
+    spread = np.zeros(len(starts), np.float64)
     for w in range(len(starts)):
-        rows[length + w] = 0.0
-        scale = np.float32(1.0 / (stops[w] - starts[w]))
+        mean = rows[length + w]
+        mean[:] = 0.0
+        share = np.float32(1.0 / (stops[w] - starts[w]))
         for t in range(starts[w], stops[w]):
             for k in range(rows.shape[1]):
-                rows[length + w, k] += scale * rows[t, k]
+                mean[k] += share * rows[t, k]
+        for t in range(starts[w], stops[w]):
+            total = np.float32(0.0)
+            for k in range(rows.shape[1]):
+                total += (rows[t, k] - mean[k]) ** 2
+            spread[w] += total * share
+    return spread
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -104,32 +122,38 @@ def energies(rows, length, own, ahead, behind, context):
 
 
 @njit(cache=True, nogil=True)
-def _scales(energy, window, starts, stops, floor):
-    """1 / rms over each frame's own window, rms² no less than SCALE_FLOOR of its mean over the clip; (T,)."""
-    length = len(energy)
-    whole = energy.mean()
-    inverse = np.empty(len(starts), np.float64)
-    for w in range(len(starts)):
-        square = max(energy[starts[w] : stops[w]].mean(), SCALE_FLOOR * whole)
-        inverse[w] = 1.0 / np.sqrt(square) if whole > floor else 0.0
-    out = np.empty(length, np.float64)
-    for t in range(length):
-        out[t] = inverse[window[t]]
+def _scales(local, whole, window, floor):
+    """1 / rms of each frame's window (T,), out of the windows' mean squares `local` (W,) and the clip's."""
+    out = np.zeros(len(window), np.float64)
+    if whole > floor:
+        inverse = 1.0 / np.sqrt(np.maximum(local, SCALE_FLOOR * whole))
+        for t in range(len(window)):
+            out[t] = inverse[window[t]]
     return out
 
 
 @njit(cache=True, nogil=True)
-def scale(products, raw, window, starts, stops, lower, weight, with_change):
+def _window_mean(energy, starts, stops):
+    out = np.empty(len(starts), np.float64)
+    for w in range(len(starts)):
+        out[w] = energy[starts[w] : stops[w]].mean()
+    return out
+
+
+@njit(cache=True, nogil=True)
+def scale(products, raw, spread, window, starts, stops, lower, weight, with_change):
     """Scales per frame, and norms and motion on the grid.
 
-    products (4, T) from `energies`, raw the energy of a frame before centring;
+    products (4, T) from `energies`, raw the energy of a frame before centring; spread (W,) the mean square of
+    the state in each window, or (0,) where one window is the clip;
     lower (n,), weight (n,): grid point a lies `weight` of the way from frame lower[a] to the next.
     Returns (scales (2, T) of state and change, grid (3, n): weight, 1 / norm, motion; float32), still.
     """
     length = products.shape[1]
     floor = raw * _ROUNDING
     scales = np.zeros((2, length), np.float32)
-    state = _scales(products[0], window, starts, stops, floor)
+    whole = products[0].mean()
+    state = _scales(spread if len(spread) else np.full(1, whole), whole, window, floor)
     scales[0] = state
     own = products[0] * state * state
     lag = np.zeros(length, np.float64)
@@ -137,7 +161,7 @@ def scale(products, raw, window, starts, stops, lower, weight, with_change):
     motion = np.ones(length, np.float64)
     still = state[0] == 0.0
     if with_change:
-        change = _scales(products[2], window, starts, stops, floor)
+        change = _scales(_window_mean(products[2], starts, stops), products[2].mean(), window, floor)
         scales[1] = change
         still = change[0] == 0.0
         own += products[2] * change * change

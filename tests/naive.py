@@ -1,0 +1,166 @@
+"""Slow, obvious references for the alignment kernels: written from the definitions, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+MOVES = ((1, 1), (1, 0), (0, 1))
+
+
+def all_paths(n: int, m: int) -> Iterator[list[tuple[int, int]]]:
+    """Every path from (0, 0) to (n − 1, m − 1)."""
+
+    def extend(path):
+        if path[-1] == (n - 1, m - 1):
+            yield list(path)
+            return
+        for di, dj in MOVES:
+            i, j = path[-1][0] + di, path[-1][1] + dj
+            if i < n and j < m:
+                yield from extend([*path, (i, j)])
+
+    yield from extend([(0, 0)])
+
+
+def price(cost, path, penalty=0.0):
+    """What a path costs: the sum of its cells and a penalty for each step that is not diagonal."""
+    crooked = sum((b[0] - a[0]) + (b[1] - a[1]) == 1 for a, b in pairwise(path))
+    return sum(float(cost[i, j]) for i, j in path) + penalty * crooked
+
+
+def dtw(cost, penalty=0.0, allowed=None, anchors=()):
+    """Of all paths through allowed cells and all anchors the cheapest.
+
+    Of equal ones, the one whose last steps are diagonal rather than (1, 0), and (1, 0) rather than (0, 1).
+    """
+
+    def taste(path):
+        return [MOVES.index((b[0] - a[0], b[1] - a[1])) for a, b in pairwise(path)][::-1]
+
+    fitting = [
+        path
+        for path in all_paths(*cost.shape)
+        if (allowed is None or all(allowed[cell] for cell in path)) and all(cell in path for cell in anchors)
+    ]
+    return min(fitting, key=lambda path: (price(cost, path, penalty), taste(path)))
+
+
+def random_cost(cost):
+    """The mean cost of random paths: every path times its probability."""
+
+    def mean_from(i, j):  # counted from 1
+        here = float(cost[i - 1, j - 1])
+        if (i, j) == (1, 1):
+            return here
+        if i == 1:
+            return here + mean_from(1, j - 1)
+        if j == 1:
+            return here + mean_from(i - 1, 1)
+        p, q = i / (i + j), j / (i + j)
+        stay = (1 - p) * (1 - q)
+        ways = p * q * mean_from(i - 1, j - 1) + p * (1 - q) * mean_from(i - 1, j)
+        return here + (ways + (1 - p) * q * mean_from(i, j - 1)) / (1 - stay)
+
+    return mean_from(*cost.shape)
+
+
+def sampled_random_costs(cost, paths, rng):
+    """The costs of random paths drawn as the definition says, (paths,)."""
+    out = np.empty(paths)
+    for k in range(paths):
+        i, j = cost.shape
+        out[k] = cost[i - 1, j - 1]
+        while (i, j) != (1, 1):
+            up = rng.random() < i / (i + j)
+            left = rng.random() < j / (i + j)
+            if i == 1:
+                up, left = False, True
+            if j == 1:
+                up, left = True, False
+            if not up and not left:
+                continue
+            i, j = i - up, j - left
+            out[k] += cost[i - 1, j - 1]
+    return out
+
+
+def cosine_distance(one, other):
+    """1 − cosine of all pairs of rows; 1 where a row is zero."""
+    lengths = np.linalg.norm(one, axis=1)[:, None] * np.linalg.norm(other, axis=1)
+    return 1 - np.divide(one @ other.T, lengths, out=np.zeros(lengths.shape), where=lengths > 1e-9)
+
+
+def paper_features(features):
+    """Frame features beside their running sum over the length, minus their mean over time; (T, 2d)."""
+    f = np.asarray(features, np.float64)
+    wide = np.concatenate([f, np.cumsum(f, axis=0) / len(f)], axis=1)
+    return wide - wide.mean(0)
+
+
+def motion_features(features, reach, shots=(0,), window=64, hop=8):
+    """State and change beside each other, each over its rms, and motion; (T, 2d), (T,).
+
+    Mean and rms are those of the frame's window: `window` frames around its block of `hop` frames, pushed
+    inside its shot. rms² is at least a quarter of its mean over the clip.
+    """
+    f = np.asarray(features, np.float64)
+    length = len(f)
+    ends = [*shots[1:], length]
+    state, change = np.empty_like(f), np.empty_like(f)
+    windows = []
+    for t in range(length):
+        first, last = next((a, b) for a, b in zip(shots, ends, strict=True) if a <= t < b)
+        start = first + (t - first) // hop * hop + hop // 2 - window // 2
+        start = max(first, min(start, last - window))
+        windows.append((start, min(start + window, last)))
+        state[t] = f[t] - f[slice(*windows[t])].mean(0)
+        change[t] = f[min(t + reach, last - 1)] - f[max(t - reach, first)]
+    spread = np.array([((f[a:b] - f[a:b].mean(0)) ** 2).sum(1).mean() for a, b in windows])
+    moved = (change**2).sum(1)
+    spread = np.maximum(spread, (state**2).sum(1).mean() / 4)
+    energy = np.maximum([moved[a:b].mean() for a, b in windows], moved.mean() / 4)
+    motion = np.minimum(moved / energy, 4)
+    wide = np.concatenate([state / np.sqrt(spread)[:, None], change / np.sqrt(energy)[:, None]], axis=1)
+    return wide, motion / motion.mean()
+
+
+def refined(rows, factor, shots=(0,)):
+    """Rows (T, …) at `factor` points a step, linear between them, nearest across a cut."""
+    out = []
+    for k in range(factor * (len(rows) - 1) + 1):
+        t, part = divmod(k, factor)
+        weight = part / factor
+        if t + 1 in shots:
+            weight = float(np.rint(weight))
+        out.append(rows[t] if part == 0 else (1 - weight) * rows[t] + weight * rows[t + 1])
+    return np.array(out)
+
+
+def motion_cost(one, other, power=2, stillness=0.1):
+    """Cost of (features, motion) pairs as `motion_features` and `refined` give them."""
+    distance = np.maximum(cosine_distance(one[0], other[0]), 0) ** power
+    return distance * (stillness + (1 - stillness) * (one[1][:, None] + other[1]) / 2)
+
+
+def whittaker(values, weights, bending):
+    bend = np.diff(np.eye(len(values)), n=2, axis=0)
+    return np.linalg.solve(np.diag(weights) + bending * bend.T @ bend, weights * values)
+
+
+def fewest_lines(times, values, bound):
+    """The least number of lines, broken at knots, that pass all knots within the bound."""
+    from scipy.optimize import linprog
+
+    def fits(a, b):
+        t, v = times[a : b + 1] - times[a], values[a : b + 1]
+        above = np.stack([t, np.ones(len(t))], axis=1)
+        rows, limits = np.concatenate([above, -above]), np.concatenate([v + bound, bound - v])
+        return linprog([0, 0], rows, limits, bounds=[(0, None), (None, None)]).status == 0
+
+    fewest = [0] + [len(times)] * (len(times) - 1)
+    for b in range(1, len(times)):
+        fewest[b] = min(fewest[a] + 1 for a in range(b) if fits(a, b))
+    return fewest[-1]
