@@ -20,7 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_COMMANDS = ("align", "models", "version")
+_COMMANDS = ("demo", "add", "search", "align", "sea", "calibrate", "models", "version")
 
 for _name in _COMMANDS:
     _found = getattr(import_module(f"seasync.cli.{_name}"), _name)

@@ -1,0 +1,67 @@
+"""Writes docs/cli.md, the command-line reference, from the commands themselves: `make docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import typer
+
+TARGET = Path(__file__).with_name("cli.md")
+
+
+def reference() -> str:
+    """The whole reference as Markdown."""
+    from seasync.cli import app
+
+    command = typer.main.get_command(app)
+    lines = ["# Command line", "", "Made from the code by `make docs`.", ""]
+    lines += _section(command, "seasync")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(command: Any, path: str) -> Iterator[str]:
+    yield from (f"{'#' * (1 + len(path.split()))} `{path}`", "", command.help.strip(), "")
+    children = getattr(command, "commands", {})
+    if not children:
+        yield from _parameters(command, path)
+    for name, child in children.items():
+        yield from _section(child, f"{path} {name}")
+
+
+def _parameters(command: Any, path: str) -> Iterator[str]:
+    """Written out from the parameters alone, so that another version of typer gives the same."""
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    options = [each for each in command.params if each.param_type_name == "option" and each.name != "help"]
+    usage = [_name(each) if each.required else f"[{_name(each)}]" for each in arguments]
+    yield from ("```", " ".join([path, *usage, "[OPTIONS]"]), "```", "")
+    kinds = get_type_hints(command.callback)
+    spelled = [(_spelled(each, kinds[each.name]), each) for each in options]
+    if rows := [(_name(each), each) for each in arguments] + spelled:
+        yield from ("| | |", "|---|---|", *(f"| `{name}` | {_text(each)} |" for name, each in rows), "")
+
+
+def _name(argument: Any) -> str:
+    return argument.name.upper() + ("…" if argument.nargs == -1 else "")
+
+
+def _spelled(option: Any, kind: Any) -> str:
+    choices = [each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, Enum)]
+    values = " or ".join(choices[0]) if choices else option.name.upper()
+    return " / ".join([*option.opts, *option.secondary_opts]) + ("" if option.is_flag else f" {values}")
+
+
+def _text(parameter: Any) -> str:
+    default = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
+    if hasattr(default, "value"):
+        default = default.value
+    plain = " ".join((getattr(parameter, "help", "") or "").split()).replace("|", "\\|")
+    shown = default not in (None, False, "", (), []) and not callable(default) and not parameter.required
+    return f"{plain} Default: {default}." if shown else plain
+
+
+if __name__ == "__main__":
+    TARGET.write_text(reference(), encoding="utf-8")
+    print(TARGET)
