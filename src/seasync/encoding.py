@@ -16,6 +16,14 @@ Indices = NDArray[np.int64]
 
 WINDOW = 64  # samples from which a frame's surroundings are judged
 HOP = 8  # samples that share a window
+FOUND = 0.7  # a stream counts in a pair when its subject was found in this share of both clips' frames
+
+# A stream's features of the same movement seen in a mirror, by the stream's name: which column each takes the
+# place of, and its sign. `pose` holds x and y of the nose, then of six joints left and right.
+_SIDES = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11]
+MIRRORS = {
+    "pose": (np.array([2 * joint + axis for joint in _SIDES for axis in (0, 1)]), np.tile([-1, 1], 13))
+}
 
 
 def windows(first: int, last: int) -> list[tuple[int, int, int, int]]:

@@ -58,3 +58,7 @@ class MissingExtra(SeasyncError):
 
 class PartlyDecoded(UserWarning):
     """A damaged file gave fewer frames than it promised; the message says how much was read."""
+
+
+class SubjectNotFound(UserWarning):
+    """An encoder did not find what it looks for in most of a clip; the message says what follows."""

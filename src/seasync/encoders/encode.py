@@ -6,10 +6,10 @@ from pathlib import Path
 
 from seasync.clip import Clip
 from seasync.encoders import cache as kept
-from seasync.encoders.encoder import Encoder
+from seasync.encoders.encoder import Encoder, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import Encoding
-from seasync.errors import VideoError
+from seasync.errors import EncoderError, VideoError
 
 BATCH = 8
 
@@ -29,10 +29,14 @@ def encode_clip(
     from seasync.video import ahead, read
 
     clip = Clip.of(source)
-    if not Path(clip.file).exists():
-        raise VideoError(f"{clip.file}: no such file")
     if isinstance(encoder, str):
         encoder = get_encoder(encoder)
+    if isinstance(encoder, TakesClips):
+        return encoder.encode_clip(clip, fps=fps, cache=cache)
+    if not isinstance(encoder, TakesFrames):
+        raise EncoderError(f"{encoder!r}: expected an encoder that takes frames or clips")
+    if not Path(clip.file).exists():
+        raise VideoError(f"{clip.file}: no such file")
     rate = fps or encoder.fps
     key = ""
     if cache:
@@ -40,7 +44,8 @@ def encode_clip(
         key = kept.encoding_key(content, clip.start, clip.end, encoder.fingerprint, rate)
         if (found := kept.load(key)) is not None:
             return found
-    frames = read(clip.file, fps=rate, start=clip.start, end=clip.end, size=encoder.input_size, batch=BATCH)
+    size, fit = encoder.input_size, encoder.fit
+    frames = read(clip.file, fps=rate, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH)
     try:
         encoding = encoder.encode(ahead(frames))
     except VideoError as error:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from seasync.clip import Clip
 from seasync.encoders.patches import PatchPool, is_cut
 from seasync.encoders.session import ImageModel
 from seasync.encoders.vector import clip_vector_parts
@@ -17,26 +18,46 @@ from seasync.errors import EncoderError, VideoError
 
 if TYPE_CHECKING:
     from seasync.video import Frames
+    from seasync.video.colour import Fit
 
 
+@runtime_checkable
 class Encoder(Protocol):
-    """Uint8 frames with their times in, an encoding out.
+    """Makes encodings of clips; it takes frames or clips, see below.
 
     name         as the registry knows it
     fingerprint  changes whenever the features would: encodings compare only under one fingerprint
     dimension    width d of its leading frame feature
-    input_size   (height, width) of the frames it takes
     fps          the sampling rate it is meant for, in frames a second
     """
 
     name: str
     fingerprint: str
     dimension: int
-    input_size: tuple[int, int]
     fps: float
+
+
+@runtime_checkable
+class TakesFrames(Encoder, Protocol):
+    """Uint8 frames with their times in, an encoding out.
+
+    input_size   (height, width) of the frames it takes, and `fit`: how they are brought to it
+    """
+
+    input_size: tuple[int, int]
+    fit: Fit
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
         """Encode one clip, given its sampled frames in order. Raises VideoError if there are none."""
+        ...
+
+
+@runtime_checkable
+class TakesClips(Encoder, Protocol):
+    """An encoder that stands on others, or on what was made elsewhere."""
+
+    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
+        """Encode one clip, its leading stream sampled at `fps` (default: the encoder's own rate)."""
         ...
 
 
@@ -47,6 +68,7 @@ class FrameEncoder:
     """
 
     fps = 7.5
+    fit: Fit = "squash"
 
     def __init__(
         self,

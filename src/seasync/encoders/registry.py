@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -52,10 +53,19 @@ def _tinyvit(name: str, size: str) -> FrameEncoder:
     )
 
 
+def _pose(name: str, size: str) -> Encoder:
+    from seasync.encoders.pose import PoseEncoder
+
+    if size:
+        raise EncoderError(f"{name}@{size}: pose takes pictures of any size; leave @{size} out")
+    return PoseEncoder()
+
+
 _BUILT_IN: dict[str, Callable[[str, str], Encoder]] = {
     "dinov2-small": _dinov2,
     "dinov2-small-cls": _dinov2,
     "tinyvit-5m": _tinyvit,
+    "pose": _pose,
 }
 _SCHEMES: dict[str, Callable[[str], Encoder]] = {"onnx": onnx_file_encoder}
 
@@ -67,7 +77,13 @@ def register(scheme: str, make: Callable[[str], Encoder]) -> None:
 
 def names() -> list[str]:
     """Names of the built-in encoders and the forms of the others."""
-    return [*_BUILT_IN, "dinov2-small@SIZE", *(f"{scheme}:…" for scheme in _SCHEMES)]
+    return [*_BUILT_IN, "dinov2-small@SIZE", "dinov2-small+pose", *(f"{scheme}:…" for scheme in _SCHEMES)]
+
+
+def _parts(name: str) -> list[str]:
+    """The terms of a sum; a plus that no encoder's name follows belongs to a file's name."""
+    known = "|".join(map(re.escape, [*_BUILT_IN, *(f"{scheme}:" for scheme in _SCHEMES)]))
+    return re.split(rf"\+(?={known})", name)
 
 
 @lru_cache(maxsize=4)
@@ -79,6 +95,10 @@ def get_encoder(name: str = DEFAULT) -> Encoder:
     EncoderError
         If no encoder has this name, or its model cannot be loaded.
     """
+    if len(parts := _parts(name)) > 1:
+        from seasync.encoders.sum import SumEncoder
+
+        return SumEncoder([get_encoder(part) for part in parts])
     scheme, colon, rest = name.partition(":")
     if colon and scheme in _SCHEMES:
         return _SCHEMES[scheme](rest)

@@ -73,7 +73,24 @@ TINYVIT_5M = Weights(
         ),
     ),
 )
-BUILT_IN = (DINOV2_SMALL, TINYVIT_5M)
+_MEDIAPIPE = ("mediapipe", "0.10.21", "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3")
+BLAZEPOSE_DETECTOR = Weights(
+    name="pose_detection.tflite",
+    size_bytes=2_959_046,
+    sha256="9ba9dd3d42efaaba86b4ff0122b06f29c4122e756b329d89dca1e297fd8f866c",
+    licence="Apache-2.0 (in the package)",
+    encoders=("pose",),
+    sources=(Source(*_MEDIAPIPE, "mediapipe/modules/pose_detection/pose_detection.tflite"),),
+)
+BLAZEPOSE_FULL = Weights(
+    name="pose_landmark_full.tflite",
+    size_bytes=6_440_512,
+    sha256="e9a5c5cb17f736fafd4c2ec1da3b3d331d6edbe8a0d32395855aeb2cdfd64b9f",
+    licence="Apache-2.0 (in the package)",
+    encoders=("pose",),
+    sources=(Source(*_MEDIAPIPE, "mediapipe/modules/pose_landmark/pose_landmark_full.tflite"),),
+)
+BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL)
 
 
 def cache_folder() -> Path:

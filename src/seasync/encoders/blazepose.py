@@ -1,0 +1,156 @@
+"""BlazePose: people in a picture, and the joints of one of them (LiteRT models, arrays in and out)."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, fetch
+from seasync.encoding import Floats
+from seasync.errors import MissingExtra
+
+Picture = NDArray[np.uint8]
+PRESENT = 0.5  # score from which a person counts as found
+
+_DETECTOR_SIDE, _LANDMARK_SIDE = 224, 256
+_STRIDES = ((8, 2), (16, 2), (32, 6))  # of the detector's grids, and anchors at each of their cells
+_OVERLAP = 0.3  # of two boxes beyond which they are one person
+_MARGIN = 1.25  # of the picture given to the landmark model around a body
+_LANDMARKS, _CENTRE, _TOP = 39, 33, 34  # the last six are auxiliary: hip centre, top of the body circle
+
+
+@dataclass(frozen=True)
+class Box:
+    """A square of the picture, turned so that the body in it stands upright; pixels and radians."""
+
+    x: float
+    y: float
+    side: float
+    angle: float
+
+    @classmethod
+    def around(cls, centre: Floats, top: Floats) -> Box:
+        """Of a body with this hip centre and the point `top` on the circle around it, (2,) each."""
+        right, up = float(top[0] - centre[0]), float(centre[1] - top[1])
+        turn = math.pi / 2 - math.atan2(up, right)
+        return cls(float(centre[0]), float(centre[1]), 2 * _MARGIN * math.hypot(right, up), turn)
+
+    def axes(self) -> tuple[float, float]:
+        """Its side as a vector: (across, down) of the picture along its own horizontal."""
+        return self.side * math.cos(self.angle), self.side * math.sin(self.angle)
+
+    def distance(self, other: Box) -> float:
+        """Between the centres, in pixels."""
+        return math.hypot(self.x - other.x, self.y - other.y)
+
+    def glow(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """A Gaussian on the body for a picture of this (height, width): 1 at the centre."""
+        down, across = (np.arange(shape[0]) + 0.5 - self.y), (np.arange(shape[1]) + 0.5 - self.x)
+        return np.exp(-8 / self.side**2 * (down[:, None] ** 2 + across**2))
+
+
+@dataclass(frozen=True)
+class Person:
+    """Someone the detector found: how sure it is, and where."""
+
+    score: float
+    box: Box
+
+
+class BlazePose:
+    """Detector and landmark model."""
+
+    def __init__(self) -> None:
+        self._detect = _model(fetch(BLAZEPOSE_DETECTOR))
+        self._landmark = _model(fetch(BLAZEPOSE_FULL))
+        self._anchors = _anchors()
+
+    def people(self, picture: Picture) -> list[Person]:
+        """Everybody found in a picture (H, W, 3), surest first."""
+        height, width = picture.shape[:2]
+        whole = Box(width / 2, height / 2, max(height, width), 0.0)
+        raw, logits = self._detect(cut_out(picture, whole, _DETECTOR_SIDE) * 2 - 1)
+        scores = 1 / (1 + np.exp(-logits[0, :, 0].clip(-50, 50)))
+        sure = np.flatnonzero(scores > PRESENT)
+        sure = sure[np.argsort(-scores[sure])]
+        # (N, 6, 2): box centre, box size, hip centre, top of the body circle, and the same of the upper body.
+        points = raw[0, sure].reshape(-1, 6, 2) / _DETECTOR_SIDE
+        points[:, [0, 2, 3, 4, 5]] += self._anchors[sure, None]
+        points = (points - [[0.5], [0], [0.5], [0.5], [0.5], [0.5]]) * whole.side
+        points[:, [0, 2, 3, 4, 5]] += (whole.x, whole.y)
+        return [
+            Person(float(scores[sure[k]]), Box.around(points[k, 2], points[k, 3]))
+            for k in _apart(points[:, 0], points[:, 1])
+        ]
+
+    def joints(self, picture: Picture, box: Box) -> tuple[Floats, float, Box]:
+        """Of the person in `box`: 33 joints (33, 2) in pixels, how surely there is one, the box it fills."""
+        outputs = self._landmark(cut_out(picture, box, _LANDMARK_SIDE))
+        landmarks, presence = outputs[0].reshape(_LANDMARKS, 5), float(outputs[1][0, 0])
+        inside = landmarks[:, :2] / _LANDMARK_SIDE - 0.5
+        across, down = box.axes()
+        turn = np.array([[across, down], [-down, across]], np.float32)
+        points = inside @ turn + np.array([box.x, box.y], np.float32)
+        return points[:33], presence, Box.around(points[_CENTRE], points[_TOP])
+
+
+def cut_out(picture: Picture, box: Box, side: int) -> Floats:
+    """What `box` shows, (side, side, 3) from 0 to 1, black outside the picture."""
+    from PIL import Image
+
+    across, down = (length / side for length in box.axes())
+    half = side / 2
+    corner = box.x - half * (across - down), box.y - half * (across + down)
+    affine = (across, -down, corner[0], down, across, corner[1])
+    image = Image.fromarray(picture).transform(
+        (side, side), Image.Transform.AFFINE, affine, resample=Image.Resampling.BILINEAR
+    )
+    return np.asarray(image, np.float32) / np.float32(255)
+
+
+def _anchors() -> Floats:
+    """(2254, 2): x and y from 0 to 1 that the detector's boxes are told relative to."""
+    grids = []
+    for stride, count in _STRIDES:
+        centres = (np.arange(_DETECTOR_SIDE // stride) + 0.5) * stride / _DETECTOR_SIDE
+        y, x = np.meshgrid(centres, centres, indexing="ij")
+        grids.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), count, axis=0))
+    return np.concatenate(grids).astype(np.float32)
+
+
+def _apart(centres: Floats, sizes: Floats) -> list[int]:
+    """Indices of the boxes that overlap no box before them."""
+    low, high = centres - sizes / 2, centres + sizes / 2
+    areas = sizes.prod(1)
+    kept: list[int] = []
+    for k in range(len(centres)):
+        common = (np.minimum(high[k], high[kept]) - np.maximum(low[k], low[kept])).clip(0).prod(1)
+        if not (common > _OVERLAP * (areas[k] + areas[kept] - common)).any():
+            kept.append(k)
+    return kept
+
+
+def _model(file: Path) -> Any:
+    """The LiteRT model in `file` as a function from one input (without its batch axis) to its outputs."""
+    try:
+        from ai_edge_litert.interpreter import Interpreter
+    except ImportError as error:
+        raise MissingExtra("pose", "pose") from error
+    threads = int(os.environ.get("SEASYNC_THREADS", "0")) or None
+    interpreter = Interpreter(str(file), num_threads=threads)
+    interpreter.allocate_tensors()
+    entry = interpreter.get_input_details()[0]["index"]
+    exits = [details["index"] for details in interpreter.get_output_details()]
+
+    def run(values: Floats) -> list[Floats]:
+        interpreter.set_tensor(entry, values[None].astype(np.float32))
+        interpreter.invoke()
+        return [interpreter.get_tensor(index) for index in exits]
+
+    return run

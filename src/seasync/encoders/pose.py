@@ -1,0 +1,148 @@
+"""`pose`: the joints of the person who moves most, followed through the clip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from seasync.encoders.blazepose import PRESENT, BlazePose, Box, Picture
+from seasync.encoders.encoder import encoding_of, halved
+from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL
+from seasync.encoding import Encoding, Floats, Seconds, Stream
+from seasync.errors import VideoError
+
+if TYPE_CHECKING:
+    from seasync.video import Frames
+
+# Of BlazePose's 33: nose, shoulders, elbows, wrists, hips, knees, ankles; left before right.
+JOINTS = (0, 11, 12, 13, 14, 15, 16, 23, 24, 25, 26, 27, 28)
+_SHOULDERS, _HIPS = [1, 2], [7, 8]  # among these thirteen
+_LOOKS = 5  # frames in which the actor is looked for
+_SCENE = 150  # frames held in memory
+_SMOOTHING = 0.5  # samples
+
+
+class PoseEncoder:
+    """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths."""
+
+    name = "pose"
+    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/1"
+    dimension = 2 * len(JOINTS)
+    input_size = (512, 512)
+    fit: Literal["within"] = "within"
+    fps = 15.0
+
+    def __init__(self) -> None:
+        self._model = BlazePose()
+
+    def encode(self, batches: Iterable[Frames]) -> Encoding:
+        seconds, numbers = [], []
+        joints: list[Floats | None] = []
+        follower = Follower(self._model)
+        for scene in _scenes(batches):
+            seconds += [batch.seconds for batch in scene]
+            numbers += [batch.numbers for batch in scene]
+            joints += follower.follow(np.concatenate([batch.data for batch in scene]))
+        if not joints:
+            raise VideoError("no frames to encode; the clip is empty")
+        times = np.concatenate(seconds)
+        found = sum(points is not None for points in joints) / len(joints)
+        features = halved(normalized(joints, times))
+        return encoding_of(self, Stream(self.name, times, np.concatenate(numbers), features, found=found))
+
+    def __repr__(self) -> str:
+        return f"PoseEncoder({len(JOINTS)} joints)"
+
+
+def _scenes(batches: Iterable[Frames]) -> Iterator[list[Frames]]:
+    """Batches put together until they hold _SCENE frames."""
+    scene: list[Frames] = []
+    for batch in batches:
+        scene.append(batch)
+        if sum(map(len, scene)) >= _SCENE:
+            yield scene
+            scene = []
+    if scene:
+        yield scene
+
+
+class Follower:
+    """Follows one person through the pictures of a clip, scene by scene."""
+
+    def __init__(self, model: BlazePose) -> None:
+        self._model = model
+        self._box: Box | None = None
+
+    def follow(self, pictures: Picture) -> list[Floats | None]:
+        """Joints (13, 2) in pixels in each of the next pictures (T, H, W, 3), None where they are not seen."""
+        joints: list[Floats | None] = [None] * len(pictures)
+        start = 0
+        if self._box is None:
+            start, self._box = actor(self._model, pictures)
+        if self._box is None:
+            return joints
+        box = self._box
+        for at in range(start - 1, -1, -1):
+            joints[at], box = self._look(pictures[at], box)
+        for at in range(start, len(pictures)):
+            joints[at], self._box = self._look(pictures[at], self._box)
+        if all(points is None for points in joints):
+            self._box = None
+        return joints
+
+    def _look(self, picture: Picture, box: Box) -> tuple[Floats | None, Box]:
+        """The joints of the person last seen in `box`, and where to look next."""
+        points, presence, seen = self._model.joints(picture, box)
+        if presence <= PRESENT:
+            # Lost: whoever is found nearest to where that was.
+            people = sorted(self._model.people(picture), key=lambda person: person.box.distance(box))
+            if not people:
+                return None, box
+            points, presence, seen = self._model.joints(picture, people[0].box)
+            if presence <= PRESENT:
+                return None, box
+        return points[list(JOINTS)], seen
+
+
+def actor(model: BlazePose, pictures: Picture) -> tuple[int, Box | None]:
+    """Where the person who moves most is seen best: the picture's index, and the box; (0, None) if nobody is.
+
+    Of all people found in five pictures: the largest product of the detector's score and the difference
+    between the pictures before and after, summed under a Gaussian on the body.
+    """
+    best = -1.0
+    where: tuple[int, Box | None] = 0, None
+    for at in np.unique(np.linspace(0, len(pictures) - 1, _LOOKS + 2).round().astype(int)[1:-1]):
+        before, after = (pictures[n].mean(-1) for n in (max(at - 1, 0), min(at + 1, len(pictures) - 1)))
+        for person in model.people(pictures[at]):
+            worth = person.score * (1 + float((np.abs(after - before) * person.box.glow(before.shape)).sum()))
+            if worth > best:
+                best, where = worth, (int(at), person.box)
+    return where
+
+
+def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
+    """(T, 26): joints (13, 2) in pixels relative to the body, linear in time where they were not seen.
+
+    All zeros if they never were.
+    """
+    seen = [at for at, found in enumerate(joints) if found is not None]
+    if not seen:
+        return np.zeros((len(joints), 2 * len(JOINTS)), np.float32)
+    points = np.stack([found for found in joints if found is not None]).astype(np.float64)
+    hips = points[:, _HIPS].mean(1)
+    torso = np.median(np.linalg.norm(points[:, _SHOULDERS].mean(1) - hips, axis=-1))
+    flat = ((points - np.median(hips, axis=0)) / max(float(torso), 1.0)).reshape(len(seen), -1)
+    filled = np.stack([np.interp(seconds, seconds[seen], column) for column in flat.T], axis=1)
+    return _smoothed(filled).astype(np.float32)
+
+
+def _smoothed(values: Seconds) -> Seconds:
+    """(T, d) under a Gaussian over time, the ends repeated."""
+    reach = np.arange(-2, 3)
+    kernel = np.exp(-0.5 * (reach / _SMOOTHING) ** 2)
+    padded = np.pad(values, ((2, 2), (0, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, len(reach), axis=0)
+    return np.asarray(windows @ (kernel / kernel.sum()))
