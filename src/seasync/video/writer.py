@@ -61,6 +61,7 @@ class Writer:
         self._part = self.file.with_name(f".{self.file.stem}.{os.getpid()}.part{self.file.suffix}")
         try:
             with self._plainly():
+                self._part.touch()  # FFmpeg opens it only with the first picture
                 is_mp4 = self.file.suffix.lower() in (".mp4", ".m4v", ".mov")
                 container = {"movflags": "+faststart"} if is_mp4 else {}
                 self._container = av.open(str(self._part), "w", options=container)
