@@ -1,6 +1,7 @@
 """File → features against the encoder alone; memory on long files: `python -m benchmarks.extract [--quick]`.
 
-The encoder alone is fed frames that lie in memory already; the whole path decodes, resizes and encodes. Both run in turn, so that a noisy machine disturbs them alike. Memory is the peak of a process of its own that
+The encoder alone is fed frames that lie in memory already; the whole path decodes, resizes and encodes.
+Both run in turn, so that a noisy machine disturbs them alike. Memory is the peak of a process of its own that
 reads and encodes a 1080p file of one minute, then of one hour, with a model small enough to wait for.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,11 +15,21 @@ from seasync.encoders.encoder import (
     onnx_file_encoder,
     pooled_output,
 )
-from seasync.encoders.session import ImageModel
+from seasync.encoders.session import ImageModel, providers
 from seasync.errors import EncoderError
 
 DEFAULT = "dinov2-small"
-PRECISION = "int8"
+
+
+def precision() -> str:
+    """`int8` or `fp32`: as SEASYNC_PRECISION says, else 8 bits on the CPU and 32 on an accelerator.
+
+    It is no part of the fingerprint: encodings of either precision serve together (docs/models.md).
+    """
+    named = os.environ.get("SEASYNC_PRECISION") or ("fp32" if len(providers()) > 1 else "int8")
+    if named not in ("int8", "fp32"):
+        raise EncoderError(f"SEASYNC_PRECISION={named}: expected int8 or fp32")
+    return named
 
 
 def _dinov2(name: str, size: str) -> FrameEncoder:
@@ -31,9 +42,9 @@ def _dinov2(name: str, size: str) -> FrameEncoder:
     patches = not name.endswith("-cls")
     return FrameEncoder(
         f"{name}@{size}" if size else name,
-        ImageModel(dinov2_graph(pixels, precision=PRECISION)),
+        ImageModel(dinov2_graph(pixels, precision=precision())),
         dimension=384,
-        fingerprint=f"{name}/{DINOV2_SMALL.sha256[:8]}/{pixels}/{PRECISION}",
+        fingerprint=f"{name}/{DINOV2_SMALL.sha256[:8]}/{pixels}",
         split=class_and_patches if patches else class_token,
         detects_cuts=True,
     )
