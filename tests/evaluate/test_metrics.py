@@ -122,12 +122,6 @@ def test_kendall_tau_is_undefined_for_one_frame_and_for_one_neighbour():
     assert math.isnan(metrics.kendall_tau([2, 2, 2]))
 
 
-def test_nearest_frames_agree_with_a_direct_search(random):
-    query, other = random.normal(size=(9, 4)) + 10, random.normal(size=(13, 4)) + 10
-    direct = [int(np.argmin([np.linalg.norm(q - o) for o in other])) for q in query]
-    assert metrics.nearest_frames(query, other).tolist() == direct
-
-
 def test_event_error_is_in_seconds_and_unknown_off_the_warp():
     np.testing.assert_allclose(metrics.event_error([1, 2], [1.5, 2], [1.25, np.nan]), [0.25, np.nan])
     with pytest.raises(DataError, match="2 and 3 events"):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 WIDTH, LAYERS, HEADS, HIDDEN, OUTPUT = 256, 3, 8, 1024, 128
 
 
@@ -38,7 +38,7 @@ class UntrainedTransformer:
 
         def weights(rows: int, columns: int) -> Array:
             bound = np.sqrt(6 / (rows + columns))
-            return random.uniform(-bound, bound, (rows, columns))
+            return random.uniform(-bound, bound, (rows, columns)).astype(np.float32)
 
         self.input = weights(frames.shape[1], WIDTH)
         self.layers = [
@@ -53,7 +53,8 @@ class UntrainedTransformer:
         self.output = weights(WIDTH, OUTPUT)
 
     def __call__(self, features: NDArray[Any]) -> Array:
-        x = (features - self.mean) / self.spread @ self.input + _positions(len(features))
+        standard = ((features - self.mean) / self.spread).astype(np.float32)
+        x = standard @ self.input + _positions(len(features))
         for attend, merge, widen, narrow in self.layers:
             x = x + _attention(_normalize(x) @ attend) @ merge
             x = x + np.maximum(_normalize(x) @ widen, 0) @ narrow
@@ -63,7 +64,7 @@ class UntrainedTransformer:
 def _positions(length: int) -> Array:
     rate = np.exp(-np.log(10_000) * np.arange(0, WIDTH, 2) / WIDTH)
     angle = np.arange(length)[:, None] * rate
-    return np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(length, WIDTH)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(length, WIDTH).astype(np.float32)
 
 
 def _normalize(x: Array) -> Array:

@@ -82,11 +82,10 @@ def as_html(table: Table) -> str:
 
 def header(table: Table) -> list[str]:
     """Our columns, each figure that the paper has too followed by the paper's."""
-    return [
-        name
-        for column in table.columns
-        for name in ([column, f"paper's {column}"][: 1 + _both(table, column)])
-    ]
+    names = []
+    for column in table.columns:
+        names += [column, f"paper's {column}"] if _both(table, column) else [column]
+    return names
 
 
 def body(table: Table) -> list[list[str]]:

@@ -120,12 +120,6 @@ def precision_at(relevant: ArrayLike, k: int) -> Array:
     return np.asarray(np.asarray(relevant, bool)[:, :k].mean(1))
 
 
-def nearest_frames(query: ArrayLike, candidates: ArrayLike) -> NDArray[np.int64]:
-    """The nearest candidate of each query frame by Euclidean distance: (n, d), (m, d) → (n,)."""
-    x, y = np.asarray(query, np.float64), np.asarray(candidates, np.float64)
-    return np.asarray(((y**2).sum(1) - 2 * x @ y.T).argmin(1))
-
-
 def kendall_tau(neighbours: ArrayLike) -> Array:
     """Kendall's τ-b between 0 … n−1 and `neighbours` along the last axis, (…, n) → (…).
 
@@ -135,11 +129,15 @@ def kendall_tau(neighbours: ArrayLike) -> Array:
     n = order.shape[-1]
     if n < 2:
         return np.full(order.shape[:-1], np.nan)
-    first, second = np.triu_indices(n, 1)
-    signs = np.sign(order[..., second] - order[..., first])
-    untied = (signs != 0).sum(-1)
+    rising = np.zeros(order.shape[:-1], np.int64)
+    falling = np.zeros(order.shape[:-1], np.int64)
+    for gap in range(1, n):
+        step = order[..., gap:] - order[..., :-gap]
+        rising += (step > 0).sum(-1)
+        falling += (step < 0).sum(-1)
+    untied = rising + falling
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(untied, signs.sum(-1) / np.sqrt(len(first) * untied), np.nan))
+        return np.asarray((rising - falling) / np.sqrt(n * (n - 1) / 2 * untied))
 
 
 def event_error(query_events: ArrayLike, match_events: ArrayLike, reached: ArrayLike) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.errors import DataError, MissingExtra
-from seasync.evaluate.metrics import kendall_tau, nearest_frames
+from seasync.evaluate.metrics import kendall_tau
 
 Array = NDArray[np.float64]
 Embeddings = Sequence[NDArray[Any]]
@@ -51,9 +51,13 @@ def set_tau(embeddings: Embeddings, protocol: Protocol) -> tuple[Array, Array]:
     """
     strided = [protocol.embed(e)[:: protocol.stride] for e in embeddings]
     mean, count = np.full(len(strided), np.nan), np.zeros(len(strided))
+    everything = np.concatenate(strided)
+    squares = (everything**2).sum(1)
+    ends = np.cumsum([len(clip) for clip in strided])
     for i, query in enumerate(strided):
-        others = [nearest_frames(query, other) for j, other in enumerate(strided) if j != i]
-        tau = kendall_tau(np.array(others)) if others else np.array([])
+        distances = np.split(squares - 2 * query @ everything.T, ends[:-1], axis=1)
+        neighbours = [d.argmin(1) for j, d in enumerate(distances) if j != i]
+        tau = kendall_tau(np.array(neighbours)) if neighbours else np.array([])
         count[i] = np.isfinite(tau).sum()
         if count[i]:
             mean[i] = np.nanmean(tau)

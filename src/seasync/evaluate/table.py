@@ -68,10 +68,8 @@ class Table:
 
     def paper_value(self, row: Row, column: str) -> str:
         """What the paper has in `column` for the setting of `row`, by its features: `BYOL 0.54, NMS 13.4`."""
-        same = [p for p in self.paper if all(p.get(k) == row.get(k) for k in self.compare)]
-        found = [
-            f"{p['features']} {p[column]:g}" for p in same if p.get(column) is not None and "features" in p
-        ]
+        same = [p for p in self.paper if "features" in p and all(p[k] == row.get(k) for k in self.compare)]
+        found = [f"{p['features']} {p[column]:g}" for p in same if isinstance(p.get(column), float)]
         return ", ".join(found)
 
 
@@ -81,6 +79,13 @@ def add_mean(row: Row, name: str, values: ArrayLike, *, scale: float = 1.0, seed
     known = known[np.isfinite(known)] * scale
     row[name] = float(known.mean()) if len(known) else None
     row[f"{name}_interval"] = list(mean_interval(known, seed=seed)) if len(known) else None
+
+
+def add_median(row: Row, name: str, values: ArrayLike, *, seed: int = 0) -> None:
+    """The median of `values` over queries, likewise."""
+    known = np.asarray(values, np.float64)
+    known = known[np.isfinite(known)]
+    add_figure(row, name, lambda drawn: float(np.median(known[drawn])), len(known), seed=seed)
 
 
 def add_figure(

@@ -1,0 +1,191 @@
+"""A study: queries and a gallery, encoded once, and what every table asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many, score_many
+from seasync.encoding import Encoding
+from seasync.errors import DataError
+from seasync.evaluate.dataset import Dataset, Item
+from seasync.sea.vectors import Standard, clip_vectors, query_vector
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Rerank = Literal["none", "dtw", "draq", "product"]
+Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
+
+NO_CONTEXT = replace(PAPER, context=False)
+RECIPES = (NO_CONTEXT, PAPER, MOTION)
+RERANKS: dict[str, tuple[Rerank, ...]] = {
+    "paper": ("none", "dtw", "draq"),
+    "motion": ("none", "dtw", "draq", "product"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A clip of the set and its encoding."""
+
+    item: Item
+    encoding: Encoding
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Encoded queries and gallery.
+
+    `itself` means that the gallery is the queries: each clip then looks among all others.
+    """
+
+    name: str
+    encoder: str
+    queries: tuple[Sample, ...]
+    gallery: tuple[Sample, ...]
+    itself: bool
+    paper: str | None = None
+    event_names: tuple[str, ...] = ()
+    jobs: int = 2
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Dataset,
+        gallery: Dataset | None = None,
+        *,
+        encoder: str | None = None,
+        jobs: int = 2,
+        progress: Progress | None = None,
+    ) -> Study:
+        """Test clips look in the training clips; in a set without a split, each in all others.
+
+        With another data set as `gallery`, the queries look in its clips (its training clips, if split).
+        """
+        name = encoder or dataset.encoder
+        test, train = dataset.only("test"), dataset.only("train")
+        if bool(test) != bool(train) and gallery is None:
+            raise DataError(
+                f"{dataset.name}: {len(test)} test and {len(train)} train clips; both sides are needed"
+            )
+        queries = test or dataset.items
+        other = gallery.only("train") or gallery.items if gallery else train
+        itself = not other
+        total = len(queries) + len(other)
+        encoded = []
+        for at, item in enumerate((*queries, *other)):
+            if progress:
+                progress(f"encoding with {name}", at, total)
+            encoded.append(Sample(item, item.encode(name)))
+        left, right = tuple(encoded[: len(queries)]), tuple(encoded[len(queries) :])
+        crossed = f"{dataset.name} ⇄ {gallery.name}" if gallery else dataset.name
+        paper = "Penn ⇄ UCF" if gallery else dataset.paper
+        return cls(crossed, name, left, right or left, itself, paper, dataset.event_names, jobs)
+
+    @property
+    def query_labels(self) -> NDArray[np.str_]:
+        return np.array([sample.item.label for sample in self.queries])
+
+    @property
+    def gallery_labels(self) -> NDArray[np.str_]:
+        return np.array([sample.item.label for sample in self.gallery])
+
+    def similarities(self, recipe: Recipe) -> Array:
+        """Cosine of clip vectors, (queries, gallery); −inf between a clip and itself.
+
+        The paper's recipe compares standardized means, motion means and trajectories, as a sea does.
+        """
+        means = np.stack([sample.encoding.mean for sample in self.gallery])
+        standard = Standard.of([means])
+        vectors = clip_vectors(means, np.stack([s.encoding.trajectory for s in self.gallery]), standard)
+        by_course = recipe.name == "motion"
+        asked = [query_vector(s.encoding, standard, trajectory=by_course) for s in self.queries]
+        similarity = (np.stack(asked) @ vectors.T).astype(np.float64)
+        if self.itself:
+            np.fill_diagonal(similarity, -np.inf)
+        return similarity
+
+    def retrieved(self, recipe: Recipe, k: int) -> list[Indices]:
+        """The k nearest gallery clips of each query, nearest first."""
+        order = np.argsort(-self.similarities(recipe), axis=1, kind="stable")
+        return list(order[:, : min(k, len(self.gallery) - self.itself)])
+
+    def oracle(self, k: int, *, seed: int = 0) -> list[Indices]:
+        """Up to k random gallery clips of each query's own label."""
+        random = np.random.default_rng(seed)
+        labels = self.gallery_labels
+        chosen = []
+        for at, sample in enumerate(self.queries):
+            same = np.flatnonzero(labels == sample.item.label)
+            if self.itself:
+                same = same[same != at]
+            chosen.append(random.permutation(same)[:k])
+        return chosen
+
+    def scores(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Scores]:
+        """DRAQ, DTW cost and similarity of each query's candidates."""
+        similarity = self.similarities(recipe)
+
+        def solve(at: int) -> Scores:
+            found = score_many(self.queries[at].encoding, self.encodings(candidates[at]), recipe=recipe)
+            return Scores(found.draq, found.dtw_cost, similarity[at, candidates[at]])
+
+        return self.map(solve)
+
+    def align(
+        self, at: int, matches: Sequence[int] | Indices, recipe: Recipe, partial: str
+    ) -> list[Alignment]:
+        """Query `at` aligned with these gallery clips."""
+        return align_pairs(self.queries[at].encoding, self.encodings(matches), recipe, partial)
+
+    def encodings(self, chosen: Sequence[int] | Indices) -> list[Encoding]:
+        return [self.gallery[int(i)].encoding for i in chosen]
+
+    def map(self, function: Callable[[int], T]) -> list[T]:
+        """`function` of every query's number, in order, on `jobs` threads."""
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return list(pool.map(function, range(len(self.queries))))
+
+    def counts(self) -> dict[str, Any]:
+        """What the tables record of the data."""
+        labels = set(self.query_labels) | set(self.gallery_labels)
+        return {
+            "data": self.name,
+            "encoder": self.encoder,
+            "queries": len(self.queries),
+            "gallery": len(self.gallery),
+            "labels": len(labels),
+            "gallery_is_queries": self.itself,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Of one query's candidates, (k,) each."""
+
+    draq: Array
+    dtw: Array
+    similarity: Array
+
+    def order(self, rerank: Rerank) -> Indices:
+        """Places of the candidates, best first."""
+        keys = {
+            "none": np.zeros(len(self.draq)),
+            "dtw": self.dtw,
+            "draq": self.draq,
+            "product": (1 - self.similarity) * self.draq,
+        }
+        return np.argsort(keys[rerank], kind="stable")
+
+
+def align_pairs(
+    query: Encoding, matches: Sequence[Encoding], recipe: Recipe, partial: str = "never"
+) -> list[Alignment]:
+    """The query aligned with every match, whole to whole unless `partial` says otherwise."""
+    return align_many(query, matches, recipe=recipe)

@@ -1,0 +1,154 @@
+"""Aligned phase agreement and key-event error: the paper's Table 2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial as partial_of
+
+import numpy as np
+
+from seasync.align import Alignment, Recipe
+from seasync.errors import DataError
+from seasync.evaluate import paper
+from seasync.evaluate.dataset import Item
+from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error, partners
+from seasync.evaluate.metrics import apa as agreement
+from seasync.evaluate.study import RECIPES, Indices, Study
+from seasync.evaluate.table import Row, Table, add_mean, record
+
+FPS = 30  # event errors are counted in frames at this rate
+NOTES = (
+    "APA is per kept query frame: the average of all candidates, and of the one with the lowest DRAQ. "
+    "A candidate of another action counts 0.",
+    "Event error: distance between where the alignment puts a key event and where the match has it, "
+    f"in frames at {FPS} a second; inner events are all but the first and the last.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One query against its k candidates: (k,) each, events (k, E) in seconds."""
+
+    covered: Array
+    all: Array
+    per_path: Array
+    events: Array | None
+    draq: Array
+    product: Array
+
+
+def apa(study: Study, *, k: int = 10, seed: int = 0, partial: str = "never") -> Table:
+    """APA over k retrieved candidates and of DRAQ's pick; event errors where the clips have events."""
+    if not any(sample.item.phases for sample in study.queries):
+        raise DataError(f"{study.name}: no phase labels and no events; APA needs either")
+    rows = []
+    for recipe in RECIPES:
+        candidates = study.retrieved(recipe, k)
+        similarity = study.similarities(recipe)
+        judged = study.map(partial_of(_judge, study, candidates, similarity, recipe, partial))
+        rows.append(_row(study, recipe, judged, partial, seed))
+    given = record(**study.counts(), candidates=k, seed=seed, partial=partial)
+    return Table(
+        "apa",
+        f"Aligned phase agreement (Table 2) on {study.name}",
+        rows,
+        given,
+        paper.rows("apa", study.paper),
+        main="APA top-DRAQ",
+        compare=("recipe", "context"),
+        notes=NOTES,
+    )
+
+
+def _judge(
+    study: Study, candidates: list[Indices], similarity: Array, recipe: Recipe, partial: str, at: int
+) -> Judged:
+    query = study.queries[at].item
+    agreements, per_path, events = [], [], []
+    alignments = study.align(at, candidates[at], recipe, partial)
+    for chosen, alignment in zip(candidates[at], alignments, strict=True):
+        match = study.gallery[chosen].item
+        agreements.append(pair_agreement(query, match, alignment))
+        per_path.append(pair_agreement_per_path(query, match, alignment))
+        events.append(pair_event_errors(query, match, alignment))
+    draq = np.array([alignment.draq for alignment in alignments])
+    known = [e for e in events if e is not None]
+    width = len(known[0]) if known else 0
+    table = np.array([np.full(width, np.nan) if e is None else e for e in events]) if known else None
+    columns = np.array(agreements).T
+    product = (1 - similarity[at, candidates[at]]) * draq
+    return Judged(columns[0], columns[1], np.array(per_path), table, draq, product)
+
+
+def pair_agreement(query: Item, match: Item, alignment: Alignment) -> Agreement:
+    """APA of a pair at the alignment's own grid; 0 for different actions, NaN where phases are not known."""
+    if query.label != match.label:
+        return Agreement(0.0, 0.0)
+    if query.phases is None or match.phases is None:
+        return Agreement(float("nan"), float("nan"))
+    partner = partners(alignment.path, len(alignment.query_seconds), readout=alignment.recipe.readout)
+    shown = np.interp(partner, np.arange(len(alignment.match_frames)), alignment.match_frames)
+    theirs = match.phases.at(np.arange(int(alignment.match_frames[-1]) + 1))
+    return agreement(query.phases.at(alignment.query_frames), theirs, shown)
+
+
+def pair_agreement_per_path(query: Item, match: Item, alignment: Alignment) -> float:
+    """The same per cell of the path."""
+    if query.label != match.label:
+        return 0.0
+    if query.phases is None or match.phases is None:
+        return float("nan")
+    mine, theirs = query.phases.at(alignment.query_frames), match.phases.at(alignment.match_frames)
+    return apa_per_path(mine, theirs, alignment.path)
+
+
+def pair_event_errors(query: Item, match: Item, alignment: Alignment) -> Array | None:
+    """Error of each event in seconds; None where the two clips do not have the same events."""
+    if query.events is None or match.events is None or query.label != match.label:
+        return None
+    if len(query.events) != len(match.events):
+        return None
+    mine = np.interp(query.events, alignment.query_frames, alignment.query_seconds)
+    theirs = np.interp(match.events, alignment.match_frames, alignment.match_seconds)
+    warp = alignment.warp(keep="query")
+    reached = np.where(warp.covers(mine), warp.at(mine), np.nan)
+    return event_error(mine, theirs, reached)
+
+
+def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: str, seed: int) -> Row:
+    row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
+
+    def top(values: str, by: str) -> list[float]:
+        return [getattr(j, values)[int(np.argmin(getattr(j, by)))] for j in judged]
+
+    add_mean(row, "APA", [_mean(j.all) for j in judged], seed=seed)
+    add_mean(row, "APA top-DRAQ", top("all", "draq"), seed=seed)
+    if recipe.name == "motion":
+        add_mean(row, "APA top-product", top("all", "product"), seed=seed)
+    add_mean(row, "APA per path top-DRAQ", top("per_path", "draq"), seed=seed)
+    if partial != "never":
+        add_mean(row, "APA covered", [_mean(j.covered) for j in judged], seed=seed)
+        add_mean(row, "APA covered top-DRAQ", top("covered", "draq"), seed=seed)
+    if any(j.events is not None for j in judged):
+        _add_events(row, judged, seed)
+    return row
+
+
+def _add_events(row: Row, judged: list[Judged], seed: int) -> None:
+    with_events = [j for j in judged if j.events is not None]
+    average = [float(np.nanmean(j.events)) for j in with_events if j.events is not None]
+    picked = np.array([j.events[int(np.argmin(j.draq))] for j in with_events if j.events is not None])
+    known = picked[np.isfinite(picked).any(1)]
+    add_mean(row, "event error", average, scale=FPS, seed=seed)
+    add_mean(row, "event error top-DRAQ", np.nanmean(known, axis=1), scale=FPS, seed=seed)
+    add_mean(row, "event error top-DRAQ ms", np.nanmean(known, axis=1), scale=1000, seed=seed)
+    if picked.shape[1] > 2:
+        inner = known[np.isfinite(known[:, 1:-1]).any(1), 1:-1]
+        add_mean(row, "inner event error top-DRAQ", np.nanmean(inner, axis=1), scale=FPS, seed=seed)
+    covered = np.concatenate([np.isfinite(j.events).ravel() for j in with_events if j.events is not None])
+    row["events reached %"] = 100 * float(covered.mean())
+
+
+def _mean(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,133 @@
+"""Cycle consistency of the whole pipeline: the paper's Table 1 and its supplementary table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from seasync.align import Recipe
+from seasync.encoding import Encoding, Stream
+from seasync.evaluate import paper
+from seasync.evaluate.metrics import Array, cpe, fpe, partners
+from seasync.evaluate.study import RECIPES, RERANKS, Indices, Sample, Study, align_pairs
+from seasync.evaluate.table import Row, Table, add_mean, add_median, record
+
+FIXED = 64
+NOTES = (
+    "FPE is in sampled frames, squared. It follows the pair's length ratio, and few pairs make up its sum: "
+    "hence the mean, the median over queries, and the mean with both clips resampled to 64 frames.",
+    "Cycle errors favour paths near the diagonal; they say nothing of whether events meet. Compare with apa.",
+    "The paper does not state CPE's scale (its largest values exceed what phase ids allow): "
+    "compare order and ratio, not size.",
+)
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Errors of one query and match after going there and back; NaN where they are not defined."""
+
+    fpe: float
+    cpe: float
+    fixed: float
+
+
+def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
+    """FPE and CPE of the pick among k candidates, retrieved or oracle, by every recipe and way of ranking."""
+    rows = []
+    resampled = Resampled()
+    for recipe in RECIPES:
+        for source in ("retrieved", "oracle"):
+            candidates = study.retrieved(recipe, k) if source == "retrieved" else study.oracle(k, seed=seed)
+            if all(len(chosen) for chosen in candidates):
+                rows += _rows(study, recipe, source, candidates, resampled, seed)
+    given = record(**study.counts(), candidates=k, seed=seed, fixed_length=FIXED)
+    return Table(
+        "avr",
+        f"Cycle consistency (Table 1) on {study.name}",
+        rows,
+        given,
+        paper.rows("avr", study.paper),
+        main="FPE fixed length",
+        lower=True,
+        compare=("recipe", "context", "candidates", "rerank"),
+        notes=NOTES,
+    )
+
+
+def _rows(
+    study: Study, recipe: Recipe, source: str, candidates: list[Indices], resampled: Resampled, seed: int
+) -> list[Row]:
+    scores = study.scores(candidates, recipe)
+    picked = {
+        rerank: [int(c[s.order(rerank)[0]]) for c, s in zip(candidates, scores, strict=True)]
+        for rerank in RERANKS[recipe.name]
+    }
+
+    def errors(at: int) -> dict[int, Cycle]:
+        wanted = {picks[at] for picks in picked.values()}
+        return {m: cycle_errors(study.queries[at], study.gallery[m], recipe, resampled) for m in wanted}
+
+    cycles = study.map(errors)
+    labels, mine = study.gallery_labels, study.query_labels
+    rows = []
+    for rerank, picks in picked.items():
+        found = [cycles[at][pick] for at, pick in enumerate(picks)]
+        values = np.array([(c.fpe, c.cpe, c.fixed) for c in found])
+        row: Row = {"candidates": source, "features": study.encoder, "recipe": recipe.name}
+        row |= {"context": recipe.context, "rerank": rerank}
+        add_mean(row, "FPE", values[:, 0], seed=seed)
+        add_median(row, "FPE median", values[:, 0], seed=seed)
+        add_mean(row, "FPE fixed length", values[:, 2], seed=seed)
+        if np.isfinite(values[:, 1]).any():
+            add_mean(row, "CPE", values[:, 1], seed=seed)
+        add_mean(row, "same action %", labels[picks] == mine, scale=100, seed=seed)
+        rows.append(row)
+    return rows
+
+
+def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: Resampled) -> Cycle:
+    """Align query → match keeping the match, match → query keeping the query, and compare."""
+    there, back, frames = _there_and_back(query.encoding, match.encoding, recipe)
+    # A recipe with a finer grid counts finer frames: errors are given in the encoder's own.
+    step = (len(query.encoding.seconds) - 1) / max(len(back) - 1, 1)
+    phases = query.item.phases
+    error = float("nan") if phases is None else cpe(phases.at(frames), there, back)
+    plain = replace(recipe, grid_fps=None, window=None)
+    fixed = _there_and_back(resampled(query.encoding), resampled(match.encoding), plain)
+    return Cycle(fpe(there, back) * step**2, error, fpe(fixed[0], fixed[1]))
+
+
+def _there_and_back(query: Encoding, match: Encoding, recipe: Recipe) -> tuple[Array, Array, Indices]:
+    """Query frame of each match frame, match frame of each query frame, and the query's frame numbers."""
+    forward = align_pairs(query, [match], recipe)[0]
+    backward = align_pairs(match, [query], recipe)[0]
+    there = partners(forward.path, len(forward.match_seconds), keep="match", readout=recipe.readout)
+    back = partners(backward.path, len(forward.query_seconds), keep="match", readout=recipe.readout)
+    return there, back, forward.query_frames
+
+
+class Resampled:
+    """Encodings drawn at FIXED evenly spaced times, each made once."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[Encoding, Encoding]] = {}
+
+    def __call__(self, encoding: Encoding) -> Encoding:
+        if id(encoding) not in self.made:
+            self.made[id(encoding)] = (encoding, resample(encoding, FIXED))  # the first keeps the id alive
+        return self.made[id(encoding)][1]
+
+
+def resample(encoding: Encoding, count: int) -> Encoding:
+    """The encoding's leading stream at `count` evenly spaced times, features interpolated linearly."""
+    lead = encoding.streams[0]
+    last = max(lead.seconds[-1], lead.seconds[0] + 1e-3)  # a single frame stands still for a moment
+    seconds = np.linspace(lead.seconds[0], last, count)
+    place = np.interp(seconds, lead.seconds, np.arange(len(lead.seconds)))
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, len(lead.seconds) - 1)
+    share = (place - low)[:, None].astype(np.float32)
+    features = lead.features[low] * (1 - share) + lead.features[high] * share
+    stream = Stream(lead.name, seconds, np.arange(count), features)
+    return replace(encoding, streams=(stream,))

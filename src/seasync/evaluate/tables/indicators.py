@@ -1,0 +1,134 @@
+"""How well an indicator tells alignable pairs: the paper's Figure 5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import Recipe, cost_matrix
+from seasync.errors import DataError
+from seasync.evaluate.bootstrap import RESAMPLES
+from seasync.evaluate.metrics import kendall_tau
+from seasync.evaluate.study import RECIPES, Indices, Study
+from seasync.evaluate.table import Curve, Row, Table, record
+from seasync.evaluate.tables.apa import pair_agreement
+
+Array = NDArray[np.float64]
+PERCENTILES = np.arange(1, 101)
+NOTES = (
+    "Each point: the mean over all pairs whose indicator is at most that percentile. Half of the pairs are "
+    "of the same action, half of different ones, which count 0.",
+    "The area is the curve's mean over the percentiles. Since half of the pairs count 0, a perfect indicator "
+    "of pairs that all agree would reach .85.",
+    "τ takes each query frame's cheapest match frame under the recipe's own cost.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Query number, agreement and indicators (lower is better) of all pairs, (P,) each."""
+
+    query: Indices
+    agreement: Array
+    values: dict[str, Array]
+
+
+def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
+    """Agreement against the percentile of DRAQ, DTW cost and −τ (and the product, for motion)."""
+    drawn = balanced_pairs(study, per_query, seed)
+    labelled = any(s.item.phases for s in study.queries) and any(s.item.phases for s in study.gallery)
+    rows, curves = [], []
+    for recipe in RECIPES[1:]:
+        pairs = _measure(study, drawn, recipe, labelled)
+        for name, values in pairs.values.items():
+            curve, area, bounds = percentile_curve(values, pairs.agreement, pairs.query, seed=seed)
+            row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
+            rows.append(row | {"indicator": name, "area": area, "area_interval": bounds})
+            curves.append(Curve(f"{recipe.name}: {name}", PERCENTILES.astype(float), *curve))
+    pairs_used = int(sum(map(len, drawn)))
+    return Table(
+        "indicators",
+        f"Indicators of alignability (Figure 5) on {study.name}",
+        rows,
+        record(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
+        main="area",
+        notes=NOTES
+        + (() if labelled else ("No phase labels: a pair of the same action counts 1 instead of its APA.",)),
+        curves=tuple(curves),
+        axes=("percentile of the indicator", "APA" if labelled else "share of same action"),
+    )
+
+
+def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:
+    """For each query up to `per_query` gallery clips of its label, and as many of others."""
+    random = np.random.default_rng(seed)
+    labels = study.gallery_labels
+    drawn = []
+    for at, sample in enumerate(study.queries):
+        same = np.flatnonzero(labels == sample.item.label)
+        same = same[same != at] if study.itself else same
+        other = np.flatnonzero(labels != sample.item.label)
+        count = min(per_query, len(same), len(other))
+        drawn.append(np.concatenate([random.permutation(same)[:count], random.permutation(other)[:count]]))
+    if not sum(map(len, drawn)):
+        raise DataError(
+            f"{study.name}: balanced pairs need clips of at least two actions, and two of an action"
+        )
+    return drawn
+
+
+def _measure(study: Study, drawn: list[Indices], recipe: Recipe, labelled: bool) -> Pairs:
+    similarity = study.similarities(recipe)
+
+    def measure(at: int) -> NDArray[np.float64]:
+        query = study.queries[at]
+        rows = []
+        for match, alignment in zip(drawn[at], study.align(at, drawn[at], recipe, "never"), strict=True):
+            other = study.gallery[match]
+            agree = (
+                pair_agreement(query.item, other.item, alignment).all
+                if labelled
+                else float(query.item.label == other.item.label)
+            )
+            nearest = cost_matrix(query.encoding, other.encoding, recipe=recipe).argmin(1)
+            tau = np.nan_to_num(float(kendall_tau(nearest)))
+            product = (1 - similarity[at, match]) * alignment.draq
+            rows.append((at, agree, alignment.draq, alignment.dtw_cost, -tau, product))
+        return np.array(rows).reshape(-1, 6)
+
+    table = np.concatenate(study.map(measure))
+    table = table[np.isfinite(table[:, 1])]
+    values = {"DRAQ": table[:, 2], "DTW": table[:, 3], "−τ": table[:, 4]}
+    if recipe.name == "motion":
+        values["(1 − similarity) · DRAQ"] = table[:, 5]
+    return Pairs(table[:, 0].astype(np.int64), table[:, 1], values)
+
+
+def percentile_curve(
+    indicator: Array, agreement: Array, query: Indices, *, seed: int = 0, resamples: int = RESAMPLES
+) -> tuple[tuple[Array, Array, Array], float, list[float]]:
+    """Mean agreement of the pairs up to each percentile: (y, low, high) (100,) each; its mean, with interval.
+
+    The interval resamples queries, with all their pairs.
+    """
+    order = np.argsort(indicator, kind="stable")
+    queries, place = np.unique(query, return_inverse=True)
+    place = place[order]
+
+    def curve(weight: Array) -> Array:
+        below = np.cumsum(weight)
+        part = np.cumsum(weight * agreement[order])
+        last = np.searchsorted(below, PERCENTILES / 100 * below[-1] * (1 - 1e-12))
+        return np.asarray(part[last] / below[last])
+
+    random = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(resamples):
+        times = np.bincount(random.integers(0, len(queries), len(queries)), minlength=len(queries))
+        drawn.append(curve(np.maximum(times[place], 1e-9)))
+    y = curve(np.ones(len(order)))
+    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
+    areas = np.percentile(np.mean(drawn, axis=1), [2.5, 97.5])
+    return (y, low, high), float(y.mean()), [float(a) for a in areas]
