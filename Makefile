@@ -15,6 +15,7 @@ demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
 	$(BIN)/seasync demo --out demo
 
 test: $(VENV)/.ready check  ## style, types, rooms, tests
+	@tests/install_programs.sh
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.ready

@@ -6,11 +6,13 @@ import hashlib
 import io
 import os
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding, Stream
+from seasync.errors import FeatureError
 
 LIMIT_BYTES = 2 << 30
 _FORM = "1"  # raised when the same fingerprint would give another encoding
@@ -38,7 +40,7 @@ def load(key: str) -> Encoding | None:
     """The encoding of this key, or None if it is not here (or cannot be read)."""
     file = _file(key)
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
             count = int(stored["streams"])
             streams = tuple(
                 Stream(
@@ -53,7 +55,7 @@ def load(key: str) -> Encoding | None:
             )
             found = Encoding(str(stored["encoder"]), streams, stored["mean"], stored["trajectory"])
         os.utime(file)  # the least recently used go first
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, FeatureError):
         return None
     return found
 
