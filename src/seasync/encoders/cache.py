@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -87,7 +88,8 @@ def store(key: str, encoding: Encoding) -> None:
         part.replace(file)
         _trim(file.parent.parent)
     except OSError:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def _file(key: str) -> Path:
