@@ -18,22 +18,26 @@ if TYPE_CHECKING:
     from seasync.video.source import probe as probe
     from seasync.video.split import shots as shots
     from seasync.video.split import windows as windows
+    from seasync.video.table import FrameTable as FrameTable
+    from seasync.video.table import frame_table as frame_table
     from seasync.video.upright import ShownFrame as ShownFrame
     from seasync.video.upright import frames as frames
     from seasync.video.writer import Writer as Writer
 
 _WHERE = {
-    "Writer": "writer",
-    "sound": "audio",
     "AudioInfo": "source",
+    "FrameTable": "table",
     "Frames": "reader",
     "ShownFrame": "upright",
-    "frames": "upright",
     "VideoInfo": "source",
+    "Writer": "writer",
     "ahead": "prefetch",
+    "frame_table": "table",
+    "frames": "upright",
     "probe": "source",
     "read": "reader",
     "shots": "split",
+    "sound": "audio",
     "windows": "split",
 }
 __all__ = sorted(_WHERE)

@@ -139,11 +139,14 @@ def _from_packets(file: str) -> FrameTable | None:
             pts.append(packet.pts)
             lasts.append(packet.duration or 0)
             keys.append(packet.is_keyframe)
-        first_times = _first_times(file)
-        if not first_times or not pts or not tick:
+        if not pts or not tick:
             return None
         order = np.argsort(pts)
         times = np.frombuffer(pts, np.int64)[order]
+        by_sample = container.format.name.startswith(("mov,", "matroska,"))  # a packet is a frame there
+        first_times = times[:1].tolist() if by_sample and order[0] == 0 and keys[0] else _first_times(file)
+        if not first_times:
+            return None
         # Pictures that lead a first keyframe refer to frames that are not in the file: they are never shown.
         first = int(np.searchsorted(times, first_times[0]))
         times, order = times[first:], order[first:]
