@@ -11,7 +11,16 @@ from seasync.align import Alignment, Warp
 from seasync.align.alignment import Side
 from seasync.clip import Clip
 from seasync.errors import RenderError
-from seasync.render.plan import Clock, Smooth, clips_of, clock_of, course, own_frames, warped_frames
+from seasync.render.plan import (
+    Clock,
+    Smooth,
+    clips_of,
+    clock_of,
+    course,
+    has_partner,
+    own_frames,
+    warped_frames,
+)
 from seasync.render.shoot import Cell, Film, Gaps, Mark, Progress, animate, shoot
 from seasync.render.soundtrack import Audio, soundtrack
 from seasync.video import probe
@@ -163,7 +172,7 @@ def _clock(kept: Clip, warp: Warp, gaps: Gaps, *, fps: float | None = None) -> C
     if gaps not in ("dim", "skip", "alone"):
         raise RenderError(f"gaps={gaps!r}: expected 'dim', 'skip' or 'alone'")
     clock = clock_of(kept, fps=fps)
-    return clock.only(warp.covers(clock.seconds)) if gaps == "skip" else clock
+    return clock.only(has_partner(warp, clock.seconds)) if gaps == "skip" else clock
 
 
 def _shape(file: str) -> Size:

@@ -35,7 +35,7 @@ def clips_of(alignment: Alignment, keep: Side) -> tuple[Clip, Clip]:
     return clips if keep == "query" else (clips[1], clips[0])
 
 
-def even(warp: Warp, fps: Fraction, *, max_error_frames: float = 1.0) -> Warp:
+def even(warp: Warp, fps: Fraction, *, max_error_frames: float) -> Warp:
     """`warp` in the fewest stretches of even speed, joined without jumps; errors are in frames at `fps`."""
     stretches = []
     for stretch in warp.stretches:
@@ -139,20 +139,25 @@ def course(warp: Warp, clip: Clip, smooth: Smooth) -> Warp:
     if smooth == "blend":
         return warp.smooth()
     if smooth == "pieces":
-        return even(warp.smooth(), frame_rate(frame_table(clip.file)))
+        return even(warp.smooth(), frame_rate(frame_table(clip.file)), max_error_frames=0.5)
     raise RenderError(f"smooth={smooth!r}: expected 'nearest', 'blend' or 'pieces'")
 
 
 def warped_frames(clip: Clip, clock: Clock, warp: Warp, *, blend: bool = False) -> Source:
     """The other clip brought to the clock by `warp`: the nearest frame each time, or two of them mixed."""
     table = frame_table(clip.file)
-    seconds, known = warp.at(clock.seconds), warp.covers(clock.seconds)
+    seconds, known = warp.at(clock.seconds), has_partner(warp, clock.seconds)
     if not blend:
         return Source(clip.file, frames_at(table, seconds), seconds, known)
     below, above = _around(table, seconds)
     width = np.maximum(table.seconds[above] - table.seconds[below], 1e-9)
     share = np.clip((seconds - table.seconds[below]) / width, 0, 1)
     return Source(clip.file, below, seconds, known, share.astype(np.float32))
+
+
+def has_partner(warp: Warp, seconds: Seconds) -> NDArray[np.bool_]:
+    """Whether the frames shown at `seconds` have one; a frame that begins as a span ends has none."""
+    return warp.covers(seconds + 1e-4)
 
 
 def frames_at(table: FrameTable, seconds: Seconds) -> NDArray[np.int64]:

@@ -129,14 +129,16 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     name = f"{Path(clip.file).stem} in step with {Path(kept_clip.file).stem}"
     grid = media.fps * 8 if source_rate == "media" else rate
     longer = min(rate, media.fps)
-    # Pieces are joined and their ends rounded: where that costs too much, tighter pieces make up for it.
+    # Half a frame is left for the editor, which shows whole frames; whole source frames take it themselves.
+    # Pieces are joined and rounded: where that costs too much, tighter ones make up for it.
+    limit = 0.5 if source_rate == "media" else 1.0
     for bound in (0.4, 0.2, 0.1, 0.05):
         pieces = even(warp, longer, max_error_frames=bound)
         events = tuple(
             events_of(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds)
         )
         error = _error(events, warp, rate, first) * float(longer)
-        if error <= 1:
+        if error <= limit:
             break
     return Edit(name, rate, frames, kept, first / rate, media, events, error)
 

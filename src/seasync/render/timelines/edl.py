@@ -35,7 +35,7 @@ def event_lines(
     yield f"{number:03}  AX       {channel:<5} C        {' '.join(codes)}"
     if event.is_hold or source_end - source != event.frames:
         speed = 0.0 if event.is_hold else float((source_end - source) * rate / event.frames)
-        yield f"M2   AX       {speed:07.3f}                {codes[0]}"
+        yield f"M2   AX       {speed:07.3f}                {codes[0].replace(';', ':')}"
     yield f"* FROM CLIP NAME: {clip_name}"
     if event.is_hold:
         yield "* FREEZE FRAME"

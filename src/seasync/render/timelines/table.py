@@ -8,7 +8,7 @@ import json
 
 from seasync.align import Alignment
 from seasync.align.alignment import Side
-from seasync.render.plan import clips_of, frames_at
+from seasync.render.plan import clips_of, frames_at, has_partner
 from seasync.video.table import frame_table
 
 Row = tuple[int, float, int | None, float | None]
@@ -24,12 +24,10 @@ def frame_map(alignment: Alignment, *, keep: Side = "query") -> list[Row]:
     warp = alignment.warp(keep=keep)
     numbers = table.shown(kept.start, kept.end)
     times = table.seconds[numbers.start : numbers.stop]
-    partners = frames_at(others, warp.at(times))
+    partners, known = frames_at(others, warp.at(times)), has_partner(warp, times)
     rows: list[Row] = []
-    for number, time, partner, known in zip(
-        numbers, times.tolist(), partners, warp.covers(times), strict=True
-    ):
-        found = (int(partner), round(float(others.seconds[partner]), 6)) if known else (None, None)
+    for number, time, partner, is_known in zip(numbers, times.tolist(), partners, known, strict=True):
+        found = (int(partner), round(float(others.seconds[partner]), 6)) if is_known else (None, None)
         rows.append((number, round(time, 6), *found))
     return rows
 

@@ -1,0 +1,293 @@
+"""Timelines, read back by parsers that are not ours: the map found in them is the warp, to one frame."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+from xml.etree import ElementTree
+
+import numpy as np
+import opentimelineio as otio
+import pytest
+
+from seasync.align import Alignment
+from seasync.errors import RenderError
+from seasync.render import export
+from seasync.render.timelines.rate import frame_of, is_drop_frame, standard_rate, timecode
+from tests.render.aligned import alignment, bent, click_times, heard, shown, whole
+from tests.render.conftest import KEYS, KNOTS
+from tests.videos import numbered
+
+NTSC = Fraction(30000, 1001)
+Point = tuple[Fraction, Fraction]  # second of the timeline, second of the source
+
+
+def otio_points(file: Path, rate: Fraction) -> Iterator[Point]:
+    track = otio.adapters.read_from_file(str(file)).video_tracks()[1]
+    for clip in track.find_clips():
+        yield from _otio_clip(clip, clip.range_in_parent().start_time.to_seconds(), rate)
+
+
+def edl_points(file: Path, rate: Fraction) -> Iterator[Point]:
+    timeline = otio.adapters.read_from_file(str(file), rate=float(rate))
+    track = timeline.video_tracks()[0]
+    for clip in track.find_clips():
+        yield from _otio_clip(clip, clip.range_in_parent().start_time.to_seconds(), rate)
+
+
+def _otio_clip(clip: otio.schema.Clip, at: float, rate: Fraction) -> Iterator[Point]:
+    speed = 1.0
+    for effect in clip.effects:
+        speed = 0.0 if isinstance(effect, otio.schema.FreezeFrame) else effect.time_scalar
+    start, first = clip.source_range.start_time.to_seconds(), round(at * rate)
+    for frame in range(round(clip.source_range.duration.to_seconds() * rate)):
+        yield (first + frame) / rate, Fraction(start + speed * float(frame / rate))
+
+
+def rational(text: str) -> Fraction:
+    assert text.endswith("s")
+    return Fraction(text[:-1])
+
+
+def fcpxml_points(file: Path, rate: Fraction) -> Iterator[Point]:
+    root = ElementTree.parse(file).getroot()
+    outer = root.find(".//spine/asset-clip")
+    assert outer is not None
+    for clip in outer.findall("asset-clip"):
+        offset = rational(clip.attrib["offset"]) - rational(outer.attrib["start"])
+        start, duration = rational(clip.attrib["start"]), rational(clip.attrib["duration"])
+        points = [
+            (rational(p.attrib["time"]), rational(p.attrib["value"])) for p in clip.findall("timeMap/timept")
+        ]
+        assert all(p.attrib["interp"] == "linear" for p in clip.findall("timeMap/timept"))
+        assert [time for time, _ in points] == sorted({time for time, _ in points})
+        for frame in range(int(duration * rate)):
+            yield offset + frame / rate, _between(points, start + frame / rate)
+
+
+def _between(points: list[Point], at: Fraction) -> Fraction:
+    for (time, value), (later, last) in pairwise(points):
+        if time <= at <= later:
+            return value + (at - time) / (later - time) * (last - value)
+    raise AssertionError(f"the map does not reach {float(at)} s")
+
+
+def xmeml_points(file: Path, rate: Fraction) -> Iterator[Point]:
+    upper = ElementTree.parse(file).getroot().findall(".//video/track")[1]
+    for item in upper.findall("clipitem"):
+        start, end, first, last = (int(item.findtext(tag, "")) for tag in ("start", "end", "in", "out"))
+        assert end - start == last - first
+        values = {p.findtext("parameterid"): p for p in item.findall("filter/effect/parameter")}
+        speed = Fraction(values["speed"].findtext("value", "")) / 100 if values else Fraction(1)
+        held = Fraction(values["graphdict"].findtext("keyframe/value", "0")) if values else Fraction(0)
+        for frame in range(end - start):
+            yield (start + frame) / rate, ((first + frame) * speed if speed else held) / rate
+
+
+READERS = {".otio": otio_points, ".edl": edl_points, ".fcpxml": fcpxml_points, ".xml": xmeml_points}
+
+
+def off(alignment: Alignment, points: Iterator[Point], frame: Fraction) -> float:
+    """The largest distance from the smoothed warp, in frames."""
+    warp = alignment.warp().smooth()
+    times, values = (np.array([float(value) for value in column]) for column in zip(*points, strict=True))
+    return float(np.abs(values - warp.at(times)).max() / frame)
+
+
+@pytest.fixture(scope="module")
+def rates(tmp_path_factory: pytest.TempPathFactory) -> dict[Fraction, Path]:
+    folder = tmp_path_factory.mktemp("rates")
+    wanted = (Fraction(24000, 1001), Fraction(25), NTSC, Fraction(60000, 1001))
+    return {
+        rate: numbered(folder / f"{float(rate):.0f} a&b.mp4", round(4 * rate), fps=rate, width=80, height=60)
+        for rate in wanted
+    }
+
+
+@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("rate", [Fraction(24000, 1001), Fraction(25), NTSC, Fraction(60000, 1001)])
+@pytest.mark.parametrize("match_rate", [Fraction(25), NTSC])
+def test_map_read_back_is_the_warp_to_one_frame(
+    rates: dict[Fraction, Path], tmp_path: Path, suffix: str, rate: Fraction, match_rate: Fraction
+) -> None:
+    aligned = whole(rates[rate], rates[match_rate], bent(*KNOTS))
+    (file,) = export(aligned, tmp_path / f"edit{suffix}")
+    points = list(READERS[suffix](file, rate))
+    assert len(points) == round(4 * rate)
+    assert off(aligned, iter(points), 1 / min(rate, match_rate)) <= 1.0
+
+
+def test_edl_counts_drop_frame_at_ntsc_rates(rates: dict[Fraction, Path], tmp_path: Path) -> None:
+    aligned = whole(rates[NTSC], rates[Fraction(25)], bent(*KNOTS))
+    text = export(aligned, tmp_path / "edit.edl")[0].read_text()
+    assert "FCM: DROP FRAME" in text
+    assert "01:00:00;00" in text
+    aligned = whole(rates[Fraction(25)], rates[NTSC], bent(*KNOTS))
+    text = export(aligned, tmp_path / "edit.edl")[0].read_text()
+    assert "FCM: NON-DROP FRAME" in text
+    assert "01:00:00:00" in text
+
+
+@pytest.mark.parametrize("rate", [Fraction(24000, 1001), Fraction(25), NTSC, Fraction(60000, 1001)])
+def test_time_codes_agree_with_opentimelineio(rate: Fraction) -> None:
+    for frame in (
+        0,
+        1,
+        29,
+        30,
+        1799,
+        1800,
+        1801,
+        17981,
+        17982,
+        17983,
+        107891,
+        107892,
+        215783,
+        215784,
+        999999,
+    ):
+        theirs = otio.opentime.RationalTime(frame, float(rate)).to_timecode(
+            float(rate), is_drop_frame(rate) or None if is_drop_frame(rate) else False
+        )
+        assert timecode(frame, rate) == theirs
+        assert frame_of(theirs, rate) == frame
+
+
+def test_rates_that_are_nearly_standard_are_taken_as_such() -> None:
+    assert standard_rate(Fraction(14989, 500)) == NTSC
+    assert standard_rate(Fraction(2997, 100)) == NTSC
+    assert standard_rate(Fraction(30)) == 30
+    assert standard_rate(Fraction(33, 2)) == Fraction(33, 2)
+
+
+def test_each_file_says_how_exact_it_is(aligned: Alignment, tmp_path: Path) -> None:
+    for suffix in (*READERS, ".mlt"):
+        text = export(aligned, tmp_path / f"edit{suffix}")[0].read_text()
+        assert "linear pieces" in text
+        assert "frame of the alignment" in text
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_partial_alignment_leaves_a_gap(pair: tuple[Path, Path], tmp_path: Path, suffix: str) -> None:
+    aligned = alignment(
+        *pair, (0.5, 1.5, bent((0.5, 1.5), (1.0, 2.0))), (2.0, 2.5, bent((2.0, 2.5), (3.0, 3.5)))
+    )
+    points = list(READERS[suffix](export(aligned, tmp_path / f"edit{suffix}")[0], Fraction(30)))
+    frames = np.array([round(time * 30) for time, _ in points])
+    frames += 15 - frames[0]  # an EDL begins at its first event
+    assert frames.tolist() == [*range(15, 46), *range(60, 76)]
+    assert float(points[0][1]) == pytest.approx(1.0, abs=1 / 30)
+    assert float(points[-1][1]) == pytest.approx(3.5, abs=1 / 30)
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_held_frame_is_a_freeze(pair: tuple[Path, Path], tmp_path: Path, suffix: str) -> None:
+    aligned = whole(*pair, bent((0.0, 1.0, 2.0, 3.0), (0.0, 1.0, 1.0, 2.0)))
+    points = list(READERS[suffix](export(aligned, tmp_path / f"edit{suffix}")[0], Fraction(30)))
+    assert off(aligned, iter(points), Fraction(1, 30)) <= 1.0
+    middle = [float(value) for time, value in points if 1.2 < time < 1.8]
+    assert max(middle) - min(middle) < 2 / 30
+
+
+def test_timelines_name_their_media(aligned: Alignment, pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """Two absolute URLs, with what is not allowed in one escaped."""
+    spaced = tmp_path / "a & b ü.mp4"
+    spaced.write_bytes(pair[1].read_bytes())
+    aligned = whole(pair[0], spaced, bent(*KNOTS))
+    timeline = otio.adapters.read_from_file(str(export(aligned, tmp_path / "edit.otio")[0]))
+    urls = {clip.media_reference.target_url for clip in timeline.find_clips()}
+    fcpxml = ElementTree.parse(export(aligned, tmp_path / "edit.fcpxml")[0])
+    assert {each.attrib["src"] for each in fcpxml.iter("media-rep")} == urls
+    xmeml = ElementTree.parse(export(aligned, tmp_path / "edit.xml")[0])
+    assert {each.text for each in xmeml.iter("pathurl")} == urls
+    assert {Path(unquote(urlparse(url).path)) for url in urls} == {pair[0].resolve(), spaced.resolve()}
+
+
+@pytest.mark.parametrize("rate", [Fraction(30), NTSC])
+def test_melt_renders_the_mlt_in_step(
+    pair: tuple[Path, Path], rates: dict[Fraction, Path], tmp_path: Path, tool: Callable, rate: Fraction
+) -> None:
+    query, match = pair if rate == 30 else (rates[NTSC], rates[Fraction(25)])
+    aligned = whole(query, match, bent(*KNOTS))
+    files = export(aligned, tmp_path / "edit.mlt")
+    subprocess.run(
+        [
+            tool("melt"),
+            files[0],
+            "-silent",
+            "-consumer",
+            f"avformat:{tmp_path / 'film.mp4'}",
+            "crf=12",
+            "bf=0",
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    numbers = np.array(shown(tmp_path / "film.mp4"))
+    times = np.arange(len(numbers)) / float(rate)
+    fps = 30 if rate == 30 else 25
+    expected = aligned.warp().smooth().at(times) * fps
+    wrong = np.abs(numbers - expected) > 1
+    assert len(numbers) == len(aligned.query_seconds)
+    assert wrong.sum() <= 1  # melt's very last frame
+    if rate == 30:
+        assert files[1].suffix == ".wav"
+        found = np.array(click_times(*heard(tmp_path / "film.mp4"), level=0.25))
+        assert max(np.abs(found - key).min() for key in KEYS) < 1 / 30
+
+
+def test_melt_renders_a_partial_mlt(pair: tuple[Path, Path], tmp_path: Path, tool: Callable) -> None:
+    aligned = alignment(
+        *pair, (0.5, 1.5, bent((0.5, 1.5), (1.0, 2.0))), (2.0, 2.5, bent((2.0, 2.5), (3.0, 3.5)))
+    )
+    files = export(aligned, tmp_path / "edit.mlt")
+    subprocess.run(
+        [
+            tool("melt"),
+            files[0],
+            "-silent",
+            "-consumer",
+            f"avformat:{tmp_path / 'film.mp4'}",
+            "crf=12",
+            "bf=0",
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    numbers = np.array(shown(tmp_path / "film.mp4"))
+    expected = np.r_[0:15, 30:61, 46:60, 90:106, 76:90]  # the query where the match has a gap
+    assert (np.abs(numbers - expected) > 1).sum() <= 1
+
+
+def test_frame_maps_have_a_row_for_each_frame(
+    pair: tuple[Path, Path], aligned: Alignment, tmp_path: Path
+) -> None:
+    with export(aligned, tmp_path / "map.csv")[0].open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert list(rows[0]) == ["query_frame", "query_seconds", "match_frame", "match_seconds"]
+    assert [int(row["match_frame"]) for row in rows] == aligned.path[:, 1].tolist()
+    assert [float(row["query_seconds"]) for row in rows] == pytest.approx(
+        (np.arange(90) / 30).tolist(), abs=1e-5
+    )
+    half = alignment(*pair, (0.0, 1.0, lambda seconds: seconds))
+    with export(half, tmp_path / "map.csv")[0].open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["match_frame"] for row in rows] == [*map(str, range(31)), *[""] * 59]
+    text = json.loads(export(aligned, tmp_path / "map.json", keep="match")[0].read_text())
+    assert text["draq"] == 0.25
+    assert len(text["frames"]) == 120
+    assert text["frames"][0].keys() == {"frame", "seconds", "partner_frame", "partner_seconds"}
+
+
+def test_unknown_format_lists_those_there_are(aligned: Alignment, tmp_path: Path) -> None:
+    with pytest.raises(RenderError, match=r"\.aaf.*expected one of \.csv"):
+        export(aligned, tmp_path / "edit.aaf")
