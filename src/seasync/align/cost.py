@@ -9,7 +9,7 @@ import numpy as np
 from seasync.align.kernels import cost as kernels
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.track import Strand, Track, prepare, shared
-from seasync.encoding import Encoding, Floats
+from seasync.encoding import MIRRORS, Encoding, Floats
 
 # Cells of cost computed at a time: 16 MB.
 _BLOCK = 1 << 22
@@ -36,6 +36,12 @@ class CostPair:
         self.moving = bool(pairs)
         self.strands = [_StrandPair(a, b, recipe.context) for a, b in pairs]
         self.motion = _motion([a for a, _ in pairs], len(query)), _motion([b for _, b in pairs], len(match))
+
+    def mirrored(self) -> CostPair | None:
+        """The query with the match seen in a mirror; None if no stream that counts tells left from right."""
+        if not any(pair.match.name in MIRRORS for pair in self.strands):
+            return None
+        return CostPair(self.query, self.match.mirrored(), self.recipe)
 
     def matrix(self) -> Floats:
         """All costs, (n, m) float32."""

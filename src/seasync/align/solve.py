@@ -43,27 +43,34 @@ def align_encodings(
 ) -> Alignment:
     """Align two encodings of one encoder.
 
+    Where a stream tells left from right (pose), the match is also seen in a mirror, and the lower DRAQ wins.
+
     anchors      pairs of moments (query seconds, match seconds) that must correspond
     band         keep within this share of the length from the straight line between the ends
     paths, seed  draw that many random paths for DRAQ instead of computing their exact mean
     """
-    pair = CostPair(prepare(query, recipe), prepare(match, recipe), recipe)
-    return _align(pair, anchors=anchors, band=band, paths=paths, seed=seed)
+    pairs, _ = _pairs(query, [match], recipe)
+    found = [_align(pair, anchors=anchors, band=band, paths=paths, seed=seed) for pair in pairs]
+    return min(found, key=lambda alignment: alignment.draq)
 
 
 def align_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> list[Alignment]:
     """`align_encodings` of the query with every match: the same results, faster together."""
-    pairs = _pairs(query, matches, recipe)
+    pairs, twins = _pairs(query, matches, recipe)
     out: dict[int, Alignment] = {}
     for block, abreast in _abreast(pairs, recipe):
         for k, solved in zip(block, abreast.solve(), strict=True):
             out[k] = _alignment(pairs[k], solved)
-    return [out[k] if k in out else _align(pair) for k, pair in enumerate(pairs)]
+    found = [out[k] if k in out else _align(pair) for k, pair in enumerate(pairs)]
+    for k, twin in twins.items():
+        if found[twin].draq < found[k].draq:
+            found[k] = found[twin]
+    return found[: len(matches)]
 
 
 def score_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> Scores:
     """DRAQ of the query with every match, without paths."""
-    pairs = _pairs(query, matches, recipe)
+    pairs, twins = _pairs(query, matches, recipe)
     costs = np.empty((2, len(pairs)))
     done: set[int] = set()
     for block, abreast in _abreast(pairs, recipe):
@@ -76,12 +83,18 @@ def score_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe =
         if not pair.moving:
             costs[1, k] = costs[0, k]
     ratio = np.divide(costs[0], costs[1], out=np.ones(len(pairs)), where=costs[1] > 0)
-    return Scores(ratio, costs[0], costs[1])
+    best = [min(k, twins.get(k, k), key=ratio.item) for k in range(len(matches))]
+    return Scores(ratio[best], costs[0, best], costs[1, best])
 
 
-def _pairs(query: Encoding, matches: Sequence[Encoding], recipe: Recipe) -> list[CostPair]:
+def _pairs(
+    query: Encoding, matches: Sequence[Encoding], recipe: Recipe
+) -> tuple[list[CostPair], dict[int, int]]:
+    """The query with every match, then with mirrored ones; and by match, where its mirrored pair is."""
     one = prepare(query, recipe)
-    return [CostPair(one, prepare(match, recipe), recipe) for match in matches]
+    pairs = [CostPair(one, prepare(match, recipe), recipe) for match in matches]
+    twins = {k: twin for k, pair in enumerate(pairs) if (twin := pair.mirrored())}
+    return [*pairs, *twins.values()], {k: len(pairs) + at for at, k in enumerate(twins)}
 
 
 def _abreast(pairs: list[CostPair], recipe: Recipe) -> Iterator[tuple[list[int], Abreast]]:

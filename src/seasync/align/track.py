@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.kernels import features as kernels
 from seasync.align.recipe import Recipe
-from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
+from seasync.encoding import FOUND, MIRRORS, Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import FeatureError
 
 Int32s = NDArray[np.int32]
-# A stream counts in a pair when its subject was found in this share of the frames.
-FOUND = 0.7
 # Frames within this share of a sampling step from a uniform clock are taken as they are.
 _JITTER = 0.02
 _HOP = 8
@@ -46,6 +44,13 @@ class Strand:
     def length(self) -> int:
         return int(self.links.shape[1])
 
+    def mirrored(self) -> Strand:
+        """The stream of the same movement seen in a mirror; itself if its columns know no left and right."""
+        if self.name not in MIRRORS:
+            return self
+        columns, signs = MIRRORS[self.name]
+        return replace(self, rows=np.ascontiguousarray(self.rows[:, columns] * signs))
+
     @property
     def sides(self) -> tuple[Int32s, Floats, Int32s, Floats]:
         return self.links, self.scales, self.lower, self.grid
@@ -63,6 +68,10 @@ class Track:
 
     def __len__(self) -> int:
         return len(self.seconds)
+
+    def mirrored(self) -> Track:
+        """The clip as a mirror would show it, as far as its streams can tell."""
+        return replace(self, strands=tuple(strand.mirrored() for strand in self.strands))
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,7 +76,7 @@ class Follower:
         self._box: Box | None = None
 
     def follow(self, pictures: Picture) -> list[Floats | None]:
-        """Joints (13, 2) in pixels in each of the next pictures (T, H, W, 3), None where they are not seen."""
+        """Joints (13, 2) in pixels in the next pictures (T, H, W, 3), None where they are not seen."""
         joints: list[Floats | None] = [None] * len(pictures)
         start = 0
         if self._box is None:
