@@ -11,6 +11,7 @@ import pytest
 
 from seasync.errors import DataError
 from seasync.sample import Sample, alignment_error, make, true_warp
+from seasync.sample.figure import perform
 from seasync.sample.film import frames
 from seasync.sample.plan import plan
 from seasync.video import read, sound
@@ -48,6 +49,18 @@ def test_each_frame_of_the_file_is_the_picture_drawn_for_that_action_time(sample
     filmed = np.concatenate([batch.data for batch in read(clip.file)]).astype(np.float32)
     apart = np.abs(drawn[clip.moving, None] - filmed[None, clip.moving]).mean((2, 3, 4))
     np.testing.assert_array_equal(apart.argmin(1), np.arange(clip.moving.sum()))
+
+
+def test_the_figure_is_where_the_action_time_says():
+    squat = next(
+        p for p in (plan(24, seed=seed, seconds=(2.0, 2.0)) for seed in range(9)) if p.look.place == "sunset"
+    )
+    dark = np.array(list(frames(squat, SIZE))).max(-1) < 60
+    crown = dark.any(2).argmax(1)  # the first row from above that shows the dark figure
+    head = perform(squat.look.body, squat.action, squat.action_time)["head"][:, 1]
+    agreement = [np.corrcoef(-np.roll(crown, lag), head)[0, 1] for lag in range(-4, 5)]
+    assert np.argmax(agreement) == 4
+    assert max(agreement) > 0.98
 
 
 def test_a_click_is_heard_at_each_key_moment_and_nowhere_else(sample):

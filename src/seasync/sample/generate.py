@@ -10,7 +10,7 @@ from pathlib import Path
 from seasync.errors import DataError
 from seasync.sample.film import write
 from seasync.sample.plan import Plan, plan
-from seasync.sample.truth import Sample, SampleClip
+from seasync.sample.truth import TRUTH, Sample, SampleClip
 
 
 def make(
@@ -35,6 +35,7 @@ def make(
     plans = [plan(index, seed=seed, seconds=seconds) for index in range(clips)]
     for each in plans:
         (folder / each.name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / TRUTH).unlink(missing_ok=True)  # what is there speaks of other clips until all are made
 
     def film(each: Plan) -> SampleClip:
         write(each, folder / each.name, size)
