@@ -13,7 +13,7 @@ from seasync.align import Alignment, Warp
 from seasync.align.alignment import Side
 from seasync.encoding import Seconds
 from seasync.errors import DataError
-from seasync.render.plan import clips_of
+from seasync.render.plan import clips_of, has_partner
 from seasync.render.stills import nearest
 from seasync.video.table import frame_table
 
@@ -110,7 +110,7 @@ def _carried_rows(path: Path, columns: list[str], rows: list[Row], way: _Way) ->
         )
     times = np.asarray([_seconds(path, number, row, way, "seconds") for number, row in enumerate(rows)])
     if _is_every_frame(times, way.source):
-        covered = way.back.covers(way.target)
+        covered = has_partner(way.back, way.target)
         partners = nearest(times, way.back.at(way.target))
         for frame in np.flatnonzero(covered).tolist():
             number = int(partners[frame])
