@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from seasync.errors import VideoError
-from seasync.video import Frames, probe, read
+from seasync.video import Frames, frames, probe, read
 from tests.videos import Truth, folder, is_upright, number_of, numbered, picture, write
 
 ROUNDING = 0.0006  # seconds; some containers keep milliseconds
@@ -204,6 +205,21 @@ def test_only_one_batch_is_held(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert size / 8 < peak < 2.5 * 8 * 320 * 240 * 3
+
+
+def test_decoded_frames_are_let_go_without_waiting_for_the_garbage_collector(tmp_path: Path) -> None:
+    file = numbered(tmp_path / "a.mp4", 60, rotation=(90, False, False))
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in read(file):
+            pass
+        for _ in frames(file):
+            pass
+        alive = sum(isinstance(thing, av.VideoFrame) for thing in gc.get_objects())
+    finally:
+        gc.enable()
+    assert alive < 5
 
 
 @pytest.mark.parametrize(

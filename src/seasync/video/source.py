@@ -16,6 +16,7 @@ import av
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.packet import Packet
+from av.sidedata.sidedata import SideDataContainer
 from av.stream import Discard, Disposition, Stream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
@@ -73,7 +74,9 @@ class Orientation:
     @classmethod
     def of(cls, frame: VideoFrame) -> Orientation:
         """Read off the display matrix (x' = ax + cy, y' = bx + dy), to the nearest quarter turn."""
-        matrix: Any = frame.side_data.get("DISPLAYMATRIX")
+        # `frame.side_data` would tie the frame into a cycle and keep it in memory until garbage collection.
+        side_data: Any = SideDataContainer
+        matrix = side_data(frame).get("DISPLAYMATRIX")
         if matrix is None:
             return cls()
         a, b, _, c, d = memoryview(bytes(matrix)).cast("i").tolist()[:5]
