@@ -6,12 +6,37 @@ import csv
 import html
 import io
 import json
+from collections.abc import Sequence
 
 from seasync.evaluate.table import Table, shown
 
 
 def as_json(table: Table) -> str:
     return json.dumps(table.to_json(), ensure_ascii=False, indent=2)
+
+
+def all_as_json(tables: Sequence[Table]) -> str:
+    """Several tables by their names."""
+    return json.dumps({table.name: table.to_json() for table in tables}, ensure_ascii=False, indent=2)
+
+
+def print_table(table: Table) -> None:
+    """Our rows and the paper's on the terminal, with the notes."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    rows, names = body(table), header(table)
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(80, sum(widths) + 2 * len(widths)))
+    console.print(f"[bold]{table.title}[/]")
+    shown_as = RichTable(*names, box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for cells in rows:
+        shown_as.add_row(*(cell.replace("[", r"\[") for cell in cells))
+    console.print(shown_as)
+    for note in table.notes:
+        console.print(f"[dim]{note}[/]", highlight=False)
 
 
 def as_csv(table: Table) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many, score_many
+from seasync.align import Scores as PairScores
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
@@ -77,13 +78,8 @@ class Study:
         queries = test or dataset.items
         other = gallery.only("train") or gallery.items if gallery else train
         itself = not other
-        total = len(queries) + len(other)
-        encoded = []
-        for at, item in enumerate((*queries, *other)):
-            if progress:
-                progress(f"encoding with {name}", at, total)
-            encoded.append(Sample(item, item.encode(name)))
-        left, right = tuple(encoded[: len(queries)]), tuple(encoded[len(queries) :])
+        encoded = encode_items((*queries, *other), name, progress=progress)
+        left, right = encoded[: len(queries)], encoded[len(queries) :]
         crossed = f"{dataset.name} ⇄ {gallery.name}" if gallery else dataset.name
         paper = "Penn ⇄ UCF" if gallery else dataset.paper
         return cls(crossed, name, left, right or left, itself, paper, dataset.event_names, jobs)
@@ -133,18 +129,20 @@ class Study:
         similarity = self.similarities(recipe)
 
         def solve(at: int) -> Scores:
-            found = score_many(self.queries[at].encoding, self.encodings(candidates[at]), recipe=recipe)
+            found = self.score(at, candidates[at], recipe)
             return Scores(found.draq, found.dtw_cost, similarity[at, candidates[at]])
 
         return self.map(solve)
 
-    def align(
-        self, at: int, matches: Sequence[int] | Indices, recipe: Recipe, partial: str
-    ) -> list[Alignment]:
+    def score(self, at: int, candidates: Indices, recipe: Recipe) -> PairScores:
+        """Query `at` against these gallery clips, without paths."""
+        return score_many(self.queries[at].encoding, self.encodings(candidates), recipe=recipe)
+
+    def align(self, at: int, matches: Indices, recipe: Recipe, partial: str = "never") -> list[Alignment]:
         """Query `at` aligned with these gallery clips."""
         return align_pairs(self.queries[at].encoding, self.encodings(matches), recipe, partial)
 
-    def encodings(self, chosen: Sequence[int] | Indices) -> list[Encoding]:
+    def encodings(self, chosen: Indices) -> list[Encoding]:
         return [self.gallery[int(i)].encoding for i in chosen]
 
     def map(self, function: Callable[[int], T]) -> list[T]:
@@ -182,6 +180,18 @@ class Scores:
             "product": (1 - self.similarity) * self.draq,
         }
         return np.argsort(keys[rerank], kind="stable")
+
+
+def encode_items(
+    items: Sequence[Item], encoder: str, *, progress: Progress | None = None
+) -> tuple[Sample, ...]:
+    """Each clip and what `encoder` makes of it."""
+    encoded = []
+    for at, item in enumerate(items):
+        if progress:
+            progress(f"encoding with {encoder}", at, len(items))
+        encoded.append(Sample(item, item.encode(encoder)))
+    return tuple(encoded)
 
 
 def align_pairs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -60,6 +60,9 @@ class Table:
             "notes": list(self.notes),
         } | ({"curves": [_plain(vars(curve)) for curve in self.curves]} if self.curves else {})
 
+    def with_notes(self, notes: Iterable[str]) -> Table:
+        return replace(self, notes=(*self.notes, *notes))
+
     @property
     def columns(self) -> list[str]:
         """Every column of our rows but the intervals, in the order of their first appearance."""
@@ -71,6 +74,21 @@ class Table:
         same = [p for p in self.paper if "features" in p and all(p[k] == row.get(k) for k in self.compare)]
         found = [f"{p['features']} {p[column]:g}" for p in same if isinstance(p.get(column), float)]
         return ", ".join(found)
+
+
+def merged(tables: Sequence[Table]) -> Table:
+    """The same table of several encoders as one: all rows and curves, the encoders listed in the settings."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    several = first.settings | {"encoder": [table.settings["encoder"] for table in tables]}
+    curves = tuple(
+        replace(curve, name=f"{table.settings['encoder']}, {curve.name}")
+        for table in tables
+        for curve in table.curves
+    )
+    rows = [row for table in tables for row in table.rows]
+    return replace(first, rows=rows, curves=curves, settings=several)
 
 
 def add_mean(row: Row, name: str, values: ArrayLike, *, scale: float = 1.0, seed: int = 0) -> None:

@@ -20,7 +20,7 @@ FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
 
 
 def load(root: Path) -> Dataset:
-    """One action with the same events in every clip, unless a `label` column says otherwise."""
+    """Clips of one action, unless a `label` column or their folders say otherwise."""
     file = need(root / "events.csv", "the events file", FORMAT)
     names, events = read_events(file)
     rows = {row["clip"]: row for row in read_csv(file, ("clip",))}
@@ -31,7 +31,7 @@ def load(root: Path) -> Dataset:
         if clip not in videos:
             raise DataError(f"{folder / clip}: named in {file.name} but not there")
         row = rows[clip]
-        label = row.get("label") or root.resolve().name
+        label = row.get("label") or Path(clip).parent.name or root.resolve().name
         items.append(
             Item(
                 clip,

@@ -125,6 +125,8 @@ def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: str, seed:
     add_mean(row, "APA top-DRAQ", top("all", "draq"), seed=seed)
     if recipe.name == "motion":
         add_mean(row, "APA top-product", top("all", "product"), seed=seed)
+    else:
+        row["APA top-product"] = None
     add_mean(row, "APA per path top-DRAQ", top("per_path", "draq"), seed=seed)
     if partial != "never":
         add_mean(row, "APA covered", [_mean(j.covered) for j in judged], seed=seed)

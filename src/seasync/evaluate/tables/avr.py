@@ -17,6 +17,7 @@ FIXED = 64
 NOTES = (
     "FPE is in sampled frames, squared. It follows the pair's length ratio, and few pairs make up its sum: "
     "hence the mean, the median over queries, and the mean with both clips resampled to 64 frames.",
+    "`against none` is the difference to the first candidate as retrieved, query by query.",
     "Cycle errors favour paths near the diagonal; they say nothing of whether events meet. Compare with apa.",
     "The paper does not state CPE's scale (its largest values exceed what phase ids allow): "
     "compare order and ratio, not size.",
@@ -36,8 +37,8 @@ def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
     """FPE and CPE of the pick among k candidates, retrieved or oracle, by every recipe and way of ranking."""
     rows = []
     resampled = Resampled()
-    for recipe in RECIPES:
-        for source in ("retrieved", "oracle"):
+    for source in ("retrieved", "oracle"):
+        for recipe in RECIPES:
             candidates = study.retrieved(recipe, k) if source == "retrieved" else study.oracle(k, seed=seed)
             if all(len(chosen) for chosen in candidates):
                 rows += _rows(study, recipe, source, candidates, resampled, seed)
@@ -70,6 +71,7 @@ def _rows(
 
     cycles = study.map(errors)
     labels, mine = study.gallery_labels, study.query_labels
+    unranked = np.array([cycles[at][pick].fpe for at, pick in enumerate(picked["none"])])
     rows = []
     for rerank, picks in picked.items():
         found = [cycles[at][pick] for at, pick in enumerate(picks)]
@@ -77,6 +79,7 @@ def _rows(
         row: Row = {"candidates": source, "features": study.encoder, "recipe": recipe.name}
         row |= {"context": recipe.context, "rerank": rerank}
         add_mean(row, "FPE", values[:, 0], seed=seed)
+        add_mean(row, "FPE against none", values[:, 0] - unranked, seed=seed)
         add_median(row, "FPE median", values[:, 0], seed=seed)
         add_mean(row, "FPE fixed length", values[:, 2], seed=seed)
         if np.isfinite(values[:, 1]).any():
@@ -93,7 +96,7 @@ def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: Resamp
     step = (len(query.encoding.seconds) - 1) / max(len(back) - 1, 1)
     phases = query.item.phases
     error = float("nan") if phases is None else cpe(phases.at(frames), there, back)
-    plain = replace(recipe, grid_fps=None, window=None)
+    plain = replace(recipe, grid_fps=None, windows=False)
     fixed = _there_and_back(resampled(query.encoding), resampled(match.encoding), plain)
     return Cycle(fpe(there, back) * step**2, error, fpe(fixed[0], fixed[1]))
 

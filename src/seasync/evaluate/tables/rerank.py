@@ -12,6 +12,7 @@ from seasync.evaluate.table import Row, Table, add_mean, record
 NOTES = (
     "R@k: queries with the same action anywhere among the first k after re-ranking, in per cent; "
     "P@10: share of the same action among the first ten.",
+    "`against none` is the difference to the order as retrieved, query by query.",
     "Candidates come by the recipe's own clip vector: the paper's mean, or motion's mean and trajectory.",
 )
 
@@ -33,6 +34,10 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
                 "rerank": way,
             }
             add_mean(row, "R@1", recall_at(relevant, 1), scale=100, seed=seed)
+            first = labels[np.array(candidates)[:, 0]] == wanted
+            add_mean(
+                row, "R@1 against none", recall_at(relevant, 1) - first.astype(float), scale=100, seed=seed
+            )
             add_mean(row, "R@10", recall_at(relevant, 10), scale=100, seed=seed)
             add_mean(row, "P@10", precision_at(relevant, 10), scale=100, seed=seed)
             rows.append(row)

@@ -1,0 +1,221 @@
+"""`seasync evaluate`: the paper's tables on your data, the paper's own figures beside them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from seasync.evaluate.dataset import Dataset
+    from seasync.evaluate.study import Study
+    from seasync.evaluate.table import Table
+
+evaluate = typer.Typer(
+    help="Measure retrieval and alignment on labelled data, as the paper does.", no_args_is_help=True
+)
+
+KINDS = "penn, ucf101, kinetics, events, features or folder; guessed from the layout if not given."
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every table's command takes."""
+
+    data: Annotated[Path, typer.Argument(help="A data set on disk; docs/evaluation.md has the layouts.")]
+    gallery: Annotated[Path | None, typer.Option(help="Search in this other data set (Penn ⇄ UCF).")] = None
+    kind: Annotated[str | None, typer.Option(help=KINDS)] = None
+    encoder: Annotated[list[str] | None, typer.Option(help="Frame features; may be given several times.")] = (
+        None
+    )
+    limit: Annotated[int | None, typer.Option(help="At most so many clips of each split.", min=2)] = None
+    fps: Annotated[float, typer.Option(help="Rate of ready-made .npy features.", min=0.01)] = 30.0
+    jobs: Annotated[int, typer.Option(help="Threads.", min=1)] = 2
+    seed: Annotated[int, typer.Option(help="Of random candidates, pairs and intervals.", min=0)] = 0
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
+    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a report with plots, FILE.html or FILE.md.")
+    ] = None
+
+    def dataset(self) -> Dataset:
+        from seasync.evaluate.data import open_dataset
+
+        return open_dataset(self.data, kind=self.kind, fps=self.fps).limited(self.limit, seed=self.seed)
+
+    def studies(self, *, split: bool = False) -> list[Study]:
+        """One study per encoder; with `split`, a set without one is halved."""
+        from seasync.evaluate.data import open_dataset
+        from seasync.evaluate.study import Study
+
+        dataset = self.dataset()
+        dataset = dataset.halved() if split else dataset
+        other = None
+        if self.gallery:
+            other = open_dataset(self.gallery, fps=self.fps).limited(self.limit, seed=self.seed)
+        return [
+            Study.of(dataset, other, encoder=name, jobs=self.jobs, progress=progress)
+            for name in self.encoder or [dataset.encoder]
+        ]
+
+    def each(self, table: Callable[..., Table], *, split: bool = False, **options: Any) -> list[Table]:
+        """The table of every encoder, as one."""
+        from seasync.evaluate.table import merged
+
+        studies = self.studies(split=split)
+        return [merged([table(study, seed=self.seed, **options) for study in studies])]
+
+    def show(self, tables: list[Table]) -> None:
+        """Print the tables in the format asked for; write the report."""
+        from seasync.evaluate import formats
+        from seasync.evaluate.report import write_report
+
+        progress("", 0, 0)
+        if self.report:
+            write_report(tables, self.report, title=f"Seasync on {self.data.resolve().name}")
+        if self.json and len(tables) > 1:
+            print(formats.all_as_json(tables))
+            return
+        for table in tables:
+            if self.json:
+                print(formats.as_json(table))
+            elif self.csv or self.latex:
+                print((formats.as_csv if self.csv else formats.as_latex)(table), end="")
+            else:
+                formats.print_table(table)
+        if self.report:
+            print(f"report: {self.report}", file=sys.stderr)
+
+
+def progress(what: str, done: int, total: int) -> None:
+    """One line on a terminal that says what is under way; nothing where nobody looks."""
+    if sys.stderr.isatty():
+        text = f"{what} {done + 1}/{total}" if total else ""
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def command(table: Callable[..., list[Table]]) -> Callable[..., None]:
+    """Make a command of a function (run, **own options): it has Run's options too and shows the tables."""
+    own = list(inspect.signature(table).parameters.values())[1:]
+    # Table is known to type checkers only, so that the command line starts quickly.
+    hints = get_type_hints(table, localns={"Table": Any}, include_extras=True)
+    shared = list(inspect.signature(Run).parameters.values())
+    known = get_type_hints(Run, include_extras=True)
+
+    def run(**given: Any) -> None:
+        mine = {f.name: given.pop(f.name) for f in fields(Run)}
+        chosen = Run(**mine)
+        chosen.show(table(chosen, **given))
+
+    parameters = [p.replace(annotation=known[p.name], kind=p.KEYWORD_ONLY) for p in shared]
+    parameters += [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in own]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    evaluate.command(table.__name__.removesuffix("_"), help=table.__doc__)(run)
+    return run
+
+
+Candidates = Annotated[int, typer.Option("-k", help="Candidates for each query.", min=1)]
+Films = Annotated[Path | None, typer.Option(help="Keep the planted films in this folder.")]
+
+
+@command
+def avr(run: Run, k: Candidates = 10) -> list[Table]:
+    """Cycle consistency of the whole pipeline: FPE and CPE (Table 1 and supplementary)."""
+    from seasync.evaluate.tables.avr import avr
+
+    return run.each(avr, k=k)
+
+
+@command
+def apa(
+    run: Run,
+    k: Candidates = 10,
+    partial: Annotated[str, typer.Option(help="never, auto or always: may parts be left out?")] = "never",
+) -> list[Table]:
+    """Aligned phase agreement and key-event error (Table 2)."""
+    from seasync.evaluate.tables.apa import apa
+
+    return run.each(apa, k=k, partial=partial)
+
+
+@command
+def phases(run: Run, protocol: Annotated[str, typer.Option(help="carl or tcc.")] = "carl") -> list[Table]:
+    """Phase classification, progression, frame retrieval and Kendall's τ, with controls (Table 3)."""
+    from seasync.evaluate.proxies import PROTOCOLS
+    from seasync.evaluate.tables.phases import phases
+
+    if protocol not in PROTOCOLS:
+        raise typer.BadParameter(f"--protocol {protocol}: expected {' or '.join(PROTOCOLS)}")
+    return run.each(phases, split=True, protocol=PROTOCOLS[protocol])
+
+
+@command
+def rerank(run: Run, k: Candidates = 25) -> list[Table]:
+    """R@1 and R@10 with and without re-ranking (Table 4)."""
+    from seasync.evaluate.tables.rerank import rerank
+
+    return run.each(rerank, k=k)
+
+
+@command
+def indicators(
+    run: Run, per_query: Annotated[int, typer.Option(help="Pairs of each kind per query.", min=1)] = 5
+) -> list[Table]:
+    """Agreement against the percentile of DRAQ, DTW cost and −τ (Figure 5)."""
+    from seasync.evaluate.tables.indicators import indicators
+
+    return run.each(indicators, per_query=per_query)
+
+
+@command
+def cost(
+    run: Run, clips: Annotated[int, typer.Option(help="Queries to measure on.", min=1)] = 4
+) -> list[Table]:
+    """Time of each stage, DRAQ's share of it, and bytes stored."""
+    from seasync.evaluate.tables.cost import cost
+
+    return run.each(cost, clips=clips)
+
+
+@command
+def planted(run: Run, films: Films = None) -> list[Table]:
+    """Real videos against copies with another look and a known warp: error in ms, and retrieval."""
+    import tempfile
+
+    from seasync.evaluate.table import merged
+    from seasync.evaluate.tables.planted import planted
+
+    dataset = run.dataset()
+    with tempfile.TemporaryDirectory() as made:
+        how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
+        names = run.encoder or ["dinov2-small"]
+        return [merged([planted(dataset, films or Path(made), encoder=name, **how) for name in names])]
+
+
+@command
+def all_(run: Run) -> list[Table]:
+    """Every table that the data allow."""
+    from seasync.evaluate.everything import everything
+
+    return everything(run.studies(), run.studies(split=True), seed=run.seed)
+
+
+@evaluate.command()
+def annotate(
+    folder: Annotated[Path, typer.Argument(help="Clips to mark.")],
+    to: Annotated[Path | None, typer.Option(help="The page; default: annotate.html in the folder.")] = None,
+    marks: Annotated[Path | None, typer.Option(help="A CSV file of earlier marks to go on from.")] = None,
+) -> None:
+    """Write a page on which key moments are marked; it saves the events.csv that gives clips their phases."""
+    from seasync.evaluate.annotate import write_page
+
+    page = to or folder / "annotate.html"
+    count = write_page(folder, page, marks=marks)
+    print(f"{page}: open it in a browser to mark {count} clips; then save events.csv beside them")

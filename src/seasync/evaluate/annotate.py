@@ -1,0 +1,57 @@
+"""Marking key moments on clips: a page that needs no server, and the CSV file it writes.
+
+The file has one row per marked clip: `clip` (its path below the folder), `frames` (how many it has), `events`
+(frame numbers from 0, separated by spaces). As events.csv beside the clips it makes the folder a data set
+with phases; as key_frames.csv it gives Kinetics its queries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote
+
+from seasync.errors import DataError
+from seasync.evaluate.data.events import read_events
+from seasync.evaluate.dataset import find_videos
+
+
+def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
+    """Write a page that marks the clips below `folder`; returns how many there are.
+
+    Every frame's time is written into the page, so that frame numbers are the file's own.
+    `marks` is a CSV file of earlier marks to go on from.
+    """
+    from seasync.video.table import frame_table
+
+    videos = find_videos(folder)
+    if not videos:
+        raise DataError(f"{folder}: no videos to mark")
+    earlier = read_events(marks)[1] if marks else {}
+    unknown = sorted(set(earlier) - set(videos))
+    if unknown:
+        raise DataError(f"{marks}: names {unknown[0]}, which is not below {folder}")
+    clips = []
+    for name, file in videos.items():
+        times = [round(float(second), 4) for second in frame_table(file).seconds]
+        clips.append({"clip": name, "src": _address(file, page), "times": times, "events": []})
+        if name in earlier:
+            clips[-1]["events"] = earlier[name].tolist()
+    data = json.dumps(clips).replace("<", "\\u003c")
+    template = files("seasync.evaluate").joinpath("annotate.html").read_text(encoding="utf-8")
+    try:
+        page.write_text(template.replace("/*CLIPS*/[]", data), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{page}: cannot be written ({error.strerror}); name another place") from None
+    return len(clips)
+
+
+def _address(file: Path, page: Path) -> str:
+    """The clip's address as the page asks for it: relative where both lie together, so that they can move."""
+    try:
+        relative = os.path.relpath(file.resolve(), page.resolve().parent)
+    except ValueError:  # another drive
+        relative = ".."
+    return file.resolve().as_uri() if relative.startswith("..") else quote(Path(relative).as_posix())

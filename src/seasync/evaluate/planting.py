@@ -1,0 +1,118 @@
+"""Planted truth: from a real video a second one with another look and a known, monotone warp of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.errors import VideoError
+
+Array = NDArray[np.float64]
+RATES = (Fraction(20), Fraction(24), Fraction(25), Fraction(30000, 1001), Fraction(30))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the planted picture differs: the part that is shown, mirrored or not, its colours, its coding."""
+
+    crop: tuple[float, float, float]  # size, and where the rest goes: shares of the picture
+    mirrored: bool
+    gain: tuple[float, float, float]
+    gamma: float
+    crf: int
+    fps: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """A film made of `source`: its frame k, shown at seconds[k], is what the source shows at truth[k]."""
+
+    source: str
+    file: str
+    seconds: Array
+    truth: Array
+    look: Look
+
+
+def plant(source: str | Path, file: Path, *, seed: int = 0) -> Planted:
+    """Write to `file` what `source` shows, at another pace and with another look, both drawn from `seed`.
+
+    Pace: a stretch cut off either end, speed ramps between 0.6× and 1.7×, and one pause of up to 0.8 s.
+    """
+    from seasync.video.table import frame_table
+
+    random = np.random.default_rng(seed)
+    table = frame_table(source)
+    if len(table) < 8:
+        raise VideoError(f"{source}: {len(table)} frames; planting a warp needs at least 8")
+    look = draw_look(random)
+    times, wanted = draw_warp(random, table.end)
+    seconds = np.arange(int(times[-1] * look.fps)) / float(look.fps)
+    shown = np.searchsorted(table.seconds, np.interp(seconds, times, wanted) + table.slack, side="right") - 1
+    _write(source, file, shown, look)
+    return Planted(str(source), str(file), seconds, table.seconds[shown], look)
+
+
+def draw_warp(random: np.random.Generator, length: float) -> tuple[Array, Array]:
+    """Knots of a monotone map from the planted film's seconds to the source's: (K,) each, from 0."""
+    start, end = random.uniform(0, 0.12, 2) * length
+    source = np.linspace(start, length - end, 7)
+    speed = np.exp(random.uniform(np.log(0.6), np.log(1.7), 6))
+    times = np.append(0, np.cumsum(np.diff(source) / speed))
+    at = int(random.integers(1, 6))
+    pause = random.uniform(0.2, 0.8)
+    return np.append(times[: at + 1], times[at:] + pause), np.append(source[: at + 1], source[at:])
+
+
+def draw_look(random: np.random.Generator) -> Look:
+    size, x, y = random.uniform(0.8, 0.97), *random.uniform(0, 1, 2)
+    red, green, blue = random.uniform(0.75, 1.25, 3)
+    return Look(
+        (float(size), float(x), float(y)),
+        bool(random.integers(2)),
+        (float(red), float(green), float(blue)),
+        float(np.exp(random.uniform(-0.35, 0.35))),
+        int(random.integers(26, 37)),
+        RATES[random.integers(len(RATES))],
+    )
+
+
+def _write(source: str | Path, file: Path, shown: NDArray[np.int64], look: Look) -> None:
+    from seasync.video import Writer, probe
+
+    info = probe(source)
+    place = _crop(look, info.height, info.width)
+    curve = np.linspace(0, 1, 256) ** look.gamma
+    colours = np.clip(255 * curve[:, None] * np.array(look.gain), 0, 255).round().astype(np.uint8)
+    size = (place[1].stop - place[1].start, place[0].stop - place[0].start)
+    with Writer(file, fps=look.fps, size=size, crf=look.crf) as film:
+        for picture in _pictures(source, shown):
+            part = picture[place][:, ::-1] if look.mirrored else picture[place]
+            film.write(np.stack([colours[part[..., c], c] for c in range(3)], axis=2))
+
+
+def _crop(look: Look, height: int, width: int) -> tuple[slice, slice]:
+    share, x, y = look.crop
+    tall, wide = max(2, 2 * int(share * height / 2)), max(2, 2 * int(share * width / 2))
+    top, left = int(y * (height - tall)), int(x * (width - wide))
+    return slice(top, top + tall), slice(left, left + wide)
+
+
+def _pictures(source: str | Path, shown: NDArray[np.int64]) -> Iterator[NDArray[np.uint8]]:
+    """The source's frames with these numbers, never decreasing, repeats included."""
+    from seasync.video import read
+
+    wanted = iter(shown.tolist())
+    number = next(wanted, None)
+    for batch in read(source):
+        for picture, at in zip(batch.data, batch.numbers.tolist(), strict=True):
+            while number is not None and number <= at:
+                yield picture
+                number = next(wanted, None)
+        if number is None:
+            return

@@ -1,0 +1,99 @@
+"""What it costs: the time of each stage, DRAQ's share of it, and what is stored."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.encoders import encode_clip
+from seasync.evaluate import paper
+from seasync.evaluate.study import RECIPES, Sample, Study
+from seasync.evaluate.table import Row, Table, add_mean, record
+
+NOTES = (
+    "Wall-clock time. Features are extracted anew, decoding included; `share %` is a stage's time "
+    "against that of extracting the features of the pair.",
+    f"The paper gives {paper.DRAQ_SHARE_PERCENT} % for DRAQ; ours is cost matrix, DTW and exact DRAQ.",
+    "Bytes per clip are those of a sea on disk, written for the purpose. Small seas are searched exactly, by "
+    "clip vectors in memory.",
+)
+
+
+def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
+    """Milliseconds of each stage on `clips` queries, and bytes of what is kept of a clip."""
+    chosen = np.random.default_rng(seed).permutation(len(study.queries))[:clips]
+    samples = [study.queries[at] for at in chosen]
+    ready = study.encoder in samples[0].item.ready
+    _extract(study, samples[0])  # the first one waits for the model
+    extraction = [_seconds(_extract, study, sample) for sample in samples]
+    # Joints and ready-made features come from elsewhere: reading them says nothing of what they cost.
+    pair = None if ready else 2 * float(np.mean(extraction))
+    rows = [_stage("reading ready features" if ready else "features of one clip", "", extraction, None, seed)]
+    for recipe in RECIPES[1:]:
+        candidates = study.retrieved(recipe, k)
+        search = [_seconds(study.retrieved, recipe, k) / len(study.queries) for _ in chosen]
+        scoring = [_seconds(study.score, at, candidates[at], recipe) / len(candidates[at]) for at in chosen]
+        aligning = [_seconds(study.align, at, candidates[at][:1], recipe) for at in chosen]
+        rows.append(_stage(f"retrieval among {len(study.gallery)}", recipe.name, search, pair, seed))
+        rows.append(_stage("cost matrix, DTW and DRAQ of a pair", recipe.name, scoring, pair, seed))
+        rows.append(_stage("aligning the best, with its path", recipe.name, aligning, pair, seed))
+    rows += storage(study.gallery, study.encoder)
+    return Table(
+        "cost",
+        f"Time and storage on {study.name}",
+        rows,
+        record(**study.counts(), candidates=k, measured=len(chosen), seed=seed),
+        paper.rows("cost", study.paper),
+        notes=NOTES,
+    )
+
+
+def _extract(study: Study, sample: Sample) -> None:
+    if study.encoder in sample.item.ready or sample.item.clip is None:
+        sample.item.encode(study.encoder)
+    else:
+        encode_clip(sample.item.clip, study.encoder, cache=False)
+
+
+def _seconds(function: Callable[..., Any], *arguments: Any) -> float:
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def _stage(name: str, recipe: str, seconds: Sequence[float], pair: float | None, seed: int) -> Row:
+    row: Row = {"stage": name, "recipe": recipe or None}
+    add_mean(row, "ms", seconds, scale=1000, seed=seed)
+    if pair is not None:
+        add_mean(row, "share %", seconds, scale=100 / pair, seed=seed)
+    return row
+
+
+def storage(samples: Sequence[Sample], encoder: str) -> list[Row]:
+    """Bytes per clip: of a sea with and without frame features, and of the clip vector searched in memory."""
+    from seasync.sea.record import Record
+    from seasync.sea.rows import FORMAT, About
+    from seasync.sea.rows import Row as Kept
+
+    first = samples[0].encoding
+    streams = tuple((stream.name, stream.features.shape[1]) for stream in first.streams)
+    about = About(FORMAT, encoder, first.encoder, 1.0, streams, len(first.trajectory))
+    kept = []
+    for at, sample in enumerate(samples):
+        clip = Clip(sample.item.name, label=sample.item.label, id=f"{at:032x}")
+        seconds = float(sample.encoding.seconds[-1])
+        kept.append(Kept(clip, f"{at:064x}", "none", 0, 1, None, seconds, (), sample.encoding))
+    rows: list[Row] = []
+    for name, frame_features in (("with frame features", True), ("clip vectors only", False)):
+        with tempfile.TemporaryDirectory() as folder:
+            Record(Path(folder) / "cost.sea").append(kept, about, frame_features=frame_features)
+            size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+        rows.append({"stage": f"sea, {name}", "recipe": None, "bytes per clip": size / len(samples)})
+    vector = float(first.mean.nbytes + first.trajectory.nbytes)
+    return [*rows, {"stage": "clip vector, searched in memory", "recipe": None, "bytes per clip": vector}]
