@@ -267,8 +267,10 @@ class Sea(Record):
         rows, similarity = rows[there], similarity[there]
         known = [encoding for encoding in encodings if encoding is not None]
         scores = score_many(query.encoding, known, recipe=recipe)
-        key = KEYS[rerank or ("draq" if recipe.change_seconds is None else "product")]
-        order = np.argsort(key(similarity, scores), kind="stable")
+        rerank = rerank or ("draq" if recipe.change_seconds is None else "product")
+        if rerank not in KEYS:
+            raise SeaError(f"rerank {rerank!r}: expected one of {', '.join(KEYS)}")
+        order = np.argsort(KEYS[rerank](similarity, scores), kind="stable")
         best = [n for n in order.tolist() if max_draq is None or scores.draq[n] <= max_draq][:k]
         table = snapshot.take(rows[best], CLIP_COLUMNS)
         likely, better = self._alignability(snapshot, recipe, KEYS["product"](similarity, scores)[best])

@@ -32,7 +32,7 @@ EXACT_UP_TO = 50_000
 STALE_SHARE = 0.2
 STALE_DRIFT = 0.1
 PROBES = 100
-REFINE = 3
+REFINE = {"ivf_rq": 3, "ivf_pq": 10}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Index:
     def with_vectors(self, table: pa.Table) -> pa.Table:
         """The same rows with this index's column."""
         vectors = clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), self.standard)
-        return table.append_column(self.column, vectors_column(vectors.astype(np.float16)))
+        return table.append_column(self.column, vectors_column(vectors))
 
     def nearest(
         self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None
@@ -79,7 +79,7 @@ class Index:
                     "k": k,
                     "metric": "dot",
                     "nprobes": PROBES,
-                    "refine_factor": REFINE,
+                    "refine_factor": REFINE[self.kind],
                 },
             ).to_table()
             return found["_rowid"].to_numpy(), 1 - found["_distance"].to_numpy()
@@ -141,7 +141,7 @@ def _write_vectors(dataset: Any, index: Index) -> None:
     import pyarrow as pa
 
     width = sum(dataset.schema.field(name).type.list_size for name in ("mean", "trajectory"))
-    column = pa.field(index.column, pa.list_(pa.float16(), width))
+    column = pa.field(index.column, pa.list_(pa.float32(), width))
 
     def vectors(batch: pa.RecordBatch) -> pa.RecordBatch:
         table = index.with_vectors(pa.table(batch)).select([index.column])

@@ -24,7 +24,9 @@ from operator import itemgetter
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from seasync.errors import PartlyDecoded, SeaError, SeasyncError
+import numpy as np
+
+from seasync.errors import FeatureError, PartlyDecoded, SeaError, SeasyncError
 from seasync.sea import index
 from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, size_of, split_name
 from seasync.sea.rows import FORMAT, About, Row
@@ -228,6 +230,12 @@ def _frames(group: Iterator[tuple[Step, Frames | SeasyncError | None]]) -> Itera
 
 
 def _row(work: Work, encoding: Encoding) -> Row:
+    largest = max(float(np.abs(stream.features).max()) for stream in encoding.streams)
+    if largest > float(np.finfo(np.float16).max):
+        raise FeatureError(
+            f"frame features up to {largest:.3g}; a sea keeps them in half precision, up to 65504: "
+            "scale the encoder's output"
+        )
     return Row(
         work.clip,
         work.content,

@@ -1,0 +1,45 @@
+"""Mean and trajectory of a clip."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.fft import dct
+
+from seasync.encoders.vector import _projection, clip_vector_parts, trajectory_dimension
+
+
+@pytest.mark.parametrize("width", [384, 26, 3])
+def test_trajectory_is_the_low_end_of_a_dct(width: int) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(5, 1, (40, width)).astype(np.float32)
+    seconds = np.sort(rng.uniform(0, 4, 40))
+    mean, trajectory = clip_vector_parts(features, seconds)
+    times = np.linspace(seconds[0], seconds[-1], 32)
+    centred = features - features.mean(0)
+    drawn = np.stack([np.interp(times, seconds, channel) for channel in centred.T], axis=1)
+    expected = dct(drawn @ _projection(width), axis=0, norm="ortho")[1:5]
+    np.testing.assert_allclose(trajectory, expected.ravel(), atol=1e-5)
+    np.testing.assert_allclose(mean, features.mean(0), atol=1e-5)
+    assert len(trajectory) == trajectory_dimension(width)
+
+
+def test_projection_keeps_lengths_and_never_changes() -> None:
+    projection = _projection(384)
+    np.testing.assert_allclose(projection.T @ projection, np.eye(96), atol=1e-12)
+    np.testing.assert_allclose(
+        projection[0, :3], [-0.041159004543, 0.012679784319, 0.016236872778], atol=1e-9
+    )
+
+
+def test_a_faster_clip_of_the_same_course_has_the_same_trajectory() -> None:
+    features = np.random.default_rng(1).normal(size=(33, 8)).cumsum(0).astype(np.float32)
+    seconds = np.arange(33) / 7.5
+    slow, fast = clip_vector_parts(features, seconds)[1], clip_vector_parts(features, seconds / 3 + 1)[1]
+    np.testing.assert_allclose(slow, fast, atol=1e-5)
+
+
+def test_what_does_not_move_has_no_trajectory() -> None:
+    features = np.ones((1, 8), np.float32)
+    assert not clip_vector_parts(features, np.zeros(1))[1].any()
+    assert not clip_vector_parts(features.repeat(9, 0), np.arange(9.0))[1].any()

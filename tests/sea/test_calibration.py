@@ -1,0 +1,63 @@
+"""What a product says in per cent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seasync.align import MOTION, PAPER
+from seasync.errors import SeaError
+from seasync.sea.calibration import Calibration, _logistic, calibration_error
+from seasync.search import Sea
+from tests.sea.footage import about, encoding, row
+
+
+def test_the_fit_finds_the_curve_the_pairs_were_drawn_from() -> None:
+    rng = np.random.default_rng(0)
+    truth = Calibration(-6.0, -4.0)
+    product = np.exp(rng.uniform(-4, 0.5, 40_000))
+    same = rng.random(len(product)) < truth.probability(product)
+    # Even odds: as many of one kind as of the other, whatever the draw.
+    kept = np.concatenate([np.flatnonzero(same)[: (~same).sum()], np.flatnonzero(~same)[: same.sum()]])
+    a, b = _logistic(product[kept], same[kept])
+    assert b == pytest.approx(truth.b, rel=0.1)
+    assert calibration_error(Calibration(a, b).probability(product[kept]), same[kept]) < 0.02
+
+
+def test_a_lower_product_is_likelier_the_same() -> None:
+    probability = Calibration(-8.57, -12.26).probability([0.01, 0.3, 0.5, 0.7, 2.0])
+    assert (np.diff(probability) < 0).all()
+    assert probability[0] > 0.99
+    assert probability[-1] < 0.01
+
+
+def test_a_wrong_curve_has_an_error() -> None:
+    same = np.arange(1000) % 2 == 0
+    assert calibration_error(np.full(1000, 0.9), same) == pytest.approx(0.4)
+    assert calibration_error(np.where(same, 0.99, 0.01), same) == pytest.approx(0.01)
+
+
+def test_a_labelled_sea_is_calibrated_and_remembers(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
+    query = encoding(100, kind=1, frames=20)
+    assert sea.search(query)[0].alignability is None
+    fitted = sea.calibrate()
+    assert fitted.b < 0
+    assert fitted.error is not None
+    assert fitted.error < 0.1
+    matches = Sea(tmp_path / "s.sea").search(query, candidates=40, k=40)
+    assert matches[0].better_than is None
+    likely = {match.clip.label: match.alignability for match in matches}
+    assert likely["kind 1"] > 0.9 > 0.1 > likely["kind 2"]
+    assert sea.search(query, recipe=PAPER)[0].alignability is None
+    assert sea.info()["calibrated"] == [MOTION.name]
+
+
+def test_too_few_labels_are_refused(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(n, label="one") for n in range(30)], about())
+    with pytest.raises(SeaError, match="30 clips with 1 labels; calibration needs 20"):
+        sea.calibrate()

@@ -1,0 +1,131 @@
+"""Looking after a sea."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from seasync.errors import SeaError
+from seasync.sea.migrations import migrate
+from seasync.sea.rows import ABOUT, FORMAT, About
+from seasync.search import Sea
+from tests.sea.footage import about, row, video
+
+
+@pytest.fixture
+def sea(tmp_path: Path, clips: Path, encoder: str) -> Sea:
+    """Nine clips in `tmp_path/clips`."""
+    sea = Sea(tmp_path / "s.sea", encoder)
+    sea.add(shutil.copytree(clips, tmp_path / "clips"), labels="folder", tags=["test"])
+    return sea
+
+
+def test_info_says_what_is_there(sea: Sea) -> None:
+    info = sea.info()
+    assert (info["clips"], info["files"], info["with_frame_features"]) == (9, 9, 9)
+    assert info["labels"] == {"bounce": 3, "circle": 3, "dive": 3}
+    assert info["hours"] == pytest.approx(9 * 32 / 15 / 3600)
+    assert (info["index"], info["unindexed"], info["format"]) == ("exact", 0, FORMAT)
+    assert info["bytes"] > 9 * 16 * 192 * 2
+
+
+def test_a_whole_sea_verifies(sea: Sea) -> None:
+    assert sea.verify() == []
+
+
+def test_verify_sees_files_that_are_gone_or_changed(sea: Sea, tmp_path: Path) -> None:
+    (tmp_path / "clips/dive/001.mp4").unlink()
+    video(tmp_path / "clips/dive/004.mp4", look=99)
+    problems = {Path(problem.file).name: problem.what for problem in sea.verify()}
+    assert "gone" in problems.pop("001.mp4")
+    assert "not the one that was added" in problems.pop("004.mp4")
+    assert not problems
+    assert sea.verify(files=False) == []
+
+
+def test_verify_sees_what_is_wrong_with_rows(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(1), row(2)], about())
+    sea.append([row(2), row(3)], about())
+    bad = sea.snapshot().dataset.to_table(filter="file = '/footage/3.mp4'")
+    times = pa.array([np.zeros(12)], bad.schema.field("seconds_0").type)
+    bad = bad.set_column(bad.schema.get_field_index("seconds_0"), bad.schema.field("seconds_0"), times)
+    sea.open().insert(bad)
+    said = [problem.what for problem in sea.verify(files=False)]
+    assert said.count("its id is there twice") == 2
+    assert any("seconds must be finite and increasing" in what for what in said)
+
+
+def test_verify_sees_data_that_cannot_be_read(sea: Sea) -> None:
+    (data,) = (Path(sea.uri) / "data").iterdir()
+    content = bytearray(data.read_bytes())
+    content[len(content) // 3 :] = b"\0" * (len(content) - len(content) // 3)
+    data.write_bytes(content)
+    assert "cannot be read" in Sea(sea.uri).verify()[0].what
+
+
+def test_moved_footage_is_found_at_its_new_place(sea: Sea, tmp_path: Path, encoder: str) -> None:
+    (tmp_path / "new").mkdir()
+    shutil.move(tmp_path / "clips", tmp_path / "new/place")
+    assert len(sea.verify()) == 9
+    with pytest.raises(SeaError, match="none of the files under"):
+        sea.relocate(tmp_path / "s.sea")
+    assert sea.relocate(tmp_path / "new/place") == 9
+    assert sea.verify() == []
+    assert str(tmp_path / "new/place/dive") in sea.clips(label="dive")[0].file
+    shutil.move(tmp_path / "new/place/dive", tmp_path / "dives")
+    assert sea.relocate(tmp_path / "dives", old=tmp_path / "new/place/dive") == 3
+    assert sea.verify() == []
+    assert sea.add(tmp_path / "dives", tmp_path / "new").present == 9
+    assert sea.remove(files=[tmp_path / "dives/001.mp4"]) == 1
+
+
+def test_clips_are_removed_by_id_file_and_label(sea: Sea, tmp_path: Path) -> None:
+    clips = sea.clips()
+    assert sea.remove(clips=[str(clips[0].id)[:10]]) == 1
+    assert sea.remove(files=[clips[1].file, tmp_path / "unknown.mp4"]) == 1
+    assert sea.remove(labels=["dive", "it's"]) == 3
+    assert [clip.id for clip in sea.clips()] == [clip.id for clip in clips[2:6]]
+    assert sea.remove() == 0
+    with pytest.raises(SeaError, match="at least 8 digits"):
+        sea.remove(clips=["3f"])
+    assert sea.verify() == []
+
+
+def test_clips_are_listed_by_label_and_condition(sea: Sea) -> None:
+    assert len(sea.clips(label="dive")) == 3
+    assert len(sea.clips("array_has(tags, 'test') AND duration > 1", limit=5)) == 5
+    with pytest.raises(SeaError, match="nonsense"):
+        sea.clips("nonsense = 1")
+
+
+def test_an_old_format_is_brought_up_step_by_step(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(1)], about())
+    sea.put_metadata({ABOUT: replace(about(), format=0).to_json()})
+    seen = []
+    dataset = lance.dataset(sea.uri)
+    migrate(dataset, to=2, migrations={0: lambda _: seen.append(0), 1: lambda _: seen.append(1)})
+    assert seen == [0, 1]
+    assert About.from_json(lance.dataset(sea.uri).schema.metadata[ABOUT.encode()].decode()).format == 2
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(1)], about())
+    newer = sea.snapshot().metadata[ABOUT].replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
+    sea.put_metadata({ABOUT: newer})
+    with pytest.raises(SeaError, match="made by a newer Seasync"):
+        Sea(tmp_path / "s.sea")
+
+
+def test_what_is_not_a_sea_is_refused(tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"x": [1]}), tmp_path / "x.lance")
+    with pytest.raises(SeaError, match="a Lance dataset, but not a sea"):
+        Sea(tmp_path / "x.lance")

@@ -1,0 +1,82 @@
+"""Killed in the middle of things, a sea is whole, and the next add goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from seasync.search import Sea
+from tests.sea.adding import add, context
+from tests.sea.footage import videos
+from tests.sea.test_ingest import contents
+
+KILLS = 50
+
+
+def test_killed_at_any_moment_an_add_loses_and_doubles_nothing(
+    tmp_path: Path, encoder: str, own_cache: Path
+) -> None:
+    folder = videos(tmp_path / "clips", 4, frames=15)
+    given = (str(folder), encoder, str(own_cache))
+    reference = Sea(tmp_path / "whole.sea", encoder)
+    reference.add(folder, labels="folder", split=0.5)
+    whole = contents(reference)
+
+    def run(uri: str, seconds: float | None) -> bool:
+        """Add, in a process that is killed after so many seconds; whether it had been alive until then."""
+        begun = context.Event()
+        process = context.Process(target=add, args=(begun, uri, *given))
+        process.start()
+        begun.wait()
+        process.join(seconds)
+        killed = process.is_alive()
+        process.kill()
+        process.join()
+        return killed
+
+    run(str(tmp_path / "first.sea"), None)
+    begin = time.monotonic()
+    run(str(tmp_path / "timed.sea"), None)
+    lasts = time.monotonic() - begin
+    rng, kills, sizes = np.random.default_rng(0), 0, set()
+    for turn in range(4 * KILLS):
+        sea = Sea(tmp_path / f"{turn}.sea", encoder)
+        if not run(sea.uri, rng.uniform(0, lasts)):
+            assert contents(sea) == whole
+            continue
+        sizes.add(len(sea))
+        if len(sea):
+            assert sea.verify() == []
+            assert contents(sea) == whole[: len(sea)]
+        sea.add(folder, labels="folder", split=0.5)
+        assert sea.verify() == []
+        assert contents(sea) == whole
+        kills += 1
+        if kills == KILLS:
+            break
+    assert kills == KILLS
+    assert len(sizes) > 2, f"the kills all came at the same point: {sizes}"
+
+
+def test_a_reader_sees_whole_clips_only_while_200_are_added(tmp_path: Path, encoder: str) -> None:
+    folder = videos(tmp_path / "clips", 200, frames=6)
+    uri = tmp_path / "s.sea"
+    first = sorted(folder.rglob("*.mp4"))[0]
+    Sea(uri, encoder).add(first)
+    writer = threading.Thread(target=Sea(uri, encoder).add, args=(folder,), kwargs={"commit_seconds": 0})
+    reader, counts = Sea(uri, encoder), []
+    writer.start()
+    while writer.is_alive():
+        snapshot = reader.snapshot()
+        counts.append(len(snapshot))
+        for match in reader.search(first, k=5):
+            assert len(match.encodings[1].seconds) == 3
+            assert match.clip.id
+    writer.join()
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 3
+    assert len(reader) == 200
+    assert reader.verify() == []

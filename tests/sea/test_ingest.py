@@ -1,0 +1,209 @@
+"""Adding: once, in order, whatever happens."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seasync.encoders import encode_clip
+from seasync.errors import EncoderError, SeaError
+from seasync.sea.ingest import Added
+from seasync.search import Sea
+from tests.encoders.models import colour_grid
+from tests.sea.footage import video, videos
+from tests.sea.test_rows import assert_same
+
+
+def contents(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
+    """All rows, whole."""
+    return sea.snapshot().dataset.to_table().to_pylist()
+
+
+def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encoder: str) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    added = sea.add(clips, labels="folder")
+    assert (added.added, added.present, added.failed, added.done) == (9, 0, [], added.size)
+    assert [clip.label for clip in sea.clips()] == ["bounce"] * 3 + ["circle"] * 3 + ["dive"] * 3
+    snapshot = sea.snapshot()
+    kept = snapshot.encodings(snapshot.table([])["_rowid"].to_numpy())
+    for clip, encoding in zip(sea.clips(), kept, strict=True):
+        assert_same(encode_clip(clip, encoder, cache=False), encoding)
+    assert added.seconds == pytest.approx(9 * 32 / 15)
+    assert snapshot.table(["duration"])["duration"].to_pylist() == pytest.approx([32 / 15] * 9)
+
+
+def test_the_same_content_comes_once_whatever_its_name(tmp_path: Path, clips: Path, encoder: str) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    sea.add(clips)
+    before = sea.snapshot().version
+    shutil.copy(clips / "dive/001.mp4", tmp_path / "again.mp4")
+    added = sea.add(clips, tmp_path / "again.mp4")
+    assert (added.added, added.present, len(sea)) == (0, 10, 9)
+    assert sea.snapshot().version == before
+    shutil.copy(video(tmp_path / "new.mp4", look=77), tmp_path / "twin.mp4")
+    added = sea.add(tmp_path / "new.mp4", tmp_path / "twin.mp4")
+    assert (added.added, added.present) == (1, 1)
+
+
+def test_bad_files_are_reported_and_the_good_ones_are_in(tmp_path: Path, encoder: str) -> None:
+    video(tmp_path / "f/a.mp4")
+    (tmp_path / "f/b.mp4").write_bytes(b"not a video")
+    (tmp_path / "f/c.mp4").touch()
+    video(tmp_path / "f/d.mp4", look=1)
+    (tmp_path / "f/list.csv").write_text("file,start\na.mp4,99\ngone.mp4,\n")
+    added = Sea(tmp_path / "s.sea", encoder).add(tmp_path / "f", tmp_path / "f/list.csv")
+    assert added.added == 2
+    reasons = [failure.reason for failure in added.failed]
+    assert [Path(failure.file).name for failure in added.failed] == ["b.mp4", "c.mp4", "a.mp4", "gone.mp4"]
+    assert all(failure.file in failure.reason for failure in added.failed), reasons
+
+
+def test_a_damaged_file_is_in_as_far_as_it_goes(tmp_path: Path, encoder: str) -> None:
+    whole = video(tmp_path / "whole.mkv", frames=60).read_bytes()
+    (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
+    added = Sea(tmp_path / "s.sea", encoder).add(tmp_path / "cut.mkv")
+    assert added.added == 1
+    assert not added.damaged or "cut.mkv" in added.damaged[0]
+
+
+def test_windows_cut_a_film_and_removed_ones_come_back(tmp_path: Path, encoder: str) -> None:
+    film = video(tmp_path / "film.mp4", frames=75)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert sea.add(film, split=1).added == 5
+    assert [(clip.start, clip.end) for clip in sea.clips()] == [(float(n), n + 1.0) for n in range(5)]
+    assert (added := sea.add(film, split="1.0")).added == 0
+    assert added.present == 5
+    assert sea.remove(clips=[str(sea.clips()[2].id)]) == 1
+    assert (added := sea.add(film, split=1)).added == 1
+    assert added.present == 4
+    assert sea.add(film, split=2.5).added == 2
+
+
+def test_shots_become_clips(tmp_path: Path, encoder: str) -> None:
+    from tests.sea.footage import pictures
+    from tests.videos import write
+
+    scenes = [*pictures("circle", 3, 45), *[255 - image for image in pictures("dive", 4, 45)]]
+    write(tmp_path / "film.mp4", iter(scenes), fps=15)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    sea.add(tmp_path / "film.mp4", split="shots")
+    assert [(clip.start, clip.end) for clip in sea.clips()] == [(0.0, 3.0), (3.0, 6.0)]
+
+
+def test_several_processes_give_the_same_rows(tmp_path: Path, clips: Path, encoder: str) -> None:
+    one, two = Sea(tmp_path / "1.sea", encoder), Sea(tmp_path / "2.sea", encoder)
+    one.add(clips, labels="folder")
+    (tmp_path / "bad.mp4").write_bytes(b"not a video")
+    assert len(two.add(clips, tmp_path / "bad.mp4", labels="folder", jobs=2).failed) == 1
+    assert contents(one) == contents(two)
+
+
+def test_one_sea_one_encoder_one_rate(tmp_path: Path, clips: Path, encoder: str) -> None:
+    Sea(tmp_path / "s.sea", encoder).add(clips / "dive")
+    other = f"onnx:{colour_grid(tmp_path / 'other.onnx', cells=2)}"
+    with pytest.raises(EncoderError, match="a sea has one encoder"):
+        Sea(tmp_path / "s.sea", other)
+    with pytest.raises(SeaError, match=r"sampled at 7\.5 fps, not 15"):
+        Sea(tmp_path / "s.sea").add(clips, fps=15)
+    renamed = shutil.copy(encoder.removeprefix("onnx:"), tmp_path / "renamed.onnx")
+    assert Sea(tmp_path / "s.sea", f"onnx:{renamed}").add(clips).added == 6
+
+
+def test_nonsense_is_refused_before_anything_is_written(tmp_path: Path, clips: Path, encoder: str) -> None:
+    for split in ("shot", 0, -1, "nan"):
+        with pytest.raises(SeaError, match="expected none, shots, or a number of seconds"):
+            Sea(tmp_path / "s.sea", encoder).add(clips, split=split)
+    with pytest.raises(SeaError, match="no sea here; make one with"):
+        Sea(tmp_path / "s.sea", create=False)
+    assert not (tmp_path / "s.sea").exists()
+
+
+def test_an_interruption_keeps_what_is_done(tmp_path: Path, clips: Path, encoder: str) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+
+    def interrupt(added: Added) -> None:
+        if added.added == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sea.add(clips, progress=interrupt)
+    assert len(sea) == 4
+    assert not sea.verify()
+    assert not [thread for thread in threading.enumerate() if thread.name == "seasync-ahead"]
+    assert sea.add(clips).added == 5
+    whole = Sea(tmp_path / "whole.sea", encoder)
+    whole.add(clips)
+    assert contents(sea) == contents(whole)
+
+
+def test_two_adds_at_once_double_nothing(tmp_path: Path, encoder: str) -> None:
+    folder = videos(tmp_path / "clips", 12, frames=10)
+    waited, results = [], []
+
+    def add() -> None:
+        sea = Sea(tmp_path / "s.sea", encoder)
+        results.append(sea.add(folder, waiting=lambda: waited.append(1), commit_seconds=0))
+
+    threads = [threading.Thread(target=add) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(added.added for added in results) == [0, 0, 12]
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert len(sea) == len({clip.id for clip in sea.clips()}) == 12
+
+
+def test_a_second_writer_can_refuse_to_wait(tmp_path: Path, clips: Path, encoder: str) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    with sea.writing(), pytest.raises(SeaError, match="another process is writing to this sea"):
+        Sea(tmp_path / "s.sea", encoder).add(clips, wait=False)
+
+
+def test_many_small_commits_are_joined_in_order(tmp_path: Path, encoder: str) -> None:
+    folder = videos(tmp_path / "clips", 12, frames=6)
+    many, one = Sea(tmp_path / "many.sea", encoder), Sea(tmp_path / "one.sea", encoder)
+    many.add(folder, commit_seconds=0)
+    one.add(folder)
+    assert len(many.snapshot().dataset.get_fragments()) == 1
+    assert contents(many) == contents(one)
+
+
+def test_a_folder_of_images_is_a_video(tmp_path: Path, encoder: str) -> None:
+    from PIL import Image
+
+    from tests.sea.footage import pictures
+
+    (tmp_path / "frames").mkdir()
+    for n, image in enumerate(pictures("dive", 2, 24)):
+        Image.fromarray(image).save(tmp_path / f"frames/{n:03d}.png")
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert sea.add(tmp_path / "frames").added == 1
+    assert not sea.verify()
+
+
+def test_features_beyond_half_precision_are_refused(tmp_path: Path, clips: Path, encoder: str) -> None:
+    from seasync.encoders import get_encoder
+
+    class Loud:
+        def __init__(self) -> None:
+            self._quiet = get_encoder(encoder)
+            self.name, self.fingerprint = "loud", "loud/1"
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._quiet, name)
+
+        def encode(self, batches):  # type: ignore[no-untyped-def]
+            from dataclasses import replace
+
+            quiet = self._quiet.encode(batches)
+            loud = replace(quiet.streams[0], features=np.full_like(quiet.features, 1e5))
+            return replace(quiet, streams=(loud,))
+
+    added = Sea(tmp_path / "s.sea", Loud()).add(clips / "dive")
+    assert added.added == 0
+    assert "half precision" in added.failed[0].reason

@@ -1,0 +1,49 @@
+"""Rows survive their way through columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from seasync.encoding import Encoding
+from seasync.sea.rows import About, clip_id, encodings, to_table
+from tests.sea.footage import about, row
+
+
+def assert_same(one: Encoding, other: Encoding | None) -> None:
+    assert other is not None
+    assert one.encoder == other.encoder
+    np.testing.assert_array_equal(one.mean, other.mean)
+    np.testing.assert_array_equal(one.trajectory, other.trajectory)
+    assert len(one.streams) == len(other.streams)
+    for a, b in zip(one.streams, other.streams, strict=True):
+        assert (a.name, a.found) == (b.name, b.found)
+        for part in ("seconds", "frames", "features", "shots"):
+            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
+            assert getattr(a, part).dtype == getattr(b, part).dtype
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_encodings_come_back_as_they_were(streams: int) -> None:
+    rows = [row(n, frames=6 + n, streams=streams) for n in range(4)]
+    table = to_table(rows, about(streams=streams))
+    for given, back in zip(rows, encodings(table, about(streams=streams)), strict=True):
+        assert_same(given.encoding, back)
+    assert_same(rows[2].encoding, encodings(table.slice(2, 1), about(streams=streams))[0])
+
+
+def test_rows_without_frame_features_keep_their_vectors() -> None:
+    table = to_table([row(1), row(2)], about(), frame_features=False)
+    assert encodings(table, about()) == [None, None]
+    np.testing.assert_array_equal(table["mean"][1].values.to_numpy(), row(2).encoding.mean)
+    assert table["frames"].to_pylist() == [12, 12]
+
+
+def test_ids_name_a_content_and_a_span() -> None:
+    names = [clip_id("a", 0, None), clip_id("b", 0, None), clip_id("a", 0, 2.0), clip_id("a", 0.5, 2.0)]
+    assert len(set(names)) == 4
+    assert clip_id("a", 0, 2) == clip_id("a", 0.0, 2.0)
+
+
+def test_about_survives_json() -> None:
+    assert About.from_json(about(streams=2).to_json()) == about(streams=2)
