@@ -11,7 +11,7 @@ import pytest
 
 from seasync.align import Alignment
 from seasync.errors import DataError
-from seasync.render import transfer
+from seasync.render import Mark, read_marks, transfer
 from tests.render.aligned import alignment, bent
 from tests.render.conftest import KEYS, MATCH_KEYS
 
@@ -113,3 +113,22 @@ def test_bad_labels_are_named(aligned: Alignment, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         transfer(aligned, tmp_path / "none.csv", tmp_path / "new.csv")
     assert not (tmp_path / "new.csv").exists()
+
+
+def test_labels_of_some_frames_go_no_further_than_these(aligned: Alignment, tmp_path: Path) -> None:
+    lines = [f"{frame},lift" for frame in range(15, 30)]
+    (tmp_path / "frames.csv").write_text("\n".join(["frame,phase", *lines]))
+    transfer(aligned, tmp_path / "frames.csv", tmp_path / "new.csv")
+    frames = [int(row["frame"]) for row in rows(tmp_path / "new.csv")]
+    assert frames == list(range(frames[0], frames[-1] + 1))
+    assert [frames[0], frames[-1]] == pytest.approx([0.9 * 30, 1.5 * 30 - 1], abs=2)
+
+
+def test_marks_for_films_come_from_the_same_tables(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "keys.csv").write_text("frame,event\n15,top\n48,impact\n")
+    assert read_marks(tmp_path / "keys.csv", pair[0]) == [Mark(0.5, "top"), Mark(1.6, "impact")]
+    (tmp_path / "phases.csv").write_text("phase,start,end\nup,0,1.5\n")
+    assert read_marks(tmp_path / "phases.csv", pair[0]) == [Mark(0.0, "up", 1.5)]
+    (tmp_path / "times.csv").write_text("seconds\n1\n")
+    with pytest.raises(DataError, match="expected one with names"):
+        read_marks(tmp_path / "times.csv", pair[0])

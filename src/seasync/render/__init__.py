@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from seasync.render.films import compare as compare
     from seasync.render.films import grid as grid
     from seasync.render.films import retime as retime
+    from seasync.render.label_table import read_marks as read_marks
     from seasync.render.labels import transfer as transfer
     from seasync.render.picture import alignment_picture as alignment_picture
     from seasync.render.sheet import contact_sheet as contact_sheet
@@ -25,6 +26,7 @@ _WHERE = {
     "contact_sheet": "sheet",
     "export": "timelines",
     "grid": "films",
+    "read_marks": "label_table",
     "replace_clip": "timelines.replace",
     "retime": "films",
     "transfer": "labels",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +12,12 @@ from seasync.align import Alignment, Warp
 from seasync.align.alignment import Side
 from seasync.encoding import Seconds
 from seasync.errors import DataError
+from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.plan import clips_of, has_partner
 from seasync.render.stills import nearest
 from seasync.video.table import frame_table
 
 SUBTITLES = (".srt", ".vtt", ".ass", ".ssa")
-FRAMES = {
-    "seconds": "frame",
-    "start": "start_frame",
-    "end": "end_frame",
-}  # the same moment, counted in frames
-Row = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: 
     path = Path(labels)
     if not path.is_file():
         raise DataError(
-            f"{labels}: no such file; expected labels as CSV, or subtitles ({' '.join(SUBTITLES)})"
+            f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
         )
     way = _Way(
         forth=alignment.warp(keep="match" if to == "query" else "query"),
@@ -59,16 +53,11 @@ def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: 
     )
     if path.suffix.lower() in SUBTITLES:
         return _subtitles(path, Path(file), way)
-    with path.open(newline="", encoding="utf-8-sig") as lines:
-        reader = csv.DictReader(lines)
-        columns, rows = list(reader.fieldnames or ()), list(reader)
-    new = list(_carried_rows(path, columns, rows, way))
-    with Path(file).open("w", newline="", encoding="utf-8") as out:
-        writer = csv.DictWriter(out, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row for _, row in new)
-    kept = {number for number, _ in new}
-    return Carried(len(kept), len(rows) - len(kept))
+    table = LabelTable.read(path)
+    new = list(_carried(table, way))
+    table.write(Path(file), [row for _, row in new])
+    kept = len({number for number, _ in new})
+    return Carried(kept, len(table.rows) - kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,74 +69,45 @@ class _Way:
     source: Seconds
     target: Seconds
 
-    def moment(self, seconds: float) -> float | None:
-        return float(self.forth.at(seconds)) if self.forth.covers(seconds) else None
-
     def span(self, start: float, end: float) -> Iterator[tuple[float, float]]:
         """Where `start`–`end` went, piece by piece."""
         for first, last in self.forth.spans:
             if max(first, start) < min(last, end):
-                yield float(self.forth.at(max(first, start))), float(self.forth.at(min(last, end)))
+                yield self.forth.at(max(first, start)), self.forth.at(min(last, end))
 
-    def frame(self, seconds: float) -> int:
-        """The target's frame nearest to `seconds`."""
-        return int(nearest(self.target, np.asarray([seconds]))[0])
+    def placed(self, row: Row, **times: float) -> Row:
+        """`row` with these times, and their frames, in the columns it has for them."""
+        new = {name: f"{time:.6f}" for name, time in times.items()}
+        frames = nearest(self.target, np.asarray(list(times.values()))).tolist()
+        new |= {FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
+        return {column: new.get(column, value) for column, value in row.items()}
 
 
-def _carried_rows(path: Path, columns: list[str], rows: list[Row], way: _Way) -> Iterator[tuple[int, Row]]:
+def _carried(table: LabelTable, way: _Way) -> Iterator[tuple[int, Row]]:
     """(number of the old row, new row)."""
-    names = set(columns)
-    if names >= {"start", "end"} or names >= {"start_frame", "end_frame"}:
-        for number, row in enumerate(rows):
-            start, end = (_seconds(path, number, row, way, edge) for edge in ("start", "end"))
+    if table.has_phases:
+        starts, ends = (table.seconds(name, way.source).tolist() for name in ("start", "end"))
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
             for first, last in way.span(start, end):
-                yield number, _placed(row, way, start=first, end=last)
+                yield number, way.placed(table.rows[number], start=first, end=last)
         return
-    if not names & {"seconds", "frame"}:
-        raise DataError(
-            f"{path}: columns {', '.join(columns)}; expected start and end, start_frame and end_frame, "
-            "seconds, or frame"
-        )
-    times = np.asarray([_seconds(path, number, row, way, "seconds") for number, row in enumerate(rows)])
-    if _is_every_frame(times, way.source):
-        covered = has_partner(way.back, way.target)
-        partners = nearest(times, way.back.at(way.target))
-        for frame in np.flatnonzero(covered).tolist():
-            number = int(partners[frame])
-            yield number, _placed(rows[number], way, seconds=float(way.target[frame]))
+    times = table.seconds("seconds", way.source)
+    if table.goes_frame_by_frame(way.source):
+        yield from _propagated(table, times, way)
         return
-    for number, (row, time) in enumerate(zip(rows, times.tolist(), strict=True)):
-        moment = way.moment(time)
-        if moment is not None:
-            yield number, _placed(row, way, seconds=moment)
+    for number, time in enumerate(times.tolist()):
+        if way.forth.covers(time):
+            yield number, way.placed(table.rows[number], seconds=way.forth.at(time))
 
 
-def _seconds(path: Path, number: int, row: Row, way: _Way, seconds: str) -> float:
-    """A row's time; its frame number is exact, so it goes before its seconds."""
-    frame = FRAMES[seconds]
-    try:
-        if row.get(frame):
-            at = int(row[frame])
-            return float(way.source[at] if at < len(way.source) else way.source[-1] + 1e-3)
-        return float(row[seconds])
-    except (KeyError, TypeError, ValueError):
-        text = row.get(frame) or row.get(seconds)
-        raise DataError(
-            f"{path}: row {number + 1} has {text!r} as its {frame} or {seconds}; expected a number"
-        ) from None
-
-
-def _placed(row: Row, way: _Way, **times: float) -> Row:
-    """`row` with these times, and their frames, in the columns it has for them."""
-    new = {name: f"{time:.6f}" for name, time in times.items()}
-    new |= {FRAMES[name]: str(way.frame(time)) for name, time in times.items()}
-    return {column: new.get(column, value) for column, value in row.items()}
-
-
-def _is_every_frame(times: Seconds, frames: Seconds) -> bool:
-    """Whether the rows go frame by frame: key moments leave frames between them."""
-    numbers = nearest(frames, times)
-    return len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
+def _propagated(table: LabelTable, times: Seconds, way: _Way) -> Iterator[tuple[int, Row]]:
+    """Each frame of the target with the row of the frame it corresponds to, if that has one."""
+    partners = way.back.at(way.target)
+    rows = nearest(times, partners)
+    is_there = np.abs(times[rows] - partners) < np.diff(times).max()
+    for frame in np.flatnonzero(has_partner(way.back, way.target) & is_there).tolist():
+        number = int(rows[frame])
+        yield number, way.placed(table.rows[number], seconds=float(way.target[frame]))
 
 
 def _subtitles(path: Path, file: Path, way: _Way) -> Carried:

@@ -1,0 +1,132 @@
+"""`seasync render`: films and pictures of videos in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from seasync.cli.options import Encoder, RecipeName
+from seasync.cli.pairing import Anchors, End, MatchEnd, MatchStart, QueryFile, SideName, Start, aligned
+
+
+class LayoutName(StrEnum):
+    side = "side"
+    stack = "stack"
+    overlay = "overlay"
+    retime = "retime"
+    grid = "grid"
+    curve = "curve"
+
+
+class AudioName(StrEnum):
+    query = "query"
+    match = "match"
+    mix = "mix"
+    none = "none"
+
+
+class SmoothName(StrEnum):
+    nearest = "nearest"
+    blend = "blend"
+    pieces = "pieces"
+
+
+class GapsName(StrEnum):
+    dim = "dim"
+    skip = "skip"
+    alone = "alone"
+
+
+def render(
+    query: QueryFile,
+    matches: list[Path] = typer.Argument(help="The video in step with it; several for a grid."),
+    to: Path = typer.Option(
+        ..., help="Film (.mp4 .mov .mkv .webm), animation (.webp .gif) or picture (.png .svg)."
+    ),
+    layout: LayoutName = typer.Option(
+        LayoutName.side, help="What the film shows; curve: a picture of the warp."
+    ),
+    keep: SideName = typer.Option(SideName.query, help="Whose clock the film has."),
+    audio: AudioName = typer.Option(None, help="Whose sound; default: the query's, the match's if retimed."),
+    smooth: SmoothName = typer.Option(SmoothName.nearest, help="How frames are picked along the warp."),
+    gaps: GapsName = typer.Option(GapsName.dim, help="What becomes of frames that have no partner."),
+    labels: bool = typer.Option(True, help="Names, time codes and DRAQ on the picture."),
+    marks: Path = typer.Option(None, help="CSV of key moments or phases of the kept video, shown by name."),
+    size: str = typer.Option(None, help="WIDTHxHEIGHT to fit the film into; default: the sources' own."),
+    codec: str = typer.Option("libx264", help="FFmpeg's name of the video encoder."),
+    crf: int = typer.Option(18, help="Quality of the picture; lower is better and larger.", min=0, max=63),
+    encoder: Encoder = "dinov2-small",
+    recipe: RecipeName = RecipeName.motion,
+    anchor: Anchors = [],  # noqa: B006  typer copies it
+    start: Start = None,
+    end: End = None,
+    match_start: MatchStart = None,
+    match_end: MatchEnd = None,
+) -> None:
+    """Render videos in step: side by side, stacked, overlaid, retimed, as a grid; or draw how they align."""
+    from seasync import render as room
+
+    if len(matches) > 1 and layout is not LayoutName.grid:
+        raise typer.BadParameter(f"{len(matches)} matches need --layout grid")
+    span, match_span = (start, end), (match_start, match_end)
+    alignments = [
+        aligned(
+            query, match, encoder=encoder, recipe=recipe, anchors=anchor, span=span, match_span=match_span
+        )
+        for match in matches
+    ]
+    if to.suffix.lower() in (".png", ".svg"):
+        _draw(alignments, to, layout, keep)
+        return
+    options: dict[str, Any] = {"smooth": smooth.value, "codec": codec, "crf": crf, "size": _size(size)}
+    if audio is not None:
+        options["audio"] = audio.value
+    if layout is not LayoutName.retime:
+        kept = query if keep is SideName.query or layout is LayoutName.grid else matches[0]
+        options |= {"labels": labels, "marks": room.read_marks(marks, kept) if marks else ()}
+    with _progress(to.name) as options["progress"]:
+        if layout is LayoutName.grid:
+            room.grid(alignments, to, **options)
+        elif layout is LayoutName.retime:
+            room.retime(alignments[0], to, keep=keep.value, gaps=gaps.value, **options)
+        else:
+            options["layout"] = layout.value
+            room.compare(alignments[0], to, keep=keep.value, gaps=gaps.value, **options)
+    print(to)
+
+
+def _draw(alignments: list[Any], to: Path, layout: LayoutName, keep: SideName) -> None:
+    from seasync import render as room
+
+    if layout is LayoutName.grid:
+        room.contact_sheet(alignments, to)
+    elif layout is LayoutName.curve:
+        room.warp_picture(alignments[0], to, keep=keep.value)
+    else:
+        room.alignment_picture(alignments[0], to)
+    print(to)
+
+
+def _size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit() and int(width) > 1 and int(height) > 1):
+        raise typer.BadParameter(f"--size {text}: expected WIDTHxHEIGHT, such as 1920x1080")
+    return int(width), int(height)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,53 @@
+"""`seasync replace`: a better clip into an edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from seasync.cli.options import Json, RecipeName, Sea
+
+if TYPE_CHECKING:
+    from seasync.align import Alignment
+    from seasync.clip import Clip
+
+
+def replace(
+    timeline: Path = typer.Argument(help="An edit: .otio, .fcpxml or .edl."),
+    clip: str = typer.Argument(help="The clip's name in it, or its number, counted from 1."),
+    to: Path = typer.Option(..., help="The new timeline."),
+    sea: Sea = "footage.sea",
+    rank: int = typer.Option(1, help="Which match to take: 1 is the best.", min=1),
+    recipe: RecipeName = RecipeName.motion,
+    media: Path = typer.Option(None, help="Folder of the files that the timeline only names."),
+    as_json: Json = False,
+) -> None:
+    """Put the best match from a sea in the place of a clip, retimed to it, in the same duration."""
+    from seasync.errors import RenderError
+    from seasync.render import replace_clip
+    from seasync.search import Sea as OpenSea
+
+    def find(query: Clip) -> Alignment:
+        matches = OpenSea(sea, create=False).search(query, k=rank, recipe=recipe.value_of())
+        if len(matches) < rank:
+            raise RenderError(
+                f"{sea}: only {len(matches)} matches for {query.name}; --rank {rank} is too high"
+            )
+        return matches[rank - 1].alignment
+
+    done = replace_clip(timeline, clip, find, to, media=media)
+    if as_json:
+        import json
+
+        new = {"file": done.new.file, "start": done.new.start, "end": done.new.end}
+        old = {"file": done.old.file, "start": done.old.start, "end": done.old.end}
+        print(
+            json.dumps(
+                {"to": str(to), "old": old, "new": new, "draq": done.alignment.draq, "pieces": done.pieces}
+            )
+        )
+        return
+    fit = f"{done.alignment.verdict}, DRAQ {done.alignment.draq:.3f}"
+    print(f"{to}: {done.new.name} in the place of {done.old.name} ({fit})")

@@ -1,0 +1,94 @@
+"""Labels as CSV: phases, key moments, or a row for each frame."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from seasync.encoding import Seconds
+from seasync.errors import DataError
+from seasync.render.shoot import Mark
+from seasync.render.stills import nearest
+from seasync.video.table import frame_table
+
+Row = dict[str, str]
+# The same moments, counted in frames.
+FRAMES = {"seconds": "frame", "start": "start_frame", "end": "end_frame"}
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """`rows` of `columns`: times (the names above) and whatever stands beside them."""
+
+    path: Path
+    columns: list[str]
+    rows: list[Row]
+
+    @classmethod
+    def read(cls, path: Path) -> LabelTable:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            reader = csv.DictReader(lines)
+            table = cls(path, list(reader.fieldnames or ()), list(reader))
+        if not table.has_phases and not {"seconds", "frame"} & set(table.columns):
+            raise DataError(
+                f"{path}: columns {', '.join(table.columns)}; expected start and end, start_frame and "
+                "end_frame, seconds, or frame"
+            )
+        return table
+
+    @property
+    def has_phases(self) -> bool:
+        return {"start", "end"} <= set(self.columns) or {"start_frame", "end_frame"} <= set(self.columns)
+
+    def seconds(self, name: str, frames: Seconds) -> Seconds:
+        """(rows,) the time `name` of each row; its frame, if given, is exact and goes before its seconds.
+
+        frames  when the frames of the video are shown
+        """
+        return np.asarray([self._second(number, name, frames) for number in range(len(self.rows))])
+
+    def _second(self, number: int, name: str, frames: Seconds) -> float:
+        row = self.rows[number]
+        frame, second = row.get(FRAMES[name]), row.get(name)
+        try:
+            if not frame:
+                return float(second or "")
+            # An exclusive end may be the frame after the last.
+            return float(np.interp(int(frame), np.arange(len(frames)), frames, right=frames[-1] + 1.0))
+        except ValueError:
+            raise DataError(
+                f"{self.path}: row {number + 1} has {frame or second!r} as its {FRAMES[name]} or {name}; "
+                "expected a number"
+            ) from None
+
+    def goes_frame_by_frame(self, frames: Seconds) -> bool:
+        """Whether consecutive frames have a row each: key moments leave frames between them."""
+        if self.has_phases or len(self.rows) < 3:
+            return False
+        return bool((np.diff(nearest(frames, self.seconds("seconds", frames))) == 1).all())
+
+    def write(self, path: Path, rows: list[Row]) -> None:
+        with path.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.DictWriter(out, self.columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def read_marks(file: str | Path, video: str | Path) -> list[Mark]:
+    """Key moments or phases of `video` to show in a film, from a CSV as `transfer` takes it.
+
+    Their names are in its first column that is no time.
+    """
+    table, frames = LabelTable.read(Path(file)), frame_table(video).seconds
+    names = [column for column in table.columns if column not in {*FRAMES, *FRAMES.values()}]
+    if not names:
+        raise DataError(
+            f"{file}: columns {', '.join(table.columns)}; expected one with names beside the times"
+        )
+    starts = table.seconds("start" if table.has_phases else "seconds", frames).tolist()
+    ends = table.seconds("end", frames).tolist() if table.has_phases else [None] * len(starts)
+    texts = [row[names[0]] for row in table.rows]
+    return [Mark(start, text, end) for start, text, end in zip(starts, texts, ends, strict=True)]
