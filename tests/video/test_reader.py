@@ -121,13 +121,15 @@ def test_oblong_pixels_are_made_square(tmp_path: Path) -> None:
     assert (probe(file).width, probe(file).height, probe(file).sar) == (160, 120, Fraction(4, 3))
 
 
-def test_squash_keeps_all_and_crop_keeps_the_middle(tmp_path: Path) -> None:
+def test_squash_keeps_all_crop_keeps_the_middle_and_within_keeps_the_shape(tmp_path: Path) -> None:
     ramp = np.broadcast_to(np.linspace(0, 255, 300).astype(np.uint8)[None, :, None], (100, 300, 3))
     file = write(tmp_path / "a.mp4", [np.ascontiguousarray(ramp)] * 3, options={"crf": "5"})
     squashed = whole(file, size=(50, 50)).data[0][25, :, 1].astype(float)
     cropped = whole(file, size=(50, 50), fit="crop").data[0][25, :, 1].astype(float)
     assert (squashed[0], squashed[-1]) == pytest.approx((2, 253), abs=5)
     assert (cropped[0], cropped[-1]) == pytest.approx((86, 169), abs=5)
+    assert whole(file, size=(60, 60), fit="within").data.shape == (3, 20, 60, 3)
+    assert whole(file, size=(600, 600), fit="within").data.shape == (3, 100, 300, 3)
 
 
 @pytest.mark.parametrize("matrix", [1, 5, 9])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import av
@@ -104,7 +105,7 @@ def _decoded(
 ) -> Iterator[AudioFrame]:
     """Float frames at the stream's own rate, whatever the file changes underway; damage is left out."""
     converters: dict[Any, AudioResampler] = {}
-    for packet in packets(container, stream):
+    for packet in chain(packets(container, stream), [None]):
         try:
             frames = stream.decode(packet)
         except av.FFmpegError:

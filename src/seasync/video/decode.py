@@ -21,13 +21,8 @@ from seasync.video.source import decode, decode_all, images, open_picture, packe
 from seasync.video.table import FrameTable
 
 LEAP = 24  # frames not wanted before a keyframe that are worth a seek
-SKIPS = {
-    "h264",
-    "hevc",
-    "mpeg2video",
-    "mpeg4",
-    "vp8",
-}  # decoders that can leave out a frame, packet by packet
+# Decoders that leave out a frame that no other refers to when told so packet by packet.
+SKIPS = {"h264", "hevc", "mpeg2video", "mpeg4", "vp8"}
 
 Numbered = tuple[VideoFrame, int]
 

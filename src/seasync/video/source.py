@@ -86,6 +86,7 @@ class Orientation:
 
     @property
     def rotation(self) -> int:
+        """Counter-clockwise degrees; a mirrored picture is mirrored after it was turned."""
         if self.transpose:
             return 270 if self.mirror else 90
         return 180 if self.flip else 0
