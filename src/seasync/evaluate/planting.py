@@ -39,7 +39,7 @@ class Planted:
     look: Look
 
 
-def plant(source: str | Path, file: Path, *, seed: int = 0) -> Planted:
+def plant(source: str | Path, file: Path, *, seed: int = 0, look: Look | None = None) -> Planted:
     """Write to `file` what `source` shows, at another pace and with another look, both drawn from `seed`.
 
     Pace: a stretch cut off either end, speed ramps between 0.6× and 1.7×, and one pause of up to 0.8 s.
@@ -50,7 +50,7 @@ def plant(source: str | Path, file: Path, *, seed: int = 0) -> Planted:
     table = frame_table(source)
     if len(table) < 8:
         raise VideoError(f"{source}: {len(table)} frames; planting a warp needs at least 8")
-    look = draw_look(random)
+    look = look or draw_look(random)
     times, wanted = draw_warp(random, table.end)
     seconds = np.arange(int(times[-1] * look.fps)) / float(look.fps)
     shown = np.searchsorted(table.seconds, np.interp(seconds, times, wanted) + table.slack, side="right") - 1

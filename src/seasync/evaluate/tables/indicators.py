@@ -118,10 +118,10 @@ def percentile_curve(
     place = place[order]
 
     def curve(weight: Array) -> Array:
-        below = np.cumsum(weight)
-        part = np.cumsum(weight * agreement[order])
-        last = np.searchsorted(below, PERCENTILES / 100 * below[-1] * (1 - 1e-12))
-        return np.asarray(part[last] / below[last])
+        below = np.append(0, np.cumsum(weight))
+        part = np.append(0, np.cumsum(weight * agreement[order]))
+        up_to = PERCENTILES / 100 * below[-1]
+        return np.asarray(np.interp(up_to, below, part) / up_to)
 
     random = np.random.default_rng(seed)
     drawn = []
