@@ -29,14 +29,14 @@ def encode_clip(
     from seasync.video import ahead, read
 
     clip = Clip.of(source)
+    if not Path(clip.file).exists():
+        raise VideoError(f"{clip.file}: no such file")
     if isinstance(encoder, str):
         encoder = get_encoder(encoder)
     if isinstance(encoder, TakesClips):
         return encoder.encode_clip(clip, fps=fps, cache=cache)
     if not isinstance(encoder, TakesFrames):
         raise EncoderError(f"{encoder!r}: expected an encoder that takes frames or clips")
-    if not Path(clip.file).exists():
-        raise VideoError(f"{clip.file}: no such file")
     rate = fps or encoder.fps
     key = ""
     if cache:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seasync.clip import Clip
 from seasync.encoders.patches import PatchPool, is_cut
@@ -61,6 +62,14 @@ class TakesClips(Encoder, Protocol):
         ...
 
 
+class PictureModel(Protocol):
+    """`run` takes uint8 (B, H, W, 3) of `input_size` and gives float32 (B, …)."""
+
+    input_size: tuple[int, int]
+
+    def run(self, frames: NDArray[np.uint8]) -> Floats: ...
+
+
 class FrameEncoder:
     """Encodes frames one at a time: a pooled feature per frame, or patches weighed by their variance.
 
@@ -73,7 +82,7 @@ class FrameEncoder:
     def __init__(
         self,
         name: str,
-        model: ImageModel,
+        model: PictureModel,
         *,
         dimension: int,
         fingerprint: str,

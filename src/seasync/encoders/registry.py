@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 
 from seasync.encoders.encoder import (
     Encoder,
@@ -78,7 +79,25 @@ _BUILT_IN: dict[str, Callable[[str, str], Encoder]] = {
     "tinyvit-5m": _tinyvit,
     "pose": _pose,
 }
-_SCHEMES: dict[str, Callable[[str], Encoder]] = {"onnx": onnx_file_encoder}
+
+
+def _lazily(module: str, function: str) -> Callable[[str], Encoder]:
+    """A maker whose module, and what it needs, is imported when it is first asked."""
+
+    def make(rest: str) -> Encoder:
+        encoder: Encoder = getattr(import_module(f"seasync.encoders.{module}"), function)(rest)
+        return encoder
+
+    return make
+
+
+_SCHEMES: dict[str, Callable[[str], Encoder]] = {
+    "onnx": onnx_file_encoder,
+    "timm": _lazily("hub", "timm_encoder"),
+    "hf": _lazily("hub", "hf_encoder"),
+    "torch": _lazily("torch_model", "torch_file_encoder"),
+    "features": _lazily("features", "features_encoder"),
+}
 
 
 def register(scheme: str, make: Callable[[str], Encoder]) -> None:

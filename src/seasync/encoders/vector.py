@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoding import Floats, Seconds
+from seasync.encoding import Encoding, Floats, Seconds, Stream
 
 POINTS = 32
 COEFFICIENTS = 4
@@ -29,6 +30,27 @@ def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Float
     course = _low_frequencies(np.asarray(seconds, np.float64)) @ (double - mean)
     trajectory = course @ _projection(double.shape[1])
     return mean.astype(np.float32), trajectory.astype(np.float32).ravel()
+
+
+def cut(encoding: Encoding, start: float, end: float) -> Encoding:
+    """The part of an encoding from `start` to `end` (exclusive), in seconds; at least its nearest sample."""
+    streams = tuple(_cut_stream(stream, start, end) for stream in encoding.streams)
+    mean, trajectory = clip_vector_parts(streams[0].features, streams[0].seconds)
+    return Encoding(encoding.encoder, streams, mean, trajectory)
+
+
+def _cut_stream(stream: Stream, start: float, end: float) -> Stream:
+    first, last = np.searchsorted(stream.seconds, (start, end)).tolist()
+    first = min(first, len(stream.seconds) - 1)
+    kept = slice(first, max(last, first + 1))
+    shots = stream.shots[(stream.shots > first) & (stream.shots < kept.stop)] - first
+    return replace(
+        stream,
+        seconds=stream.seconds[kept],
+        frames=stream.frames[kept],
+        features=stream.features[kept],
+        shots=np.concatenate([np.zeros(1, np.int64), shots]),
+    )
 
 
 def trajectory_dimension(dimension: int) -> int:

@@ -1,0 +1,96 @@
+"""`features:DIR`: frame features made elsewhere, one `NAME.npy` (T, d) for each video NAME."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.encoders.encoder import encoding_of, halved
+from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
+from seasync.errors import EncoderError, FeatureError
+
+ABOUT = "features.json"
+
+
+class ReadyFeatures:
+    """Reads DIR/NAME.npy, or DIR/FOLDER/NAME.npy for the video FOLDER/NAME.
+
+    DIR/features.json may say `{"name": …, "fps": …}`: what made the features (seas made of differently named
+    ones do not mix; by default DIR's name), and how many there are a second. Without fps there is one for
+    every frame of the video, or, if there are more or fewer, they are spread evenly over it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.name = f"features:{folder}"
+        self._folder = folder
+        about = _about(folder / ABOUT)
+        self._fps = about.get("fps")
+        self.fps = float(self._fps or 7.5)
+        self.fingerprint = f"features/{about.get('name', folder.resolve().name)}"
+        first = next(folder.rglob("*.npy"), None)
+        if first is None:
+            raise EncoderError(f"{self.name}: no .npy files; expected one (T, d) array for each video")
+        self.dimension = _load(first).shape[1]
+
+    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
+        video = Path(clip.file)
+        files = [self._folder / f"{video.stem}.npy", self._folder / video.parent.name / f"{video.stem}.npy"]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            raise FeatureError(f"{clip.file}: no features; expected {files[0]}")
+        features = _load(file)
+        if features.shape[1] != self.dimension:
+            raise FeatureError(f"{file}: {features.shape[1]} numbers a frame, others have {self.dimension}")
+        seconds, frames = self._times(clip.file, len(features))
+        inside = (seconds >= clip.start) & (seconds < (np.inf if clip.end is None else clip.end))
+        if fps:
+            inside &= _sampled(seconds, fps, clip.start)
+        return encoding_of(self, Stream(self.name, seconds[inside], frames[inside], halved(features[inside])))
+
+    def _times(self, file: str, count: int) -> tuple[Seconds, Indices]:
+        """When each feature's frame is shown, and its number."""
+        from seasync.video.table import frame_table
+
+        table = frame_table(file)
+        if self._fps is None and count == len(table):
+            return table.seconds, np.arange(count)
+        wanted = np.arange(count) / (self._fps or count / table.end)
+        return wanted, np.searchsorted(table.seconds, wanted + 1e-6, side="right") - 1
+
+    def __repr__(self) -> str:
+        return f"ReadyFeatures({str(self._folder)!r}, {self.dimension})"
+
+
+def features_encoder(folder: str) -> ReadyFeatures:
+    path = Path(folder)
+    if not path.is_dir():
+        raise EncoderError(f"features:{folder}: no such folder; expected one of .npy files")
+    return ReadyFeatures(path)
+
+
+def _about(file: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(file.read_text()) if file.is_file() else {}
+    except ValueError as error:
+        raise EncoderError(f"{file}: not JSON ({error})") from error
+    return about if isinstance(about, dict) else {}
+
+
+def _load(file: Path) -> Floats:
+    try:
+        features = np.load(file, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise FeatureError(f"{file}: not a .npy array ({error})") from error
+    if features.ndim != 2 or not len(features) or not np.issubdtype(features.dtype, np.floating):
+        raise FeatureError(f"{file}: expected frame features (T, d), got {features.dtype} {features.shape}")
+    return np.asarray(features, np.float32)
+
+
+def _sampled(seconds: Seconds, fps: float, start: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which of these moments are first in their sampling step."""
+    step = np.floor((seconds - start) * fps + 1e-6)
+    return np.append(True, np.diff(step) > 0)
