@@ -164,3 +164,28 @@ def fewest_lines(times, values, bound):
     for b in range(1, len(times)):
         fewest[b] = min(fewest[a] + 1 for a in range(b) if fits(a, b))
     return fewest[-1]
+
+
+def open_film_gains(
+    cost: np.ndarray, query_prices: np.ndarray, film_prices: np.ndarray
+) -> list[tuple[float, list[tuple[int, int]]]]:
+    """For each film frame (column), the best gain, and path, from row 0 anywhere to the last row there.
+
+    Tries every path: it earns the price of each row and column it enters and pays its cells.
+    """
+    n, m = cost.shape
+
+    def paths(i: int, j: int) -> Iterator[list[tuple[int, int]]]:
+        if i == 0:
+            yield [(i, j)]
+        for di, dj in ((1, 1), (1, 0), (0, 1)):
+            if i - di >= 0 and j - dj >= 0:
+                for path in paths(i - di, j - dj):
+                    yield [*path, (i, j)]
+
+    def gain(path: list[tuple[int, int]]) -> float:
+        rows, columns = {i for i, _ in path}, {j for _, j in path}
+        earned = sum(query_prices[i] for i in rows) + sum(film_prices[j] for j in columns)
+        return float(earned - sum(cost[cell] for cell in path))
+
+    return [max(((gain(path), path) for path in paths(n - 1, j)), key=lambda pair: pair[0]) for j in range(m)]

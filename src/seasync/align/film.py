@@ -18,19 +18,18 @@ _RANDOM_SHARE = 0.75
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a film, in seconds, and what the query gains by it: more is better, 0 is chance."""
+    """A stretch of a film, in seconds."""
 
     start: float
     end: float
-    gain: float
 
 
 def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, count: int = 5) -> list[Span]:
     """The `count` best stretches of the film for the whole query, none overlapping another, best first.
 
-    The query is used from its first sample to its last, the film from anywhere to anywhere. Each frame taken in
-    earns the recipe's threshold times what it would cost a random path; each cell of the path is paid. The
-    gain is a share of what the query alone would pay at random. Time O(n·m), memory O(n + m).
+    The query is used from its first sample to its last, the film from anywhere to anywhere. Each frame taken
+    in earns the recipe's threshold times what it would cost a random path; each cell of the path is paid for.
+    Time O(n·m), memory O(n + m).
     """
     coarse = replace(recipe, grid_fps=None)
     pair = CostPair(prepare(film, coarse), prepare(query, coarse), coarse)
@@ -47,7 +46,6 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
     for first, costs in pair.blocks():
         kernels.stream_gains(costs, first, prices, share, gains, starts, best, since)
     seconds, step = pair.query.seconds, pair.query.step
-    whole = float(prices.sum()) / recipe.threshold
     spans: list[tuple[int, int]] = []
     for end in np.argsort(-gains, kind="stable").tolist():
         start = int(starts[end])
@@ -55,4 +53,4 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
             break
         if all(end < other_start or start > other_end for other_start, other_end in spans):
             spans.append((start, end))
-    return [Span(float(seconds[a]), float(seconds[b]) + step, float(gains[b]) / whole) for a, b in spans]
+    return [Span(float(seconds[a]), float(seconds[b]) + step) for a, b in spans]

@@ -20,7 +20,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_COMMANDS = ("demo", "add", "search", "align", "sea", "calibrate", "models", "version")
+_COMMANDS = (
+    "demo",
+    "add",
+    "search",
+    "align",
+    "find",
+    "render",
+    "export",
+    "transfer",
+    "replace",
+    "sea",
+    "calibrate",
+    "models",
+    "version",
+)
 
 for _name in _COMMANDS:
     _found = getattr(import_module(f"seasync.cli.{_name}"), _name)

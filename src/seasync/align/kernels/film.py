@@ -20,8 +20,8 @@ def add_column_sums(costs, sums):
 def stream_gains(costs, first, query_prices, share, gains, starts, best, since):
     """Carry the best open-ended paths over a block of film frames.
 
-    A path begins at the query's first sample and ends at its last, anywhere in the film. It earns the price of
-    each sample and frame it takes in and pays its cells; a frame's price is `share` of its mean cost.
+    A path begins at the query's first sample and ends at its last, anywhere in the film. It earns the price
+    of each sample and frame it takes in and pays its cells; a frame's price is `share` of its mean cost.
 
     costs         (k, n) float32: film frames first … first + k − 1 against the query's n samples
     query_prices  (n,) float32

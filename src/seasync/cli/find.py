@@ -1,0 +1,60 @@
+"""`seasync find`: a query in long films."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from seasync.cli.options import Encoder, Fps, Json, RecipeName
+
+
+def find(
+    query: Path = typer.Argument(help="The video to look for."),
+    films: list[Path] = typer.Argument(help="Films to look in."),
+    k: int = typer.Option(5, "-k", min=1, help="How many stretches to show."),
+    recipe: RecipeName = RecipeName.motion,
+    encoder: Encoder = "dinov2-small",
+    fps: Fps = None,
+    start: float = typer.Option(None, help="Where the query begins, in seconds."),
+    end: float = typer.Option(None, help="Where the query ends, in seconds."),
+    as_json: Json = False,
+) -> None:
+    """Find the stretches of long films that move in step with a video, best first."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from seasync.clip import Clip
+    from seasync.find import find as search
+
+    bad: list[str] = []
+    found = search(
+        Clip.of(query, start, end),
+        films,
+        k=k,
+        encoder=encoder,
+        recipe=recipe.value_of(),
+        fps=fps,
+        failed=bad.append,
+    )
+    if as_json:
+        import json
+
+        print(json.dumps({"query": str(query), "found": [each.to_json() for each in found], "failed": bad}))
+    else:
+        if not any(each.alignable for each in found):
+            best = f"; the best DRAQ is {min(each.draq for each in found):.2f}" if found else ""
+            print(f"nothing here aligns{best}")
+        table = Table("", "DRAQ", "", "similarity", "from", "to", "film", box=None, header_style="dim")
+        for rank, each in enumerate(found, 1):
+            clip = each.clip
+            verdict = "aligns" if each.alignable else "–"
+            span = f"{clip.start:.2f} s", f"{clip.end or 0:.2f} s"
+            table.add_row(str(rank), f"{each.draq:.3f}", verdict, f"{each.similarity:.2f}", *span, clip.file)
+        table.columns[-1].overflow = "fold"
+        Console().print(table)
+    for reason in bad:
+        print(f"failed: {reason}", file=sys.stderr)
+    if bad:
+        raise typer.Exit(1)

@@ -1,0 +1,213 @@
+"""The stretches of long films that move in step with a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import MOTION, Alignment, Recipe, align_encodings, score_many
+from seasync.align.film import Span, fitting_spans
+from seasync.clip import Clip
+from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
+from seasync.encoders.vector import cut
+from seasync.encoding import Encoding, Floats
+from seasync.errors import SeasyncError
+from seasync.sea.vectors import Standard, clip_vectors, query_vector
+
+_SPANS = 5  # from each of the two ways to propose stretches
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A stretch of a film that was found for a query.
+
+    score       what they are ordered by, lowest first: (1 − similarity) · DRAQ of the stretch's core
+    draq        of the query, whole, with the stretch, whole
+    similarity  of their clip vectors, standardized over the film
+    alignment   which moment goes with which; computed when it is asked for
+    """
+
+    clip: Clip
+    score: float
+    draq: float
+    similarity: float
+    query: Clip | None
+    recipe: Recipe = field(repr=False)
+    encodings: tuple[Encoding, Encoding] = field(repr=False)
+
+    @property
+    def alignable(self) -> bool:
+        return self.draq < self.recipe.threshold
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        return replace(
+            align_encodings(*self.encodings, recipe=self.recipe), query=self.query, match=self.clip
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "file": self.clip.file,
+            "start": self.clip.start,
+            "end": self.clip.end,
+            "score": self.score,
+            "draq": self.draq,
+            "similarity": self.similarity,
+            "alignable": self.alignable,
+        }
+
+
+def find(
+    query: Clip | str | Path,
+    films: Clip | str | Path | Sequence[Clip | str | Path],
+    *,
+    k: int = 5,
+    encoder: Encoder | str = DEFAULT,
+    recipe: Recipe = MOTION,
+    fps: float | None = None,
+    cache: bool = True,
+    failed: Callable[[str], None] | None = None,
+) -> list[Found]:
+    """The k stretches of the films that move in step with the query, best first.
+
+    A film's features are kept in the cache folder: a second search of it takes no time. With `failed`,
+    a film that cannot be read is reported to it and left out; without, it is an error.
+    """
+    model = get_encoder(encoder) if isinstance(encoder, str) else encoder
+    asked = Clip.of(query)
+    wanted = encode_clip(asked, model, fps=fps, cache=cache)
+    found: list[Found] = []
+    for film in [films] if isinstance(films, Clip | str | Path) else films:
+        clip = Clip.of(film)
+        try:
+            encoding = encode_clip(clip, model, fps=fps, cache=cache)
+        except SeasyncError as error:
+            if failed is None:
+                raise
+            failed(str(error))
+            continue
+        found += find_in(wanted, encoding, clip, recipe=recipe, query_clip=asked)
+    return sorted(found, key=lambda each: each.score)[:k]
+
+
+def find_in(
+    query: Encoding, film: Encoding, clip: Clip, *, recipe: Recipe = MOTION, query_clip: Clip | None = None
+) -> list[Found]:
+    """The best stretches of one encoded film, best first, none overlapping a better one.
+
+    Two ways propose stretches: where the query's path gains most, and windows whose mean is most like the
+    query's, each also with the best path around it. The product of distance and DRAQ decides between them.
+    """
+    windows = _windows(query, film)
+    alike = windows.most_alike(query, _SPANS)
+    proposed = fitting_spans(query, film, recipe=recipe, count=_SPANS) + alike
+    proposed += [fit for window in alike for fit in _fit_around(window, query, film, recipe)]
+    spans = list(dict.fromkeys(_within_cuts(span, film) for span in proposed))
+    draq, similarity = _scores(query, [cut(film, span.start, span.end) for span in spans], windows, recipe)
+    score = dict(zip(spans, ((1 - similarity) * draq).tolist(), strict=True))
+    # A stretch that is chosen for its core may begin and end a little too late or early.
+    core = {
+        _within_cuts(_union(span, *_fit_around(span, query, film, recipe)), film): span
+        for span in reversed(_apart(sorted(spans, key=score.__getitem__), len(spans)))
+    }
+    whole = _apart(reversed(core), len(core))
+    stretches = [cut(film, span.start, span.end) for span in whole]
+    draq, similarity = _scores(query, stretches, windows, recipe)
+    return [
+        Found(
+            clip=replace(clip, start=span.start, end=span.end, id=None),
+            score=score[core[span]],
+            draq=float(draq[at]),
+            similarity=float(similarity[at]),
+            query=query_clip,
+            recipe=recipe,
+            encodings=(query, stretches[at]),
+        )
+        for at, span in enumerate(whole)
+    ]
+
+
+def _scores(
+    query: Encoding, stretches: Sequence[Encoding], windows: _Windows, recipe: Recipe
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """DRAQ and similarity of the query with each stretch."""
+    return score_many(query, stretches, recipe=recipe).draq, windows.similarity(query, stretches)
+
+
+def _fit_around(span: Span, query: Encoding, film: Encoding, recipe: Recipe) -> list[Span]:
+    """The best path within half the stretch's length before and after it, if there is one."""
+    margin = (span.end - span.start) / 2
+    return fitting_spans(query, cut(film, span.start - margin, span.end + margin), recipe=recipe, count=1)
+
+
+def _union(*spans: Span) -> Span:
+    return Span(min(span.start for span in spans), max(span.end for span in spans))
+
+
+def _apart(spans: Iterable[Span], count: int) -> list[Span]:
+    """The first `count` that overlap none before them."""
+    chosen: list[Span] = []
+    for span in spans:
+        if len(chosen) == count:
+            break
+        if all(span.end <= other.start or other.end <= span.start for other in chosen):
+            chosen.append(span)
+    return chosen
+
+
+def _within_cuts(span: Span, film: Encoding) -> Span:
+    """Ends that reach over a cut by less than a quarter of the stretch are drawn back to it."""
+    cuts = film.seconds[film.shots]
+    reach = (span.end - span.start) / 4
+    late = cuts[(cuts > span.start) & (cuts < span.start + reach)]
+    early = cuts[(cuts > span.end - reach) & (cuts < span.end)]
+    return Span(float(late[-1]) if len(late) else span.start, float(early[0]) if len(early) else span.end)
+
+
+@dataclass(frozen=True, eq=False)
+class _Windows:
+    """Windows as long as the query, laid over a film: (W, 2) seconds, their mean features (W, d)."""
+
+    seconds: NDArray[np.float64]
+    means: Floats
+    standard: Standard
+
+    def most_alike(self, query: Encoding, count: int) -> list[Span]:
+        """The windows whose mean is most like the query's, none overlapping a better one."""
+        no_course = np.zeros((len(self.means), len(query.trajectory)), np.float32)
+        asked = query_vector(query, self.standard, trajectory=False)
+        alike = clip_vectors(self.means, no_course, self.standard) @ asked
+        ranked = self.seconds[np.argsort(-alike, kind="stable")]
+        return _apart((Span(start, end) for start, end in ranked.tolist()), count)
+
+    def similarity(self, query: Encoding, others: Sequence[Encoding]) -> NDArray[np.float64]:
+        """Of the clip vectors of the query and of other stretches, standardized over the film."""
+        vectors = clip_vectors(
+            np.stack([other.mean for other in others]),
+            np.stack([other.trajectory for other in others]),
+            self.standard,
+        )
+        return (vectors @ query_vector(query, self.standard, trajectory=True)).astype(np.float64)
+
+
+def _windows(query: Encoding, film: Encoding) -> _Windows:
+    """Four hops of a quarter of the query make a window; a film shorter than that is one."""
+    length = len(film.seconds)
+    hop = min(max(1, len(query.seconds) // 4), max(1, length // 4))
+    starts = np.arange(0, length - 4 * hop + 1, hop) if length >= 4 else np.zeros(1, np.int64)
+    stops = np.minimum(starts + 4 * hop, length)
+    sums = np.add.reduceat(film.features, np.arange(0, length, hop), axis=0, dtype=np.float64)
+    means = [
+        sums[start // hop : -(-stop // hop)].sum(0) / (stop - start)
+        for start, stop in zip(starts, stops, strict=True)
+    ]
+    step = float(np.median(np.diff(film.seconds))) if length > 1 else 1.0
+    seconds = np.stack([film.seconds[starts], film.seconds[stops - 1] + step], axis=1)
+    averages = np.stack(means).astype(np.float32)
+    return _Windows(seconds, averages, Standard.of([averages]))
