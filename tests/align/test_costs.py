@@ -57,7 +57,7 @@ def _refined(features, reach, factor, shots=(0,)):
 
 def test_a_short_uncut_clip_has_the_costs_of_the_recipe_without_windows():
     one, other = encoding(walk(64, seed=1)), encoding(walk(50, seed=2))
-    plain = replace(MOTION, window=None)
+    plain = replace(MOTION, windows=False)
     assert np.array_equal(cost_matrix(one, other), cost_matrix(one, other, recipe=plain))
 
 
@@ -69,7 +69,7 @@ def test_a_short_uncut_clip_has_the_costs_of_the_recipe_without_windows():
         replace(PAPER, context=False),
         replace(MOTION, stillness=1.0, power=1.0),
         replace(MOTION, power=1.5, grid_fps=None),
-        replace(MOTION, window=None, context=True),
+        replace(MOTION, windows=False, context=True),
     ],
 )
 def test_row_blocks_equal_the_whole_matrix_exactly(recipe, monkeypatch):

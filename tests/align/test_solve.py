@@ -189,7 +189,7 @@ def test_json_names_file_frames_and_seconds():
         {"penalty": -1},
         {"stillness": 1.5},
         {"stillness": 0.5},
-        {"context": True, "window": 64},
+        {"context": True, "windows": True},
         {"readout": "last"},
         {"grid_fps": 0},
     ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seasync.align.alignment import Alignment, Piece
-    from seasync.align.batch import dtw_many
+    from seasync.align.batch import draq_many, dtw_many
     from seasync.align.cost import cost_matrix
     from seasync.align.matrix import draq, dtw, random_cost
     from seasync.align.recipe import MOTION, PAPER, Recipe
@@ -28,6 +28,7 @@ _HOMES = {
     "align_many": "solve",
     "cost_matrix": "cost",
     "draq": "matrix",
+    "draq_many": "batch",
     "dtw": "matrix",
     "dtw_many": "batch",
     "random_cost": "matrix",
@@ -47,6 +48,7 @@ __all__ = [
     "align_many",
     "cost_matrix",
     "draq",
+    "draq_many",
     "dtw",
     "dtw_many",
     "random_cost",

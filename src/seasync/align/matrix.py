@@ -7,6 +7,7 @@ DRAQ is that cost over the mean cost of random paths: computed exactly, unless a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,7 @@ def dtw(
     >>> dtw([[0, 1], [1, 0], [1, 0]])[0].tolist()
     [[0, 0], [1, 1], [2, 1]]
     """
-    solved = solve_rows([(0, checked(cost))], *np.shape(cost), penalty=penalty, band=band, anchors=anchors)
+    solved = solve_whole(checked(cost), penalty=penalty, band=band, anchors=anchors)
     return solved.path, solved.cost
 
 
@@ -57,14 +58,14 @@ def random_cost(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> 
     if paths is not None:
         if paths < 1:
             raise FeatureError(f"paths: expected a positive number or None, got {paths}")
-        return float(single.sampled_random_cost(matrix, paths, seed))
-    return solve_rows([(0, matrix)], *matrix.shape).random
+        return finite(float(single.sampled_random_cost(matrix, paths, seed)))
+    return solve_whole(matrix).random
 
 
 def draq(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
     """Cost of the cheapest path over the mean cost of random ones; 1 where all paths cost nothing."""
     matrix = checked(cost)
-    solved = solve_rows([(0, matrix)], *matrix.shape)
+    solved = solve_whole(matrix)
     mean = solved.random if paths is None else random_cost(matrix, paths=paths, seed=seed)
     return ratio(solved.cost, mean)
 
@@ -75,13 +76,25 @@ def ratio(cost: float, mean: float) -> float:
 
 
 def checked(cost: ArrayLike) -> Floats:
-    """`cost` as a float32 matrix, refused if it is empty, not two-dimensional, or holds NaN or infinity."""
+    """`cost` as a contiguous float32 matrix, refused if it is empty or not two-dimensional."""
     matrix = np.ascontiguousarray(cost, np.float32)
     if matrix.ndim != 2 or not matrix.size:
         raise FeatureError(f"cost: expected a matrix (n, m) with at least one cell, got {matrix.shape = }")
-    if not np.isfinite(matrix).all():
-        raise FeatureError("cost: holds NaN or infinity; a path's cost would mean nothing")
     return matrix
+
+
+def finite(random: float) -> float:
+    """The mean cost of random paths, refused if a cell is NaN or infinite: every cell has a share in it."""
+    if not math.isfinite(random):
+        raise FeatureError("cost: holds NaN or infinity; a path's cost would mean nothing")
+    return random
+
+
+def solve_whole(
+    cost: Floats, *, penalty: float = 0.0, band: float | None = None, anchors: Cells = ()
+) -> Solved:
+    """Solve a matrix (n, m), float32 and finite."""
+    return solve_rows([(0, cost)], *cost.shape, penalty=penalty, band=band, anchors=anchors)
 
 
 def solve_rows(
@@ -109,13 +122,14 @@ def solve_rows(
     means = np.zeros(m + 1, np.float32)
     for first, costs in blocks:
         single.advance(costs, first, np.float32(penalty), corridor, held, totals, means, moves)
+    random = finite(float(means[m]))
     if not np.isfinite(totals[m]):
         raise FeatureError(f"no path passes {list(anchors)} within {band = }: widen the band or drop anchors")
     path = single.trace(moves, n, m)
     cost = float(totals[m])
     if penalty:
         cost -= penalty * int((np.diff(path, axis=0).sum(1) == 1).sum())
-    return Solved(path, cost, float(means[m]))
+    return Solved(path, cost, random)
 
 
 def _corridor(n: int, m: int, band: float | None) -> NDArray[np.int32]:

@@ -23,7 +23,7 @@ class Recipe:
     penalty         price of a step that is not diagonal, as a share of the mean cost; never part of DRAQ
     readout         the partner of a frame the path pairs several times: the "first", or their "mean"
     grid_fps        rate to which slower features are refined by an integer factor; None: frames as they are
-    window          samples over which mean, scale and motion are taken within a shot; None: the whole clip
+    windows         mean, scale and motion of a frame come from its surroundings within its shot, not the clip
     threshold       DRAQ below this reads as alignable
     price           cost of leaving a frame out of a partial alignment, as a share of its random price;
                     None: partial alignment only on demand, at the price of `threshold`
@@ -37,12 +37,12 @@ class Recipe:
     penalty: float = 0.0
     readout: Readout = "first"
     grid_fps: float | None = None
-    window: int | None = None
+    windows: bool = False
     threshold: float = 0.6
     price: float | None = None
 
     def __post_init__(self) -> None:
-        for field in ("change_seconds", "grid_fps", "window", "price"):
+        for field in ("change_seconds", "grid_fps", "price"):
             value = getattr(self, field)
             if value is not None and not value > 0:
                 raise ValueError(f"recipe {self.name}: {field} must be positive or None, got {value}")
@@ -53,8 +53,8 @@ class Recipe:
             )
         if self.stillness < 1 and self.change_seconds is None:
             raise ValueError(f"recipe {self.name}: stillness below 1 needs change_seconds to measure motion")
-        if self.context and self.window is not None:
-            raise ValueError(f"recipe {self.name}: context sums over the whole clip; it takes no window")
+        if self.context and self.windows:
+            raise ValueError(f"recipe {self.name}: context sums over the whole clip; it takes no windows")
         if self.readout not in ("first", "mean"):
             raise ValueError(f"recipe {self.name}: readout must be 'first' or 'mean', got {self.readout!r}")
 
@@ -68,7 +68,7 @@ MOTION = Recipe(
     stillness=0.1,
     readout="mean",
     grid_fps=15.0,
-    window=64,
+    windows=True,
     threshold=0.57,
     price=0.57,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece
-from seasync.align.batch import Abreast, lane_blocks
+from seasync.align.batch import Abreast, lane_blocks, ratios
 from seasync.align.cost import CostPair
 from seasync.align.matrix import Cells, Solved, random_cost, solve_rows
 from seasync.align.recipe import MOTION, Recipe
@@ -82,7 +82,7 @@ def score_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe =
             costs[:, k] = solved.cost, solved.random
         if not pair.moving:
             costs[1, k] = costs[0, k]
-    ratio = np.divide(costs[0], costs[1], out=np.ones(len(pairs)), where=costs[1] > 0)
+    ratio = ratios(*costs)
     best = [min(k, twins.get(k, k), key=ratio.item) for k in range(len(matches))]
     return Scores(ratio[best], costs[0, best], costs[1, best])
 
@@ -103,8 +103,7 @@ def _abreast(pairs: list[CostPair], recipe: Recipe) -> Iterator[tuple[list[int],
         return
     for block in lane_blocks([pair.shape for pair in pairs]):
         abreast = Abreast([pairs[k].shape for k in block])
-        for lane, k in enumerate(block):
-            abreast.plane(lane)[:] = pairs[k].matrix()
+        abreast.fill([pairs[k].matrix() for k in block])
         yield block, abreast
 
 

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from seasync.align.kernels import features as kernels
 from seasync.align.recipe import Recipe
-from seasync.encoding import FOUND, MIRRORS, Encoding, Floats, Indices, Seconds, Stream
+from seasync.encoding import FOUND, MIRRORS, WINDOW, Encoding, Floats, Indices, Seconds, Stream, windows
 from seasync.errors import FeatureError
 
 Int32s = NDArray[np.int32]
 # Frames within this share of a sampling step from a uniform clock are taken as they are.
 _JITTER = 0.02
-_HOP = 8
 _ONE_PART = np.zeros(1, np.int64)
 
 
@@ -151,7 +150,7 @@ def _uncut(lower: Int32s, weight: Seconds, shots: Indices) -> Seconds:
 def _strand(stream: Stream, clock: _Clock, lower: Int32s, weight: Seconds, recipe: Recipe) -> Strand:
     """The stream at its clock; grid point a lies `weight` (n,) of the way from frame `lower` to the next."""
     length, width = clock.features.shape
-    window, starts, stops = _windows(length, clock.shots, recipe.window)
+    window, starts, stops = _windows(length, clock.shots, recipe.windows)
     several = len(starts) > 1
     extra = 2 if recipe.context else len(starts) if several else 0
     rows = np.empty((length + extra, width), np.float32)
@@ -187,18 +186,18 @@ def _neighbours(length: int, shots: Indices, reach: int) -> tuple[Indices, Indic
     return np.minimum(at + reach, ends[shot]), np.maximum(at - reach, shots[shot])
 
 
-def _windows(length: int, shots: Indices, size: int | None) -> tuple[Int32s, Indices, Indices]:
-    """Each frame's window (T,), and their starts and stops: `size` frames, every _HOP, within the shot."""
-    if size is None or (len(shots) == 1 and length <= size):
+def _windows(length: int, shots: Indices, windowed: bool) -> tuple[Int32s, Indices, Indices]:
+    """Each frame's window (T,), and where the windows start and stop."""
+    if not windowed or (len(shots) == 1 and length <= WINDOW):
         return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
-    begins = np.empty(length, np.int64)
-    ends = np.empty(length, np.int64)
-    for first, last in zip(shots, np.append(shots[1:], length), strict=True):
-        block = np.arange(last - first) // _HOP * _HOP
-        begins[first:last] = np.clip(first + block + _HOP // 2 - size // 2, first, max(first, last - size))
-        ends[first:last] = np.minimum(begins[first:last] + size, last)
-    fresh = np.append(True, np.diff(begins) > 0)
-    return np.cumsum(fresh, dtype=np.int32) - np.int32(1), begins[fresh], ends[fresh]
+    spans = [
+        span for first, last in zip(shots, [*shots[1:], length], strict=True) for span in windows(first, last)
+    ]
+    distinct = sorted({(begin, end) for _, _, begin, end in spans})
+    at = {window: k for k, window in enumerate(distinct)}
+    window = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])
+    starts, stops = np.array(distinct, np.int64).T
+    return window.astype(np.int32), starts.copy(), stops.copy()
 
 
 def shared(query: Track, match: Track) -> list[tuple[Strand, Strand]]:

@@ -1,8 +1,8 @@
 """DTW and the exact random cost of many cost matrices at once: the matrix index innermost, so that the CPU's
 vector units work on LANES matrices abreast. Each lane rounds exactly as `kernels.single` does.
 
-The row loops run over one flat index (cell × LANES + lane): the compiler then sees one long loop whose
-dependence reaches LANES elements back, and vectorises it. No fastmath: results would differ between the two.
+Rows are flat (cell × LANES + lane): the compiler then sees loops whose dependence reaches LANES elements back
+and vectorises them. No fastmath: it would let the two kernels round differently.
 """
 
 from __future__ import annotations
@@ -15,48 +15,67 @@ _INFINITY = np.float32(np.inf)
 
 
 @njit(cache=True, nogil=True)
-def _interleave(planes, i, out):
-    """Row i of planes (LANES, n, m) into out (m * LANES,), in tiles that stay in the cache."""
-    m = planes.shape[2]
-    for start in range(0, m, 16):
-        stop = min(start + 16, m)
-        for lane in range(LANES):
-            for j in range(start, stop):
-                out[j * LANES + lane] = planes[lane, i, j]
+def _zip(a, b, c, d, out):
+    for j in range(len(a)):
+        out[4 * j] = a[j]
+        out[4 * j + 1] = b[j]
+        out[4 * j + 2] = c[j]
+        out[4 * j + 3] = d[j]
 
 
 @njit(cache=True, nogil=True)
-def _dtw_row(costs, above, row, nearest):
-    """One row of totals; `above` and `row` begin with the LANES border values left of the matrix."""
-    for k in range(len(costs)):
-        diagonal = above[k]
-        up = above[k + LANES]
-        nearest[k] = up if up < diagonal else diagonal
-    for k in range(len(costs)):
-        left = row[k]
-        best = nearest[k]
-        row[k + LANES] = (left if left < best else best) + costs[k]
+def _place(values, out, first, step):
+    for j in range(len(values)):
+        out[first + j * step] = values[j]
 
 
 @njit(cache=True, nogil=True)
-def _dtw_row_with_moves(costs, above, row, nearest, moves):
-    """The same, and the move that leads to each cell: 0 diagonal, 1 up, 2 left."""
-    for k in range(len(costs)):
-        diagonal = above[k]
-        up = above[k + LANES]
-        nearest[k] = up if up < diagonal else diagonal
-        moves[k] = up < diagonal
-    for k in range(len(costs)):
-        left = row[k]
-        best = nearest[k]
-        row[k + LANES] = (left if left < best else best) + costs[k]
-    for k in range(len(costs)):
-        moves[k] = 2 if row[k] < nearest[k] else moves[k]
+def _interleave(planes, i, four, fours, places):
+    """Row i of planes (LANES, n, m) into places, costs (m * LANES,) seen as complex128.
+
+    In two steps, each of which compiles to wide loads and stores: four lanes become neighbours in `four`
+    (4 * m,), then they go to their place together, as the 16 bytes of one complex number in its view `fours`.
+    """
+    for group in range(LANES // 4):
+        lane = 4 * group
+        _zip(planes[lane, i], planes[lane + 1, i], planes[lane + 2, i], planes[lane + 3, i], four)
+        _place(fours, places, group, LANES // 4)
+
+
+@njit(cache=True, nogil=True)
+def _score_row(costs, above, row, mean_above, mean_row, diagonal_share, up_share, left_share):
+    """One row of DTW totals and of mean random costs; the shares (m,) are the same in all lanes.
+
+    Rows begin with the LANES border values left of the matrix.
+    """
+    for j in range(len(diagonal_share)):
+        diagonal = diagonal_share[j]
+        up = up_share[j]
+        left = left_share[j]
+        for k in range(j * LANES, (j + 1) * LANES):
+            cost = costs[k]
+            near = cost + diagonal * mean_above[k] + up * mean_above[k + LANES]
+            mean_row[k + LANES] = near + left * mean_row[k]
+            best = above[k + LANES] if above[k + LANES] < above[k] else above[k]
+            row[k + LANES] = (row[k] if row[k] < best else best) + cost
+
+
+@njit(cache=True, nogil=True)
+def _path_row(costs, above, row, moves):
+    """One row of DTW totals, and the move that leads to each cell: 0 diagonal, 1 up, 2 left."""
+    for j in range(len(costs) // LANES):
+        for k in range(j * LANES, (j + 1) * LANES):
+            diagonal = above[k]
+            up = above[k + LANES]
+            left = row[k]
+            best = up if up < diagonal else diagonal
+            moves[k] = np.uint8(2) if left < best else np.uint8(1) if up < diagonal else np.uint8(0)
+            row[k + LANES] = (left if left < best else best) + costs[k]
 
 
 @njit(cache=True, nogil=True)
 def _random_row(costs, above, row, diagonal_share, up_share, left_share):
-    """One row of mean random costs; the shares (m,) are the same in all lanes."""
+    """One row of mean random costs."""
     for j in range(len(diagonal_share)):
         diagonal = diagonal_share[j]
         up = up_share[j]
@@ -87,16 +106,19 @@ def random_shares(i, diagonal, up, left):
 
 
 @njit(cache=True, nogil=True)
-def solve(planes, rows, columns, totals, moves, with_random):
+def solve(planes, rows, columns, totals, moves, with_random=True):
     """DTW totals and exact random costs of LANES matrices.
 
     planes  (LANES, n, m) float32; lane l is valid in its first rows[l] × columns[l] cells, finite elsewhere
-    totals  (2, LANES) float32, written: DTW total and, `with_random`, the mean cost of random paths
+    totals  (2, LANES) float32, written: DTW total and the mean cost of random paths
     moves   (n, m * LANES) uint8, written, for `trace`; of shape (0, 0) to keep none
+    with_random  False leaves the mean cost of random paths out where moves are kept
     """
     _, n, m = planes.shape
     costs = np.empty(m * LANES, np.float32)
-    nearest = np.empty(m * LANES, np.float32)
+    four = np.empty(m * 4, np.float32)
+    fours = four.view(np.complex128)
+    places = costs.view(np.complex128)
     above = np.full((m + 1) * LANES, _INFINITY)
     row = np.full((m + 1) * LANES, _INFINITY)
     mean_above = np.zeros((m + 1) * LANES, np.float32)
@@ -106,14 +128,14 @@ def solve(planes, rows, columns, totals, moves, with_random):
     left = np.empty(m, np.float32)
     above[:LANES] = 0.0
     for i in range(n):
-        _interleave(planes, i, costs)
+        _interleave(planes, i, four, fours, places)
+        random_shares(i, diagonal, up, left)
         if len(moves):
-            _dtw_row_with_moves(costs, above, row, nearest, moves[i])
+            _path_row(costs, above, row, moves[i])
+            if with_random:
+                _random_row(costs, mean_above, mean_row, diagonal, up, left)
         else:
-            _dtw_row(costs, above, row, nearest)
-        if with_random:
-            random_shares(i, diagonal, up, left)
-            _random_row(costs, mean_above, mean_row, diagonal, up, left)
+            _score_row(costs, above, row, mean_above, mean_row, diagonal, up, left)
         for lane in range(LANES):
             if rows[lane] == i + 1:
                 totals[0, lane] = row[columns[lane] * LANES + lane]
@@ -124,20 +146,21 @@ def solve(planes, rows, columns, totals, moves, with_random):
 
 
 @njit(cache=True, nogil=True)
-def trace(moves, lane, rows, columns):
-    """The path of one lane, (L, 2) int32 from the first cells to the last."""
-    path = np.empty((rows + columns - 1, 2), np.int32)
-    i = rows - 1
-    j = columns - 1
-    at = len(path)
-    while True:
-        at -= 1
-        path[at, 0] = i
-        path[at, 1] = j
-        if i == 0 and j == 0:
-            return path[at:].copy()
-        move = moves[i, j * LANES + lane]
-        if move != 2:
-            i -= 1
-        if move != 1:
-            j -= 1
+def trace(moves, rows, columns, paths, lengths):
+    """The path of every lane with rows: the last lengths[lane] pairs of paths (LANES, n + m − 1, 2) int32."""
+    for lane in range(LANES):
+        i = rows[lane] - 1
+        j = columns[lane] - 1
+        at = paths.shape[1]
+        while i >= 0:
+            at -= 1
+            paths[lane, at, 0] = i
+            paths[lane, at, 1] = j
+            if i == 0 and j == 0:
+                break
+            move = moves[i, j * LANES + lane]
+            if move != 2:
+                i -= 1
+            if move != 1:
+                j -= 1
+        lengths[lane] = paths.shape[1] - at
