@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# The room `seasync.align` is loaded before the function of the same name is bound over it; inside the project,
+# The room `seasync.align` is loaded before the function of that name is bound over it; inside the project,
 # `from seasync.align import …` still reaches the room.
 import seasync.align as _room
 from seasync.clip import Clip
@@ -17,15 +17,22 @@ if TYPE_CHECKING:
     from seasync.align import MOTION, PAPER, Alignment, Recipe, Warp
     from seasync.encoders import encode_clip, get_encoder
     from seasync.encoding import Encoding
+    from seasync.film import Found, find
+    from seasync.sea.match import Match
+    from seasync.search import Sea
 
 _HOMES = {
     "MOTION": "seasync.align",
     "PAPER": "seasync.align",
     "Alignment": "seasync.align",
     "Encoding": "seasync.encoding",
+    "Found": "seasync.film",
+    "Match": "seasync.sea.match",
     "Recipe": "seasync.align",
+    "Sea": "seasync.search",
     "Warp": "seasync.align",
     "encode_clip": "seasync.encoders",
+    "find": "seasync.film",
     "get_encoder": "seasync.encoders",
 }
 _ROOMS = ("render", "sample")
@@ -36,11 +43,15 @@ __all__ = [
     "Alignment",
     "Clip",
     "Encoding",
+    "Found",
+    "Match",
     "Recipe",
+    "Sea",
     "SeasyncError",
     "Warp",
     "align",
     "encode_clip",
+    "find",
     "get_encoder",
     "render",
     "sample",

@@ -32,6 +32,7 @@ _COMMANDS = (
     "replace",
     "sea",
     "calibrate",
+    "evaluate",
     "models",
     "version",
 )

@@ -26,7 +26,7 @@ def find(
     from rich.table import Table
 
     from seasync.clip import Clip
-    from seasync.find import find as search
+    from seasync.film import find as search
 
     bad: list[str] = []
     found = search(

@@ -13,7 +13,7 @@ import pytest
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
 from seasync.errors import VideoError
-from seasync.find import find, find_in
+from seasync.film import find, find_in
 from seasync.sample import Sample, make
 from seasync.video import Writer, read
 from tests.align.test_film import encoding, movement
