@@ -166,7 +166,7 @@ def compare(folder: Path, count: int) -> dict[str, float]:
     pq = faiss.index_factory(
         vectors.shape[1], f"IVF{int(count**0.5)},PQ96x4fs,RFlat", faiss.METRIC_INNER_PRODUCT
     )
-    pq.train(vectors[:: max(1, count // 50_000)])
+    pq.train(vectors[:: max(1, count // 20_000)])
     pq.add(vectors)
     pq_built = time.perf_counter() - begin
     inner = faiss.downcast_index(pq)
@@ -298,7 +298,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where to put the seas meanwhile (12 GB; quick: 2 GB)")
     options = parser.parse_args()
     goals = Goals()
-    sizes = (10_000, 50_000) if options.quick else (10_000, 100_000, 650_000)
+    sizes = (5_000, 30_000) if options.quick else (10_000, 100_000, 650_000)
     scratch = Path(tempfile.mkdtemp(dir=options.folder))
     faiss.omp_set_num_threads(2)
     try:
@@ -322,7 +322,7 @@ def main() -> int:
             0.5 * large / small,
             "×",
         )
-        whole_query(scratch / "whole.sea", 20_000 if options.quick else 100_000, goals)
+        whole_query(scratch / "whole.sea", 10_000 if options.quick else 100_000, goals)
     finally:
         shutil.rmtree(scratch)
     return goals.exit_code

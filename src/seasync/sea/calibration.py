@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from seasync.align import Recipe, score_many
 from seasync.errors import SeaError
-from seasync.sea.index import standard_of
-from seasync.sea.rows import matrix
-from seasync.sea.vectors import clip_vectors, query_vector
 
 if TYPE_CHECKING:
     from seasync.sea.record import Snapshot
@@ -25,6 +22,7 @@ QUERIES, PARTNERS = 80, 20
 RANDOM_CLIPS = 24
 
 Doubles = NDArray[np.float64]
+Pair = tuple[int, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -67,16 +65,17 @@ def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Dou
     table = snapshot.table(["content"], _WITH_FEATURES)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(table))[:RANDOM_CLIPS])
-    if len(chosen) < 2:
-        return np.empty(0)
-    rows = table["_rowid"].to_numpy()[chosen]
-    contents = table["content"].to_numpy()[chosen]
-    partners = [np.flatnonzero(contents[:n] != contents[n]) for n in range(len(chosen))]
-    return np.sort(np.concatenate(_products(snapshot, recipe, rows, partners)))
+    contents = table["content"].to_numpy()
+    pairs = [
+        (n, earlier[contents[earlier] != contents[n]])
+        for at, n in enumerate(chosen)
+        if len(earlier := chosen[:at])
+    ]
+    return np.sort(_products(snapshot, recipe, table["_rowid"].to_numpy(), pairs))
 
 
 def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
-    """Fit to pairs of labelled clips: half of the clips to measure the error, then all of them.
+    """Fit to pairs of labelled clips: those of one half of the clips to measure the error, then all.
 
     Raises
     ------
@@ -92,17 +91,14 @@ def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
         )
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(table))
-    halves = [np.sort(half) for half in (order[::2], order[1::2])]
-    scored = [
-        _labelled(snapshot, recipe, table["_rowid"].to_numpy(), labels, contents, half, rng)
-        for half in halves
-    ]
-    first = _logistic(*scored[0])
-    product, same = (np.concatenate(parts) for parts in zip(*scored, strict=True))
-    a, b = _logistic(product, same)
-    return Calibration(
-        a, b, calibration_error(Calibration(*first).probability(scored[1][0]), scored[1][1]), len(same)
-    )
+    products, same = [], []
+    for half in (order[::2], order[1::2]):
+        pairs = [_partners(n, half, labels, contents, rng) for n in half[:QUERIES]]
+        products.append(_products(snapshot, recipe, table["_rowid"].to_numpy(), pairs))
+        same.append(np.concatenate([labels[others] == labels[n] for n, others in pairs]).astype(bool))
+    held_out = Calibration(*_logistic(products[0], same[0])).probability(products[1])
+    a, b = _logistic(np.concatenate(products), np.concatenate(same))
+    return Calibration(a, b, calibration_error(held_out, same[1]), sum(map(len, same)))
 
 
 def calibration_error(probability: Doubles, same: NDArray[np.bool_], bins: int = 10) -> float:
@@ -116,47 +112,32 @@ def calibration_error(probability: Doubles, same: NDArray[np.bool_], bins: int =
 _WITH_FEATURES = "found_0 IS NOT NULL"
 
 
-def _labelled(
-    snapshot: Snapshot,
-    recipe: Recipe,
-    rows: NDArray[np.uint64],
+def _partners(
+    clip: int,
+    among: NDArray[np.int64],
     labels: NDArray[np.object_],
     contents: NDArray[np.object_],
-    clips: NDArray[np.int64],
     rng: np.random.Generator,
-) -> tuple[Doubles, NDArray[np.bool_]]:
-    """Products of pairs among `clips`, as many of one label as of two for each query, and which are which."""
-    partners: list[NDArray[np.int64]] = []
-    for at, clip in enumerate(clips):
-        others = np.flatnonzero(contents[clips] != contents[clip])
-        alike = labels[clips[others]] == labels[clip]
-        drawn = [rng.permutation(others[kind])[:PARTNERS] for kind in (alike, ~alike)]
-        partners.append(np.concatenate(drawn) if at < QUERIES else np.empty(0, np.int64))
-    products = np.concatenate(_products(snapshot, recipe, rows[clips], partners))
-    same = np.concatenate(
-        [labels[clips[others]] == labels[clip] for clip, others in zip(clips, partners, strict=True)]
-    )
-    return products, same.astype(bool)
+) -> Pair:
+    """A clip with some others of its label, and some of other labels."""
+    others = among[contents[among] != contents[clip]]
+    alike = labels[others] == labels[clip]
+    return clip, np.concatenate([rng.permutation(others[kind])[:PARTNERS] for kind in (alike, ~alike)])
 
 
-def _products(
-    snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], partners: Sequence[NDArray[np.int64]]
-) -> list[Doubles]:
-    """(1 − similarity)·DRAQ of each of `rows` with its partners (positions in `rows`)."""
-    encodings = [encoding for encoding in snapshot.encodings(rows) if encoding is not None]
-    table = snapshot.take(rows, ["mean", "trajectory"])
-    standard = snapshot.index.standard if snapshot.index else standard_of(snapshot)
-    vectors = clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), standard)
-    found = []
-    for query, others in zip(encodings, partners, strict=True):
-        vector = query_vector(query, standard, trajectory=recipe.change_seconds is not None)
-        draq = (
-            score_many(query, [encodings[n] for n in others], recipe=recipe).draq
-            if len(others)
-            else np.empty(0)
-        )
-        found.append((1 - vectors[others] @ vector) * draq)
-    return found
+def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pairs: Sequence[Pair]) -> Doubles:
+    """(1 − similarity)·DRAQ of clips, by their places in `rows`, with their partners."""
+    needed = np.unique([n for clip, others in pairs for n in (clip, *others)]).astype(np.int64)
+    encodings = dict(zip(needed.tolist(), snapshot.encodings(rows[needed]), strict=True))
+    found = [np.empty(0)]
+    for clip, others in pairs:
+        query = encodings[int(clip)]
+        matches = [match for n in others if (match := encodings[int(n)])]
+        if query and matches:
+            moving = recipe.change_seconds is not None
+            similarity = snapshot.similarities(query, rows[others], trajectory=moving)
+            found.append((1 - similarity) * score_many(query, matches, recipe=recipe).draq)
+    return np.concatenate(found)
 
 
 def _logistic(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
