@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -266,6 +267,29 @@ def test_unknown_choice_is_named_with_what_was_expected(
 def test_alignment_without_files_says_so(aligned: Alignment, tmp_path: Path) -> None:
     with pytest.raises(RenderError, match="does not know its files"):
         compare(replace(aligned, query=None), tmp_path / "film.mp4")
+
+
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from seasync.render import compare
+from tests.render.aligned import whole
+file = Path(sys.argv[1])
+compare(whole(file, file, lambda seconds: seconds), file.with_suffix(".film.mp4"), labels=False)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_films_length(tmp_path: Path) -> None:
+    peaks = []
+    for frames in (80, 640):
+        file = numbered(tmp_path / f"{frames}.mp4", frames, width=320, height=240)
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE, file], capture_output=True, text=True, check=True
+        )
+        peaks.append(int(done.stdout))
+    held = 2 * 560 * 320 * 240 * 1.5 / 1024  # what 560 frames more of both would take
+    assert peaks[1] - peaks[0] < held / 4
 
 
 def test_true_map_is_what_the_pair_says() -> None:

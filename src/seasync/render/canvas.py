@@ -108,6 +108,7 @@ def _faded(light: float, towards: int) -> Plane:
     return np.asarray(np.rint(towards + (np.arange(256) - towards) * light), np.uint8)
 
 
+@lru_cache(maxsize=512)
 def plate_width(text: str, size: int) -> int:
     """How wide the plate of a line of letters is; even."""
     width = int(font(size).getlength(drawable(text))) + round(size * 1.1)

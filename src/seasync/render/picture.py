@@ -125,8 +125,8 @@ def _matrix(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
 
     if alignment.cost is not None:
         size = (axes.right - axes.left) * PixelPage.SCALE, (axes.bottom - axes.top) * PixelPage.SCALE
-        heat = Image.fromarray(sea_colours(_contrast(alignment.cost).T[::-1]))
-        sheet.paste(heat.resize(size, Image.Resampling.BICUBIC), axes.left, axes.top)
+        picture = Image.fromarray(heat(alignment.cost))
+        sheet.paste(picture.resize(size, Image.Resampling.BICUBIC), axes.left, axes.top)
     for second in ticks(axes.match_first, axes.match_last, 5):
         y = float(axes.y(second))
         sheet.line([(axes.left - 6, y), (axes.left, y)], fill=FAINT)
@@ -137,11 +137,14 @@ def _matrix(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
         sheet.text((x, axes.bottom + 10), clock(second, places=1), size=14, fill=QUERY, anchor="ma")
 
 
-def _contrast(cost: Floats) -> Floats:
-    """The cost within 0–1, spread so that valleys and ridges both show."""
+def heat(cost: Floats) -> NDArray[np.uint8]:
+    """Costs (n, m) as RGB (m, n, 3), the query's time to the right and the match's upwards.
+
+    Contrast is spread so that valleys and ridges both show.
+    """
     low, high = np.percentile(cost, (1, 97))
     scaled = np.clip((cost - low) / max(float(high - low), 1e-9), 0, 1)
-    return np.asarray(np.sqrt(scaled), np.float32)
+    return sea_colours(np.sqrt(scaled).T[::-1])
 
 
 def _left_out(sheet: Page, warp: Warp, axes: _Axes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -100,6 +101,7 @@ def clock_of(clip: Clip, *, fps: float | None = None) -> Clock:
     return Clock(rate, start + np.arange(count) / float(rate))
 
 
+@lru_cache(maxsize=64)
 def frame_rate(table: FrameTable) -> Fraction:
     """The file's average rate; where frames come irregularly, the rate at which most of them do."""
     average = probe(table.file).fps or Fraction(30)

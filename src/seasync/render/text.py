@@ -30,6 +30,7 @@ BOLD = (
 PLAIN = str.maketrans({"–": "-", "—": "-", "×": "x", "→": "->", "’": "'", "≤": "<=", "½": "1/2"})
 
 
+@lru_cache(maxsize=32)
 def font(size: int, *, bold: bool = False) -> FreeTypeFont | ImageFont:
     """A sans-serif font of the system, or the one that comes with Pillow."""
     from PIL import ImageFont
