@@ -145,7 +145,7 @@ def remuxed(source: Path, file: Path, *, shift: float = 0.0, skip: int = 0, **co
     return file
 
 
-def folder(path: Path, frames: int = 12) -> Path:
+def folder(path: Path, frames: int = 36) -> Path:
     """000001.jpg, 000002.jpg, … and a file that is no picture."""
     path.mkdir()
     for i in range(frames):
@@ -156,15 +156,19 @@ def folder(path: Path, frames: int = 12) -> Path:
 
 @dataclass(frozen=True)
 class Truth:
-    """A file, when its frames are shown, and the number in its first picture (they count on from there)."""
+    """A file, when its frames are shown, and the number in its first picture (they count on from there).
+
+    counted: its packets' times cannot be trusted, so that only decoding tells its frames.
+    """
 
     file: Path
     seconds: list[float]
     first: int = 0
+    counted: bool = False
 
 
-def _even(file: Path, frames: int = 48, fps: float = 30, first: int = 0) -> Truth:
-    return Truth(file, [i / fps for i in range(frames)], first)
+def _even(file: Path, frames: int = 48, fps: float = 30, **more: Any) -> Truth:
+    return Truth(file, [i / fps for i in range(frames)], **more)
 
 
 def _h264(**settings: str) -> dict[str, dict[str, str]]:
@@ -177,10 +181,22 @@ QUIET = {"options": {"x265-params": "open-gop=1:bframes=3:log-level=none"}}
 
 def _joined(folder: Path) -> Truth:
     """Two recordings in one transport stream: the clock runs back in the middle."""
-    one = write(folder / "one.ts", (picture(i) for i in range(20)))
+    one = remuxed(numbered(folder / "one.mp4", 20), folder / "one.ts", shift=7.5)
     two = write(folder / "two.ts", (picture(i) for i in range(20, 48)))
     one.write_bytes(one.read_bytes() + two.read_bytes())
-    return _even(one)
+    return _even(one, counted=True)
+
+
+def _hidden(folder: Path) -> Truth:
+    """VP8 as encoders with look-ahead make it: one packet holds a frame that is only referred to."""
+    pictures = [picture(i) for i in (*range(20), 700, *range(20, 48))]
+    file = write(folder / "a.webm", pictures, codec="libvpx")
+    with av.open(str(file)) as container:
+        packet = bytes([p for p in container.demux(video=0) if p.size][20])
+    data = bytearray(file.read_bytes())
+    data[data.index(packet)] &= ~0x10  # the bit that says: show it
+    file.write_bytes(data)
+    return Truth(file, [(i + (i >= 20)) / 30 for i in range(48)])
 
 
 # Every kind of file the reader must be right about: name → builder of one in a folder.
@@ -203,28 +219,24 @@ KINDS: dict[str, Callable[[Path], Truth]] = {
     "open GOP": lambda d: _even(numbered(d / "a.mkv", **OPEN_GOP)),
     "open GOP HEVC": lambda d: _even(numbered(d / "a.mp4", codec="libx265", **QUIET)),
     "intra refresh": lambda d: _even(numbered(d / "a.mkv", **_h264(intra_refresh="1", bframes="0"))),
-    "webm, VP8 with hidden frames": lambda d: _even(
-        numbered(
-            d / "a.webm",
-            codec="libvpx",
-            options={"auto-alt-ref": "1", "lag-in-frames": "16", "arnr-maxframes": "5"},
-        )
-    ),
+    "webm, VP8 with a hidden frame": _hidden,
     "webm, VP9, no duration": lambda d: _even(
         numbered(d / "a.webm", codec="libvpx-vp9", container={"live": "1"})
     ),
+    "mp4, AV1": lambda d: _even(numbered(d / "a.mp4", codec="libsvtav1", options={"preset": "12"})),
+    "ts, MPEG-4": lambda d: _even(numbered(d / "a.ts", codec="mpeg4", options={"bf": "2"})),
     "gif": lambda d: _even(numbered(d / "a.gif", 20, codec="gif", pix_fmt="rgb8", fps=10), 20, 10),
     "mov, MJPEG": lambda d: _even(numbered(d / "a.mov", codec="mjpeg", pix_fmt="yuvj420p")),
     "mov, ProRes 10 bit": lambda d: _even(numbered(d / "a.mov", codec="prores_ks", pix_fmt="yuv422p10le")),
     "mkv, 10 bit": lambda d: _even(numbered(d / "a.mkv", pix_fmt="yuv420p10le")),
     "odd size": lambda d: _even(numbered(d / "a.mkv", width=161, height=121, codec="ffv1", pix_fmt="bgr0")),
     "avi, MPEG-4 with B-frames": lambda d: _even(numbered(d / "a.avi", codec="mpeg4", options={"bf": "2"})),
-    "avi, H.264 with wrong times": lambda d: _even(numbered(d / "a.avi")),
+    "avi, H.264 with wrong times": lambda d: _even(numbered(d / "a.avi"), counted=True),
     "mpg": lambda d: _even(numbered(d / "a.mpg", codec="mpeg2video", options={"bf": "2"})),
-    "h264 without times": lambda d: _even(numbered(d / "a.h264")),
+    "h264 without times": lambda d: _even(numbered(d / "a.h264"), counted=True),
     "ts cut within an open GOP": lambda d: _even(
         remuxed(numbered(d / "a.ts", **OPEN_GOP), d / "b.ts", skip=9), 36, first=12
     ),
     "ts of two recordings": _joined,
-    "folder of images": lambda d: _even(folder(d / "pictures"), 12),
+    "folder of images": lambda d: _even(folder(d / "pictures"), 36),
 }

@@ -55,7 +55,8 @@ def test_closing_early_closes_the_source_and_ends_the_thread() -> None:
         finally:
             closed.set()
 
-    iterator = ahead(items(), depth=1)
+    source = items()
+    iterator = ahead(source, depth=1)
     assert next(iterator) == 0
     iterator.close()  # type: ignore[attr-defined]
     assert closed.is_set()

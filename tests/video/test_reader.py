@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from seasync.errors import VideoError
-from seasync.video import Frames, frames, probe, read
+from seasync.video import Frames, frame_table, frames, probe, read
 from tests.videos import Truth, folder, is_upright, number_of, numbered, picture, write
 
 ROUNDING = 0.0006  # seconds; some containers keep milliseconds
@@ -52,7 +52,11 @@ def test_every_frame_comes_once_at_its_time_and_upright(truth: Truth) -> None:
     assert all(is_upright(image) for image in got.data)
 
 
-@pytest.mark.parametrize("span", [(0.2, 0.35), (0.38, 0.385), (0.1, 0.3), (0.0, 0.001), (0.25, 99.0)])
+def test_a_file_is_decoded_to_be_known_only_if_its_packets_mislead(truth: Truth) -> None:
+    assert (frame_table(truth.file).pts is None) == truth.counted
+
+
+@pytest.mark.parametrize("span", [(0.2, 0.35), (0.5, 0.8), (0.87, 0.88), (0.0, 0.001), (0.95, 99.0)])
 def test_a_span_holds_exactly_the_frames_shown_in_it_as_read_from_the_beginning(
     truth: Truth, span: tuple[float, float]
 ) -> None:
