@@ -8,6 +8,7 @@ SeasyncError
 ├── SeaError            a sea that cannot be opened, written or searched as asked
 ├── RenderError         a film, picture or timeline that cannot be made
 ├── DataError           an evaluation data set or label file that is not as expected
+├── ServeError          a request that cannot be answered, or a server that cannot run as asked
 └── MissingExtra        an optional dependency is not installed
 
 Each message is one line: what is wrong with which file or argument, what was expected, what to do.
@@ -46,6 +47,14 @@ class RenderError(SeasyncError):
 
 class DataError(SeasyncError):
     """A data set or label file is not as expected."""
+
+
+class ServeError(SeasyncError):
+    """A request cannot be answered, or a server cannot run as asked; `status` is HTTP's."""
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class MissingExtra(SeasyncError):

@@ -33,6 +33,7 @@ _COMMANDS = (
     "sea",
     "calibrate",
     "evaluate",
+    "serve",
     "models",
     "version",
 )

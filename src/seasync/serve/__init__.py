@@ -1,1 +1,33 @@
+"""The web page and the HTTP API of a sea.
 
+seasync.serve.serve("footage.sea")                        # until Ctrl-C
+seasync.serve.Client("http://127.0.0.1:8080").search("footage", "clip:…")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from seasync.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from seasync.serve.app import create_app as create_app
+    from seasync.serve.client import Client as Client
+    from seasync.serve.limits import Limits as Limits
+    from seasync.serve.run import serve as serve
+
+_WHERE = {"Client": "client", "Limits": "limits", "create_app": "app", "serve": "run"}
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    """FastAPI and httpx are loaded with the first thing that needs them."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name in ("fastapi", "uvicorn", "httpx", "pydantic", "starlette"):
+            raise MissingExtra("serve", "the web page and the HTTP API") from error
+        raise

@@ -1,0 +1,50 @@
+"""`seasync serve`: the web page and the HTTP API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def serve(
+    sea: list[str] = typer.Option(["footage.sea"], help="A sea, by path or URI; may be given several times."),
+    encoder: str = typer.Option(None, help="Encoder of a sea that does not exist yet."),
+    host: str = typer.Option("127.0.0.1", help="Address to bind to; other than loopback needs a token."),
+    port: int = typer.Option(8080, help="Port; 0 takes any that is free.", min=0, max=65535),
+    token: str = typer.Option(
+        None, envvar="SEASYNC_TOKEN", help="What requests must know; made up where one is needed."
+    ),
+    root: list[Path] = typer.Option(
+        [], help="A folder whose videos may be shown and added; default: where the sea's files lie."
+    ),
+    state: Path = typer.Option(None, help="Folder for jobs and uploads; default: in the user's data folder."),
+    allow_host: list[str] = typer.Option([], help="Another name under which the server is reached."),
+    storage_option: list[str] = typer.Option([], help="For a sea at a URI, NAME=VALUE."),
+    max_upload: float = typer.Option(4.0, help="Largest upload, in GB.", min=0.001),
+    quota: float = typer.Option(20.0, help="All uploads together, in GB.", min=0.001),
+    open_browser: bool = typer.Option(False, "--open", help="Open the page in the browser."),
+) -> None:
+    """Serve seas with a web page: search, play in step, correct, mark, download."""
+    from dataclasses import replace
+
+    from seasync.serve import Limits
+    from seasync.serve import serve as run
+
+    options = [text.partition("=") for text in storage_option]
+    if not all(sign for _, sign, _ in options):
+        raise typer.BadParameter("--storage-option: expected NAME=VALUE")
+    run(
+        *sea,
+        encoder=encoder,
+        host=host,
+        port=port,
+        token=token,
+        roots=root or None,
+        state=state,
+        names=allow_host,
+        storage_options={name: value for name, _, value in options},
+        limits=replace(Limits(), upload_bytes=int(max_upload * 1e9), quota_bytes=int(quota * 1e9)),
+        open_browser=open_browser,
+        ready=lambda address: print(f"{address}\nCtrl-C ends it.", flush=True),
+    )

@@ -1,0 +1,201 @@
+"""Everything a server's routes share: its seas, lanes, uploads, jobs, and the alignments of late."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seasync.clip import Clip
+from seasync.encoders.weights import cache_folder
+from seasync.encoding import Encoding
+from seasync.errors import ServeError
+from seasync.search import Sea
+from seasync.serve import models, work
+from seasync.serve.footage import Library
+from seasync.serve.jobs import Jobs, Kind
+from seasync.serve.kept import Kept
+from seasync.serve.lane import Lane
+from seasync.serve.limits import Limits
+from seasync.serve.notes import Notes
+from seasync.serve.proxy import make_proxy
+from seasync.serve.roots import Roots
+from seasync.serve.state import State
+from seasync.serve.uploads import Uploads
+
+if TYPE_CHECKING:
+    from seasync.align import Alignment
+    from seasync.sea.match import Matches
+
+REMEMBERED = 32  # alignments
+
+
+class ServedSea(Sea):
+    """A sea whose encoding happens in a lane, away from the server."""
+
+    def __init__(self, at: work.SeaAt, lane: Lane, seconds: float) -> None:
+        super().__init__(at.uri, at.encoder, storage_options=dict(at.storage_options))
+        self.at = at
+        self.notes = Notes(self)
+        self._lane, self._seconds = lane, seconds
+        self._prepare = threading.Lock()
+        self._known: tuple[int, dict[str, Any]] | None = None
+        # More searches at a time than cores only get in each other's way.
+        self._slots = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+    def known(self, ask: Callable[[Sea], dict[str, Any]]) -> dict[str, Any]:
+        """What `ask` says of the sea, asked once for each version of it."""
+        version = self.snapshot().version
+        if self._known is None or self._known[0] != version:
+            self._known = version, ask(self)
+        return self._known[1]
+
+    def _encode(self, clip: Clip) -> Encoding:
+        found: Encoding = self._lane.run(work.encode, self.at, clip, seconds=self._seconds)
+        return found
+
+    def find(self, query: Clip, **options: Any) -> Matches:
+        """`search`, when it is its turn, on clip vectors that are read once for all who wait."""
+        if not self.exists():
+            raise ServeError("the sea is empty; add videos first", status=409)
+        with self._slots:
+            with self._prepare:
+                _ = self.snapshot().vectors
+            return self.search(query, **options)
+
+
+class Core:
+    """One server's insides.
+
+    seas    by name
+    roots   folders whose files may be opened, besides the uploads; None: where the seas' files lie now
+    state   folder for jobs and uploads, used by this server alone
+    """
+
+    def __init__(
+        self,
+        seas: Mapping[str, work.SeaAt],
+        *,
+        state: Path,
+        roots: Sequence[str | Path] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.limits = limits = limits or Limits()
+        self.state = State(state)
+        self.look = Lane("look", memory_bytes=limits.memory_bytes)
+        self._encode, self._add, self._make = Lane("encode"), Lane("add"), Lane("make")
+        self.seas = {name: ServedSea(at, self._encode, limits.encode_seconds) for name, at in seas.items()}
+        self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
+        self.uploads = Uploads(self.state, self.look, limits)
+        inside = Roots([*self.roots.folders, self.state.uploads])
+        self.kept = Kept(cache_folder() / "serve", limits.cache_bytes)
+        self.films = Kept(self.state.films, limits.film_bytes)
+        self.library = Library(inside, self.uploads, self.look, self.kept, limits)
+        self._solved: OrderedDict[object, Alignment] = OrderedDict()
+        self._lock = threading.Lock()
+        self.jobs = Jobs(
+            self.state,
+            {
+                "add": Kind(self._add, work.add, self._add_arguments, self._after_add),
+                "film": Kind(self._make, work.film, self._film_arguments, self._after_film),
+                "proxy": Kind(self._make, make_proxy, self._proxy_arguments, self._after_proxy),
+            },
+        )
+
+    def sea(self, name: str) -> ServedSea:
+        if name not in self.seas:
+            raise ServeError(f"{name[:80]!r}: no such sea here; there are {', '.join(self.seas)}", status=404)
+        return self.seas[name]
+
+    def name_of(self, sea: ServedSea) -> str:
+        return next(name for name, one in self.seas.items() if one is sea)
+
+    def solve(self, sea: ServedSea, request: models.AlignmentRequest) -> Alignment:
+        """The alignment that was asked for; of late ones, as it was."""
+        if not sea.exists():
+            raise ServeError("the sea is empty; add videos first", status=409)
+        key = sea.uri, sea.snapshot().version, request.model_dump_json()
+        with self._lock:
+            if key in self._solved:
+                self._solved.move_to_end(key)
+                return self._solved[key]
+        query, match = (self.library.clip(sea, span) for span in request.spans)
+        alignment = self._solve(request, query, match).on(sea)
+        with self._lock:
+            self._solved[key] = alignment
+            if len(self._solved) > REMEMBERED:
+                self._solved.popitem(last=False)
+        return alignment
+
+    def to_solve(self, sea: ServedSea, request: models.AlignmentRequest) -> work.Solve:
+        """The same for a lane, with files that it may open."""
+        query, match = (self.library.opened(sea, span) for span in request.spans)
+        return self._solve(request, query, match)
+
+    def _solve(self, request: models.AlignmentRequest, query: Clip, match: Clip) -> work.Solve:
+        return work.Solve(query, match, request.recipe, request.partial, tuple(request.anchors))
+
+    def _add_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        asked = models.AddRequest(**request)
+        paths = [str(self.roots.find(path)) for path in asked.paths]
+        uploads = [str(self.uploads.get(upload)[0]) for upload in asked.uploads]
+        inside = [*map(str, self.roots.folders), str(self.state.uploads.resolve())]
+        return self.sea(sea).at, paths, uploads, inside, self.limits.pixels, asked.model_dump()
+
+    def _after_add(self, request: dict[str, Any], result: dict[str, Any]) -> None:
+        self.uploads.keep(request["uploads"])
+
+    def _film_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        asked, opened = models.FilmRequest(**request), self.sea(sea)
+        kept = asked.alignment.query if asked.keep == "query" else asked.alignment.match
+        marks = shown_marks(opened, kept) if asked.marks else ()
+        solve = self.to_solve(opened, asked.alignment)
+        place = self.film_place(request)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return opened.at, solve, asked.model_dump(exclude={"alignment"}), marks, str(place)
+
+    def film_place(self, request: dict[str, Any]) -> Path:
+        return self.films.place(request, suffix=".mp4")
+
+    def _after_film(self, request: dict[str, Any], result: dict[str, Any]) -> None:
+        self.films.trim()
+
+    def _proxy_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        clip = self.library.opened(self.sea(sea), models.Span(ref=request["ref"]))
+        return clip.file, str(self.library.proxy_place(clip.file))
+
+    def _after_proxy(self, request: dict[str, Any], result: dict[str, Any]) -> None:
+        self.kept.trim()
+
+    def start(self) -> None:
+        self.jobs.start()
+
+    def close(self) -> None:
+        self.jobs.close()
+        for lane in (self.look, self._encode, self._add, self._make):
+            lane.close()
+        self.state.close()
+
+
+def shown_marks(sea: ServedSea, ref: str) -> tuple[Any, ...]:
+    """A video's marks as films show them: a phase lasts until the next one."""
+    from seasync.render import Mark
+
+    marks = models.Marks(**(sea.notes.get(f"marks/{ref}") or {"ref": ref})).marks
+    starts = [mark.seconds for mark in marks if mark.kind == "phase"]
+    ends = dict(zip(starts, [*starts[1:], models.LATEST], strict=True))
+    return tuple(
+        Mark(mark.seconds, mark.name, ends[mark.seconds] if mark.kind == "phase" else None) for mark in marks
+    )
+
+
+def _folders(seas: Any) -> list[Path]:
+    """The folders in which the files of these seas lie."""
+    found: set[Path] = set()
+    for sea in seas:
+        if sea.exists():
+            found |= {Path(clip.file).parent for clip in sea.snapshot().clips()}
+    return [folder for folder in found if folder.is_dir()]

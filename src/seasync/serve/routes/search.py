@@ -1,0 +1,43 @@
+"""Searching a sea."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from seasync.align import MOTION, PAPER
+from seasync.serve import models
+from seasync.serve.footage import clip_model
+from seasync.serve.routes import Insides, Sea
+
+router = APIRouter(tags=["search"])
+
+
+@router.post("/seas/{sea}/search")
+def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> models.SearchResult:
+    """The clips that move in step with a clip, an upload, or a span of either; best first."""
+    clip = core.library.clip(sea, asked.query)
+    recipe = PAPER if asked.recipe == "paper" else MOTION
+    options = asked.model_dump(include={"k", "rerank", "candidates", "max_draq", "label"})
+    matches = sea.find(clip, recipe=recipe, **options)
+    return models.SearchResult(
+        query=asked.query,
+        encoder=matches.encoder,
+        recipe=asked.recipe,
+        threshold=recipe.threshold,
+        candidates=matches.candidates,
+        best_draq=matches.best_draq,
+        verdict=matches.verdict,
+        matches=[
+            models.Match(
+                rank=rank,
+                clip=clip_model(match.clip, match.duration),
+                similarity=match.similarity,
+                draq=match.draq,
+                dtw_cost=match.dtw_cost,
+                alignable=match.alignable,
+                alignability=match.alignability,
+                better_than=match.better_than,
+            )
+            for rank, match in enumerate(matches, 1)
+        ],
+    )

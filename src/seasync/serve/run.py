@@ -1,0 +1,132 @@
+"""Running a server."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import uvicorn
+
+from seasync.errors import ServeError
+from seasync.serve.app import create_app
+from seasync.serve.limits import Limits
+from seasync.serve.security import is_loopback
+from seasync.serve.work import SeaAt
+
+
+def serve(
+    *seas: str | Path,
+    encoder: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    token: str | None = None,
+    roots: Sequence[str | Path] | None = None,
+    state: str | Path | None = None,
+    names: Sequence[str] = (),
+    storage_options: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    open_browser: bool = False,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve seas, with the page, until Ctrl-C.
+
+    seas     paths or URIs; the first is the one the page opens with. A new one begins with the first `add`
+    encoder  of seas that do not exist yet
+    port     0 takes any that is free
+    token    needed by every request; made up if `host` can be reached from other machines
+    roots    folders whose files may be shown and added; default: those in which the seas' files lie
+    state    folder for jobs and uploads; default: in the user's data folder, one for each set of seas
+    names    other names the server is known by (a request's Host must be one)
+    ready    called with the page's address, token included, as soon as it answers
+
+    Raises
+    ------
+    ServeError
+        If the port is taken, or the state folder is in use.
+    """
+    if not seas:
+        raise ServeError("serve: name at least one sea")
+    if token is None and not is_loopback(host):
+        token = secrets.token_urlsafe(24)
+    options = tuple(sorted((storage_options or {}).items()))
+    app = create_app(
+        {name: SeaAt(uri, encoder, options) for name, uri in _named(seas).items()},
+        state=state or default_state(seas),
+        roots=roots,
+        host=host,
+        names=names,
+        token=token,
+        limits=limits,
+    )
+    with _listening(host, port) as listening:
+        address = _address(host, listening.getsockname()[1], token)
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+        )
+        server = _Server(config, lambda: _announce(address, ready, open_browser))
+        with suppress(KeyboardInterrupt):  # that is how it ends
+            server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._started()
+
+
+def default_state(seas: Sequence[str | Path]) -> Path:
+    """Where jobs and uploads of a server of these seas live."""
+    import platformdirs
+
+    uris = [str(sea) if "://" in str(sea) else str(Path(sea).absolute()) for sea in seas]
+    key = hashlib.sha256("\n".join(sorted(uris)).encode()).hexdigest()[:12]
+    return Path(platformdirs.user_data_dir("seasync", appauthor=False)) / "serve" / key
+
+
+def _named(seas: Sequence[str | Path]) -> dict[str, str]:
+    """Seas by short names that are good in addresses."""
+    named: dict[str, str] = {}
+    for sea in seas:
+        stem = str(sea).rstrip("/\\").replace("\\", "/").split("/")[-1].removesuffix(".sea")
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "sea"
+        number = 2
+        while name in named:
+            name, number = f"{name.rstrip('0123456789')}{number}", number + 1
+        named[name] = str(sea)
+    return named
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ServeError(
+            f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port or --host"
+        ) from error
+
+
+def _address(host: str, port: int, token: str | None) -> str:
+    shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    name = f"[{shown}]" if ":" in shown else shown
+    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
+
+
+def _announce(address: str, ready: Callable[[str], None], open_browser: bool) -> None:
+    ready(address)
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -1,0 +1,177 @@
+"""Who may ask, from where, and what every answer carries."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from seasync.errors import ServeError
+from seasync.serve.lane import BROKEN
+
+log = logging.getLogger("seasync.serve")
+COOKIE = "seasync_token"
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+UPLOADS = "/api/v1/uploads"
+HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' blob: data:",
+            "media-src 'self' blob:",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ]
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server bound to `host`."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Hosts:
+    """The names a server answers to: DNS rebinding makes a browser ask it under another one.
+
+    A server that is reachable from outside answers to any plain address too, since rebinding needs a name.
+    """
+
+    def __init__(self, bound: str, names: Iterable[str] = ()) -> None:
+        self._outside = not is_loopback(bound)
+        self._names = {"localhost", "127.0.0.1", "::1", bound.lower(), *(name.lower() for name in names)}
+
+    def allow(self, host: str) -> bool:
+        name = (urlsplit(f"//{host}").hostname or "") if _is_host(host) else ""
+        if name in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return self._outside
+
+
+def _is_host(text: str) -> bool:
+    try:
+        _ = urlsplit(f"//{text}").port
+    except ValueError:
+        return False
+    return not set(text) & set("/?#@\\ ")
+
+
+class Guard:
+    """ASGI middleware: Host, token, cross-site requests, size of bodies; security headers on every answer."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Hosts, token: str | None, body_bytes: int) -> None:
+        self._app, self._hosts, self._token, self._body_bytes = app, hosts, token, body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        guarded = _Guarded(send)
+        headers = Headers(scope=scope)
+        if (entry := self._entry(scope, headers)) is not None:
+            await entry(scope, receive, guarded)
+            return
+        try:
+            self._check(scope, headers)
+        except ServeError as error:
+            await JSONResponse({"detail": str(error)}, error.status)(scope, receive, guarded)
+            return
+        try:
+            await self._app(scope, receive, guarded)
+        except Exception:
+            log.exception("%s %s", scope["method"], scope["path"])
+            if guarded.begun:  # too late for another answer
+                raise
+            await JSONResponse({"detail": BROKEN}, 500)(scope, receive, guarded)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        if not self._hosts.allow(headers.get("host", "")):
+            raise ServeError(
+                "Host: not a name of this server (`seasync serve --allow-host NAME`)", status=421
+            )
+        self._check_site(scope, headers)
+        is_api = scope["path"].startswith("/api")  # the page itself is no secret, and asks for the token
+        if is_api and self._token is not None and not self._knows_token(headers):
+            raise ServeError("a token is needed: open the address that `seasync serve` printed", status=401)
+        length = headers.get("content-length", "0")
+        if scope["path"].rstrip("/") != UPLOADS:
+            if "transfer-encoding" in headers:
+                raise ServeError("send a Content-Length instead of Transfer-Encoding", status=411)
+            if not length.isdecimal() or int(length) > self._body_bytes:
+                raise ServeError(f"a request has at most {self._body_bytes} bytes", status=413)
+
+    def _check_site(self, scope: Scope, headers: Headers) -> None:
+        """Refuse what another site's page makes a browser ask; opening our own page from a link is fine."""
+        site = headers.get("sec-fetch-site", "none")
+        opens_page = headers.get("sec-fetch-mode") == "navigate" and not scope["path"].startswith("/api")
+        if site not in ("none", "same-origin") and not (opens_page and scope["method"] in SAFE_METHODS):
+            raise ServeError("requests from other sites are refused", status=403)
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+            raise ServeError("Origin: requests from other sites are refused", status=403)
+
+    def _knows_token(self, headers: Headers) -> bool:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            try:
+                cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            except CookieError:
+                cookie = None
+            given = cookie.value if cookie else ""
+        return secrets.compare_digest(given.encode(), (self._token or "").encode())
+
+    def _entry(self, scope: Scope, headers: Headers) -> Response | None:
+        """`/?token=…`: the right token becomes a cookie, and the address bar does not keep it."""
+        if self._token is None or scope["path"] != "/" or not self._hosts.allow(headers.get("host", "")):
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if not given or not secrets.compare_digest(given[0].encode(), self._token.encode()):
+            return None
+        answer = RedirectResponse("/", 303)
+        secure = scope["scheme"] == "https"
+        answer.set_cookie(COOKIE, self._token, httponly=True, samesite="strict", secure=secure)
+        return answer
+
+
+class _Guarded:
+    """Sends an answer, with the headers that all of them have."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun = send, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)

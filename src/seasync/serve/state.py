@@ -1,0 +1,83 @@
+"""What a server remembers from one run to the next: its jobs and its uploads, in one folder."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from seasync.errors import ServeError
+
+# Numbered migrations: entry n brings the tables from version n to n + 1.
+MIGRATIONS = (
+    """
+    CREATE TABLE jobs (
+        id TEXT PRIMARY KEY, kind TEXT, sea TEXT, title TEXT, request TEXT, state TEXT, attempts INTEGER,
+        progress REAL, message TEXT, error TEXT, result TEXT, created REAL, started REAL, ended REAL
+    );
+    CREATE TABLE uploads (
+        id TEXT PRIMARY KEY, name TEXT, bytes INTEGER, facts TEXT, kept INTEGER, used REAL
+    );
+    """,
+)
+
+
+class State:
+    """A folder with `state.sqlite`, `uploads/` and `films/`, used by one server at a time.
+
+    Raises
+    ------
+    ServeError
+        If the folder cannot be written, or another server uses it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.uploads = folder / "uploads"
+        self.films = folder / "films"
+        self._lock = threading.Lock()
+        try:
+            for part in (self.uploads, self.films):
+                part.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._open()
+        except OSError as error:
+            raise ServeError(
+                f"{folder}: cannot be written ({error.strerror}); name another with --state"
+            ) from error
+        except sqlite3.OperationalError as error:
+            raise ServeError(
+                f"{folder}: another server uses this folder ({error}); give this one its own with --state"
+            ) from error
+
+    def _open(self) -> None:
+        # Exclusive: the operating system lets go of it when the process ends, however it ends.
+        self._database = sqlite3.connect(
+            self.folder / "state.sqlite", check_same_thread=False, isolation_level=None, timeout=0.5
+        )
+        self._database.row_factory = sqlite3.Row
+        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._database.execute("PRAGMA journal_mode = WAL")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        self._database.execute("BEGIN EXCLUSIVE")
+        self._database.execute("COMMIT")
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            self._database.executescript(script + f"PRAGMA user_version = {number};")
+
+    def __call__(self, sql: str, *values: Any) -> list[sqlite3.Row]:
+        """Run one statement, in a transaction of its own."""
+        with self._lock:
+            return self._database.execute(sql, values).fetchall()
+
+    def put(self, table: str, row: dict[str, Any]) -> None:
+        """Insert or replace a row."""
+        self(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({_marks(list(row))})", *row.values())
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))

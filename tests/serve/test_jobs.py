@@ -1,0 +1,173 @@
+"""Jobs: progress, cancelling, and what becomes of them when the server is killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from seasync.errors import ServeError
+from seasync.sea.care import verify
+from seasync.search import Sea
+from seasync.serve import Client
+from seasync.serve.jobs import MOST_ATTEMPTS
+from seasync.serve.models import Job
+from tests.serve.conftest import Server
+from tests.serve.films import film, pace
+
+API = "/api/v1/seas/small"
+Start = Callable[..., Server]
+
+
+def test_a_job_tells_how_it_goes(start: Start, sea: Path, tmp_path: Path) -> None:
+    root = tmp_path / "more"
+    for number in range(4):
+        film(root / f"{number}.mp4", pace(20 + number), action="left")
+    server = start(sea, roots=[root])
+    job = server.client.post(f"{API}/add", json={"paths": [str(root)], "label": "left"}).json()
+    with server.client.stream("GET", "/api/v1/jobs/events", params={"job": job["id"]}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = [line[6:] for line in answer.iter_lines() if line.startswith("data: ")]
+    seen = [Job.model_validate_json(line) for line in lines]
+    assert [one.progress for one in seen] == sorted(one.progress for one in seen)
+    assert (seen[-1].state, seen[-1].progress, seen[-1].attempts) == ("done", 1.0, 1)
+    assert seen[-1].result == {
+        "added": 4,
+        "present": 0,
+        "seconds": pytest.approx(86 / 30, abs=0.01),
+        "failed": [],
+        "damaged": [],
+    }
+    assert server.client.get("/api/v1/jobs").json()[0]["id"] == job["id"]
+
+
+def test_the_same_asked_for_again_is_the_same_job(start: Start, sea: Path, films: Path) -> None:
+    server = start(sea, roots=[films])
+    asked = {"alignment": {"query": server.clip("right/a"), "match": server.clip("right/b")}}
+    first, again = (server.client.post(f"{API}/alignment/film", json=asked).json() for _ in range(2))
+    assert first["id"] == again["id"]
+    other = server.client.post(f"{API}/alignment/film", json=asked | {"keep": "match"}).json()
+    assert other["id"] != first["id"]
+    assert server.client.delete(f"/api/v1/jobs/{other['id']}").json()["state"] == "cancelled"
+    assert server.wait(first)["state"] == "done"
+
+
+def test_a_running_job_is_called_off(start: Start, sea: Path, films: Path) -> None:
+    server = start(sea, roots=[films])
+    asked = {"alignment": {"query": server.clip("right/a"), "match": server.clip("right/b")}}
+    job = server.client.post(f"{API}/alignment/film", json=asked).json()
+    while server.client.get(f"/api/v1/jobs/{job['id']}").json()["state"] == "queued":
+        pass
+    server.client.delete(f"/api/v1/jobs/{job['id']}")
+    assert server.wait(job)["state"] == "cancelled"
+    again = server.wait(server.client.post(f"{API}/alignment/film", json=asked).json())
+    assert again["state"] == "done"
+
+
+def test_files_that_cannot_be_added_are_named(start: Start, sea: Path, tmp_path: Path) -> None:
+    root = tmp_path / "mixed"
+    film(root / "good.mp4", pace(12), action="left")
+    (root / "bad.mp4").write_bytes(b"not a video")
+    server = start(sea, roots=[root])
+    job = server.wait(server.client.post(f"{API}/add", json={"paths": [str(root)]}).json())
+    assert (job["state"], job["result"]["added"]) == ("done", 1)
+    assert job["result"]["failed"][0]["file"] == "bad.mp4"
+    job = server.wait(server.client.post(f"{API}/add", json={"paths": ["bad.mp4"]}).json())
+    assert job["state"] == "failed"
+    assert "bad.mp4" in job["error"]
+
+
+def test_stopped_in_good_order_a_job_goes_on_and_that_does_not_count(
+    start: Start, sea: Path, films: Path, tmp_path: Path
+) -> None:
+    server = start(sea, roots=[films], state=tmp_path / "state")
+    asked = {"alignment": {"query": server.clip("right/a"), "match": server.clip("right/b")}}
+    job = server.client.post(f"{API}/alignment/film", json=asked).json()
+    while server.client.get(f"/api/v1/jobs/{job['id']}").json()["state"] == "queued":
+        pass
+    server.client.__exit__(None, None, None)
+    done = start(sea, roots=[films], state=tmp_path / "state").wait(job)
+    assert (done["state"], done["attempts"]) == ("done", 1)
+
+
+def test_a_job_that_stops_the_server_again_and_again_is_given_up(
+    start: Start, sea: Path, films: Path, tmp_path: Path
+) -> None:
+    from seasync.serve.state import State
+
+    state = State(tmp_path / "state")
+    begun = {"kind": "proxy", "sea": "small", "title": "Prepare", "request": "{}", "message": ""}
+    counts = {"state": "running", "attempts": MOST_ATTEMPTS, "progress": 0.3, "created": time.time()}
+    state.put("jobs", {"id": "0" * 32} | begun | counts)
+    state.close()
+    found = start(sea, state=tmp_path / "state").client.get(f"/api/v1/jobs/{'0' * 32}").json()
+    assert found["state"] == "failed"
+    assert "3 times" in found["error"]
+
+
+@contextmanager
+def process(sea: Path, state: Path, root: Path) -> Iterator[tuple[subprocess.Popen[str], Client]]:
+    """A server in a process of its own, which may be killed."""
+    command = [
+        sys.executable,
+        "-c",
+        "from seasync.cli import main; main()",
+        "serve",
+        "--sea",
+        str(sea),
+        "--port",
+        "0",
+    ]
+    command += ["--state", str(state), "--root", str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        address = running.stdout.readline().strip()
+        with Client(address) as client:
+            yield running, client
+        if running.poll() is None:
+            running.send_signal(signal.SIGINT)
+            assert running.wait(60) == 0
+
+
+def kill_when(running: subprocess.Popen[str], news: Iterator[Job], due: Callable[[Job], bool]) -> None:
+    for now in news:
+        if due(now):
+            running.kill()
+            running.wait()
+
+
+def test_killed_in_the_middle_of_a_job_it_goes_on(sea: Path, tmp_path: Path) -> None:
+    root, state, count = tmp_path / "more", tmp_path / "state", 40
+    for number in range(count):
+        film(root / f"{number}.mp4", pace(12 + number), action="left")
+    with process(sea, state, root) as (running, client):
+        job = client.add("small", paths=[str(root)])
+        with pytest.raises(ServeError):
+            kill_when(running, client.watch(job), lambda now: now.progress > 0.2)
+    assert verify(Sea(sea)) == []
+    with process(sea, state, root) as (_, client):
+        job = client.wait(job)
+        assert (job.state, job.attempts) == ("done", 2)
+        assert client.sea("small").clips == 6 + count
+    assert verify(Sea(sea)) == []
+    assert len(Sea(sea)) == 6 + count
+
+
+def test_killed_in_the_middle_of_a_film_it_is_made_anew(sea: Path, films: Path, tmp_path: Path) -> None:
+    with process(sea, tmp_path / "state", films) as (running, client):
+        query, match = (next(client.clips("small", text=f"right/{name}")).ref for name in "ab")
+        request = client.align("small", query=query, match=match).request
+        job = client.film("small", request, layout="stack")
+        with pytest.raises(ServeError):
+            kill_when(running, client.watch(job), lambda now: now.state == "running")
+    with process(sea, tmp_path / "state", films) as (_, client):
+        done = client.wait(job)
+        assert done.attempts == 2
+        client.fetch(done, tmp_path / "film.mp4")
+    assert (tmp_path / "film.mp4").stat().st_size > 1000

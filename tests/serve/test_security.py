@@ -1,0 +1,187 @@
+"""Who is let in, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+
+from seasync.errors import ServeError
+from seasync.search import Sea
+from seasync.serve.roots import Roots
+from seasync.serve.run import default_state
+from seasync.serve.security import Hosts, is_loopback
+from tests.serve.conftest import Server
+from tests.serve.films import film, pace
+
+API = "/api/v1/seas/small"
+Start = Callable[..., Server]
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", "127.0.0.1@evil", "10.0.0.1", "a b"]
+)
+def test_a_request_under_another_name_is_refused(server: Server, host: str) -> None:
+    """DNS rebinding: a page of evil.example whose name now points here."""
+    assert server.client.get("/api/v1", headers={"Host": host}).status_code == 421
+    assert server.client.get("/", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:9000", "127.0.0.1", "[::1]:80"])
+def test_this_machine_has_several_names(server: Server, host: str) -> None:
+    assert server.client.get("/api/v1", headers={"Host": host}).status_code == 200
+
+
+def test_a_server_for_others_answers_to_addresses_and_given_names() -> None:
+    hosts = Hosts("0.0.0.0", ["Films.example"])
+    assert hosts.allow("192.168.1.5:8080")
+    assert hosts.allow("films.example")
+    assert not hosts.allow("evil.example")
+    assert not is_loopback("0.0.0.0")
+    assert is_loopback("127.0.0.9")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_other_sites_cannot_make_a_browser_ask(server: Server, headers: dict[str, str]) -> None:
+    for method, path in (
+        ("POST", f"{API}/search"),
+        ("DELETE", f"{API}/clips/{'0' * 32}"),
+        ("GET", "/api/v1"),
+    ):
+        assert server.client.request(method, path, headers=headers).status_code == 403
+
+
+def test_a_link_to_the_page_works_and_the_page_may_ask(server: Server) -> None:
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert server.client.get("/", headers=link).status_code == 200
+    own = {"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:8080", "Host": "127.0.0.1:8080"}
+    assert server.client.get("/api/v1", headers=own).status_code == 200
+
+
+def test_every_answer_has_security_headers_and_none_allows_other_origins(server: Server) -> None:
+    for path in ("/", "/api/v1", "/api/v1/nothing", f"{API}/footage/{server.clip('right/a')}/video"):
+        headers = server.client.get(path, headers={"Host": "localhost"}).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in headers
+    assert server.client.get("/", headers={"Host": "evil"}).headers["x-frame-options"] == "DENY"
+
+
+def test_a_token_is_asked_for_and_becomes_a_cookie(start: Start, sea: Path) -> None:
+    client = start(sea, token="secret-token").client
+    assert client.get("/").status_code == 200  # the page asks for the token
+    assert client.get("/api/v1").status_code == 401
+    assert client.get("/api/v1", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert client.get("/api/v1", headers={"Authorization": "Bearer secret-token"}).status_code == 200
+    assert "set-cookie" not in client.get("/?token=wrong", follow_redirects=False).headers
+    entered = client.get("/?token=secret-token", follow_redirects=False)
+    assert entered.status_code == 303
+    assert entered.headers["location"] == "/"
+    assert "httponly" in entered.headers["set-cookie"].lower()
+    assert "samesite=strict" in entered.headers["set-cookie"].lower()
+    assert client.get("/api/v1").status_code == 200
+
+
+def test_only_roots_are_opened(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for folder in (inside / "sub", outside):
+        folder.mkdir(parents=True)
+        (folder / "a.mp4").touch()
+    (inside / "link.mp4").symlink_to(outside / "a.mp4")
+    (inside / "folder").symlink_to(outside)
+    (inside / "fine.mp4").symlink_to(inside / "sub" / "a.mp4")
+    roots = Roots([inside])
+    assert roots.find(inside / "sub/../sub/a.mp4") == (inside / "sub" / "a.mp4").resolve()
+    assert roots.find("sub/a.mp4") == roots.find("fine.mp4")
+    for path in (
+        "../out/a.mp4",
+        "link.mp4",
+        "folder/a.mp4",
+        "/etc/passwd",
+        "a\0.mp4",
+        "x" * 5000,
+        "",
+        "~",
+        "none",
+    ):
+        if path:
+            with pytest.raises(ServeError) as refused:
+                roots.find(path)
+            assert refused.value.status == 403
+    assert not roots.hold(inside / "link.mp4")
+    assert not roots.hold(inside)  # as a folder of pictures, with one from elsewhere
+
+
+def test_paths_outside_the_roots_are_not_added(server: Server, tmp_path: Path) -> None:
+    secret = film(tmp_path / "secret.mp4", pace(10), action="left")
+    for path in (str(secret), "../secret.mp4", "/etc/passwd", "/etc", str(tmp_path / "*.mp4")):
+        answer = server.client.post(f"{API}/add", json={"paths": [path]})
+        assert answer.status_code == 403, path
+
+
+def test_links_and_lists_that_lead_out_are_refused_singly(start: Start, sea: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    secret = film(tmp_path / "secret.mp4", pace(10), action="left")
+    film(root / "fine.mp4", pace(20), action="left")
+    (root / "link.mp4").symlink_to(secret)
+    (root / "list.csv").write_text(f"file\n{secret}\n../secret.mp4\n")
+    server = start(sea, roots=[root])
+    job = server.wait(server.client.post(f"{API}/add", json={"paths": [str(root)]}).json())
+    assert job["result"]["added"] == 1
+    assert [one["file"] for one in job["result"]["failed"]] == ["link.mp4"]
+    job = server.wait(server.client.post(f"{API}/add", json={"paths": ["list.csv"]}).json())
+    assert job["state"] == "failed"
+    assert "leads out" in job["error"]
+    assert not any("secret" in clip.file for clip in Sea(sea).snapshot().clips())
+
+
+def test_a_clip_whose_file_lies_outside_is_searched_but_not_shown(
+    start: Start, sea: Path, tmp_path: Path
+) -> None:
+    server = start(sea, roots=[tmp_path])
+    ref = server.clip("right/a")
+    assert server.client.post(f"{API}/search", json={"query": {"ref": ref}}).status_code == 200
+    for what in ("", "/video", "/thumbnail", "/strip?at=1"):
+        assert server.client.get(f"{API}/footage/{ref}{what}").status_code == 403
+
+
+def test_large_bodies_are_refused_before_they_are_read(server: Server) -> None:
+    answer = server.client.post(f"{API}/search", content=b" " * ((1 << 20) + 1))
+    assert answer.status_code == 413
+    chunked = server.client.post(f"{API}/search", content=iter([b"{", b"}"]))
+    assert chunked.status_code == 411
+
+
+def test_errors_tell_no_inner_workings(start: Start, sea: Path) -> None:
+    ref = f"clip:{'0' * 32}"
+    spoilt = pa.table({"name": [f"marks/{ref}"], "value": ["/secret/place"], "changed": [0.0]})
+    lance.write_dataset(spoilt, sea / "_notes")
+    answer = start(sea).client.get(f"{API}/marks/{ref}")
+    assert answer.status_code == 500
+    assert answer.json() == {"detail": "something went wrong here; the server's log says what"}
+    assert "content-security-policy" in answer.headers
+
+
+def test_two_servers_do_not_share_a_state_folder(start: Start, sea: Path, tmp_path: Path) -> None:
+    start(sea, state=tmp_path / "state")
+    with pytest.raises(ServeError, match="another server uses this folder"):
+        start(sea, state=tmp_path / "state")
+
+
+def test_each_set_of_seas_has_a_state_folder_of_its_own() -> None:
+    assert default_state(["a.sea"]) != default_state(["b.sea"])
+    assert default_state(["a.sea", "b.sea"]) == default_state(["b.sea", "a.sea"])
