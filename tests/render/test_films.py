@@ -15,7 +15,7 @@ import pytest
 
 from seasync.align import Alignment
 from seasync.clip import Clip
-from seasync.errors import RenderError
+from seasync.errors import PartlyDecoded, RenderError
 from seasync.render import Mark, compare, grid, retime
 from tests.render.aligned import alignment, bent, pictures, shown, whole
 from tests.render.conftest import KEYS, MATCH_KEYS, true_map
@@ -246,6 +246,17 @@ def test_failure_leaves_no_half_film_and_keeps_the_old_one(aligned: Alignment, t
         compare(aligned, tmp_path / "film.mp4", progress=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["film.mp4"]
     assert (tmp_path / "film.mp4").read_bytes() == b"the old film"
+
+
+def test_damaged_frames_are_bridged_and_said_so(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    broken = tmp_path / "broken.mp4"
+    data = bytearray(pair[1].read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 400] = bytes(400)
+    broken.write_bytes(data)
+    with pytest.warns(PartlyDecoded, match="broken.mp4"):
+        retime(whole(pair[0], broken, lambda seconds: seconds), tmp_path / "film.mp4", audio="none")
+    assert len(pictures(tmp_path / "film.mp4")) == 90
 
 
 def test_progress_counts_every_frame(aligned: Alignment, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
 from seasync.render.text import drawable, font
-from seasync.video.colour import GOOD, matrix
+from seasync.video.colour import film_frame, matrix
 from seasync.video.source import Orientation
 
 Plane = NDArray[np.uint8]
@@ -27,7 +27,7 @@ def planes(frame: VideoFrame) -> list[Plane]:
 
 
 class Panel:
-    """Makes stored frames fit one place in a film: upright, yuv420p, BT.709, limited range, even sides."""
+    """Makes stored frames fit one place in a film: upright, `width`×`height` (even), as films are coded."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
@@ -36,19 +36,8 @@ class Panel:
     def __call__(self, frame: VideoFrame) -> VideoFrame:
         turn = Orientation.of(frame)
         size = (self.height, self.width) if turn.transpose else (self.width, self.height)
-        is_fit = (frame.width, frame.height, frame.format.name) == (*size, "yuv420p")
-        if not is_fit or matrix(frame) != Colorspace.ITU709 or frame.color_range == ColorRange.JPEG:
-            frame = self._scale.reformat(
-                frame,
-                *size,
-                "yuv420p",
-                src_colorspace=matrix(frame),
-                dst_colorspace=Colorspace.ITU709,
-                dst_color_range=ColorRange.MPEG,
-                interpolation=GOOD,
-                threads=1,
-            )
-        return frame if turn == Orientation() else self._turned(frame, turn)
+        flat = film_frame(frame, self._scale, size=size, coded=matrix(frame))
+        return flat if turn == Orientation() else self._turned(flat, turn)
 
     def _turned(self, frame: VideoFrame, turn: Orientation) -> VideoFrame:
         upright = VideoFrame(self.width, self.height, "yuv420p")

@@ -12,7 +12,7 @@ from seasync.encoding import Seconds
 from seasync.errors import DataError
 from seasync.render.shoot import Mark
 from seasync.render.stills import nearest
-from seasync.video.table import frame_table
+from seasync.video import frame_table
 
 Row = dict[str, str]
 # The same moments, counted in frames.

@@ -15,7 +15,7 @@ from seasync.errors import DataError
 from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.plan import clips_of, has_partner
 from seasync.render.stills import nearest
-from seasync.video.table import frame_table
+from seasync.video import frame_table
 
 SUBTITLES = (".srt", ".vtt", ".ass", ".ssa")
 

@@ -12,22 +12,24 @@ from numpy.typing import NDArray
 from seasync.errors import RenderError
 from seasync.render.canvas import Canvas, Panel
 from seasync.render.plan import Source
+from seasync.video import FrameTable, frame_table
 from seasync.video.decode import chosen
-from seasync.video.table import frame_table
+from seasync.video.reader import warn_if_damaged
 
 
 def pictures(source: Source, panel: Panel) -> Generator[VideoFrame]:
     """One picture for each frame of the film, made to fit `panel`; at most two are held at a time."""
-    last = len(frame_table(source.file)) - 1
-    blend = source.blend
-    after = source.numbers if blend is None else np.minimum(source.numbers + (blend > 0), last)
+    table, blend = frame_table(source.file), source.blend
+    after = source.numbers if blend is None else np.minimum(source.numbers + (blend > 0), len(table) - 1)
     # Each film frame needs one frame of the file, or two to mix.
     needed = np.stack([source.numbers, after], axis=1)
     for start, end in _forward(needed):
-        reader = _Reader(source.file, np.unique(needed[start:end]), panel)
+        wanted = np.unique(needed[start:end])
+        reader = _Reader(table, wanted, panel)
         for at in range(start, end):
             below, above = (reader.at(number) for number in needed[at].tolist())
             yield below if blend is None or below is above else _blended(below, above, float(blend[at]))
+        warn_if_damaged(table, len(wanted), reader.whole, 0)
 
 
 def _forward(needed: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -40,9 +42,10 @@ def _forward(needed: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 class _Reader:
     """Numbered frames of a file, asked for in increasing order; remembers the last two."""
 
-    def __init__(self, file: str, numbers: NDArray[np.int64], panel: Panel) -> None:
-        self.file, self.panel = file, panel
-        self._frames = chosen(frame_table(file), numbers)
+    def __init__(self, table: FrameTable, numbers: NDArray[np.int64], panel: Panel) -> None:
+        self.file, self.panel = table.file, panel
+        self.whole = 0  # frames that came undamaged
+        self._frames = chosen(table, numbers)
         self._held: list[tuple[int, VideoFrame]] = []
 
     def at(self, number: int) -> VideoFrame:
@@ -52,6 +55,7 @@ class _Reader:
             if found is None:
                 break
             frame, found_number = found
+            self.whole += not frame.is_corrupt
             self._held = [*self._held[-1:], (found_number, self.panel(frame))]
         if not self._held:
             raise RenderError(

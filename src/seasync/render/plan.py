@@ -17,8 +17,7 @@ from seasync.align.warp import Stretch
 from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
-from seasync.video import probe
-from seasync.video.table import FrameTable, frame_table
+from seasync.video import FrameTable, frame_table, probe
 
 Smooth = Literal["nearest", "blend", "pieces"]
 

@@ -18,8 +18,7 @@ from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
 from seasync.render.sound import Reader, carry, value_at
-from seasync.video import probe, sound
-from seasync.video.table import frame_table
+from seasync.video import frame_table, probe, sound
 
 Audio = Literal["query", "match", "mix", "none"]
 RATES = (44100, 48000, 32000, 24000, 22050, 16000, 96000, 88200)  # what AAC and players take

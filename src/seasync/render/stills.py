@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
+from seasync.video import frame_table
 from seasync.video.colour import ToRGB
 from seasync.video.decode import chosen
-from seasync.video.table import frame_table
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,8 +15,7 @@ from seasync.align import Alignment, Warp
 from seasync.align.alignment import Side
 from seasync.render.plan import clips_of, clock_of, even, frame_rate
 from seasync.render.timelines.rate import standard_rate
-from seasync.video import AudioInfo, probe
-from seasync.video.table import frame_table
+from seasync.video import AudioInfo, frame_table, probe
 
 Grid = Literal["media", "timeline"]
 

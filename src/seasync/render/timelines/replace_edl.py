@@ -15,7 +15,7 @@ from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.edl import event_lines
 from seasync.render.timelines.rate import frame_of, standard_rate
 from seasync.render.timelines.replace import Slot, found
-from seasync.video.table import frame_table
+from seasync.video import frame_table
 
 CODE = r"(\d\d:\d\d:\d\d[:;.]\d\d)"
 EVENT = re.compile(rf"(\d+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+\d+)?\s+{CODE}\s+{CODE}\s+{CODE}\s+{CODE}\s*$")

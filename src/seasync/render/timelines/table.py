@@ -9,7 +9,7 @@ import json
 from seasync.align import Alignment
 from seasync.align.alignment import Side
 from seasync.render.plan import clips_of, frames_at, has_partner
-from seasync.video.table import frame_table
+from seasync.video import frame_table
 
 Row = tuple[int, float, int | None, float | None]
 
