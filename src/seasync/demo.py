@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from seasync.align import MOTION, Alignment, Recipe
+from seasync.encoders import get_encoder
 from seasync.errors import DataError
-from seasync.render import alignment_picture, compare
+from seasync.render import alignment_picture, compare, grid
 from seasync.sample import Sample, SampleClip, alignment_error, make
 from seasync.sea.match import Matches
 from seasync.search import Rerank, Sea
@@ -21,10 +22,10 @@ from seasync.search import Rerank, Sea
 class Score:
     """How well the sample's clips find each other, each of them the query once.
 
-    first        share of queries whose best match performs the same action
-    of_ten       share of the ten best that do, as far as there are that many
-    fooled       share of the queries with a look-alike in the sea that take it for the best match
-    median_error of the alignments with the best match, where the action is the same, in sampled frames
+    first         share of queries whose best match performs the same action
+    of_ten        share of the ten best that do, as far as there are that many
+    fooled        share of the queries with a look-alike in the sea that take one for the best match
+    median_error  of the alignments with the best match, where the action is the same, in sampled frames
     """
 
     first: float
@@ -33,7 +34,59 @@ class Score:
     median_error: float
 
 
-def prepare(folder: Path, *, clips: int, note: Callable[[str], None]) -> Sample:
+@dataclass(frozen=True)
+class Result:
+    """What the demo found and made: one query and its match, the scores of all, the files to look at."""
+
+    query: SampleClip
+    match: SampleClip
+    draq: float
+    median_error: float
+    by_vector: Score
+    reranked: Score
+    made: tuple[Path, ...]
+
+
+def run(
+    out: Path,
+    *,
+    clips: int = 60,
+    step: Callable[[str], None] = lambda text: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Result:
+    """Make the sample, add it to a sea, search, align, film, score. Run again, it goes on where it was.
+
+    `step` is told what begins; `progress` how many clips are done, of how many.
+    """
+    step(f"filming {clips} clips of eight actions, each performed, dressed, paced and filmed otherwise")
+    sample = _sample(out / "sample", clips, progress)
+    step("fetching the encoder, DINOv2 ViT-S (once: about 85 MB)")
+    sea = Sea(out / "sample.sea", get_encoder())
+    step("adding the clips to a sea: decoding, encoding, storing")
+    sea.add(
+        out / "sample",
+        labels="folder",
+        progress=lambda added: progress(added.added + added.present + len(added.failed), added.files),
+    )
+    step("searching: which clip moves in step with this one?")
+    query = next(clip for clip in sample.clips if clip.action == "throw")
+    matches = sea.search(query.file)
+    match = next(clip for clip in sample.clips if str(clip.file.resolve()) == matches[0].clip.file)
+    step("filming the best matches in step with the query")
+    made = _show(matches, out)
+    step("scoring against the truth, each clip the query once")
+    return Result(
+        query,
+        match,
+        matches[0].draq,
+        median_error(matches[0].alignment, query, match, sea.snapshot().about.fps),
+        score(sea, sample, rerank="none"),
+        score(sea, sample),
+        made,
+    )
+
+
+def _sample(folder: Path, clips: int, progress: Callable[[int, int], None]) -> Sample:
     """The sample in `folder`, made if it is not there yet."""
     try:
         sample = Sample.load(folder)
@@ -41,7 +94,13 @@ def prepare(folder: Path, *, clips: int, note: Callable[[str], None]) -> Sample:
             return sample
     except DataError:
         pass
-    return make(folder, clips=clips, progress=lambda clip: note(clip.file.name))
+    done: list[SampleClip] = []
+
+    def count(clip: SampleClip) -> None:
+        done.append(clip)
+        progress(len(done), clips)
+
+    return make(folder, clips=clips, progress=count)
 
 
 def score(sea: Sea, sample: Sample, *, recipe: Recipe = MOTION, rerank: Rerank | None = None) -> Score:
@@ -76,11 +135,14 @@ def median_error(alignment: Alignment, query: SampleClip, match: SampleClip, fps
     return float(np.nanmedian(error))
 
 
-def show(matches: Matches, folder: Path) -> list[Path]:
-    """The best match as a picture, a film, a timeline and JSON, written into `folder`."""
+def _show(matches: Matches, folder: Path) -> tuple[Path, ...]:
+    """The best match as film, picture and JSON, and the eight best together."""
     alignment = matches[0].alignment
-    picture, film, values = (folder / name for name in ("alignment.png", "sync.mp4", "alignment.json"))
-    alignment_picture(alignment, picture)
+    film, picture, all_films, values = (
+        folder / name for name in ("sync.mp4", "alignment.png", "matches.mp4", "alignment.json")
+    )
     compare(alignment, film, audio="mix")
+    alignment_picture(alignment, picture)
+    grid([match.alignment for match in matches[:8]], all_films)
     values.write_text(json.dumps(alignment.to_json()), encoding="utf-8")
-    return [film, picture, values]
+    return film, picture, all_films, values

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from seasync.cli.options import Json
+
+if TYPE_CHECKING:
+    from seasync.demo import Result
 
 
 def demo(
@@ -20,72 +24,39 @@ def demo(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from seasync import demo as job
-    from seasync.encoders import get_encoder
-    from seasync.search import Sea
+    from seasync.demo import run
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
     began = time.monotonic()
-
-    def step(text: str) -> None:
-        console.print(f"[dim]{time.monotonic() - began:4.0f} s[/]  {text}")
-
-    columns = (
-        TextColumn("        {task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (TextColumn("       "), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        step(f"filming {clips} clips of eight actions, each performed, dressed, paced and filmed otherwise")
-        filming = bar.add_task("filming", total=clips)
-        sample = job.prepare(out / "sample", clips=clips, note=lambda name: bar.advance(filming))
-        bar.remove_task(filming)
-        step("fetching the encoder, DINOv2 ViT-S (once: about 85 MB)")
-        encoder = get_encoder()
-        sea = Sea(out / "sample.sea", encoder)
-        step("adding the clips to a sea: decoding, encoding, storing")
-        adding = bar.add_task("adding", total=None)
-        sea.add(
-            out / "sample",
-            labels="folder",
-            progress=lambda added: bar.update(
-                adding, total=added.files, completed=added.added + added.present + len(added.failed)
-            ),
-        )
-        bar.remove_task(adding)
-        step("searching: who moves in step with each of them?")
-        truth = {str(clip.file.resolve()): clip for clip in sample.clips}
-        query = next(clip for clip in sample.clips if clip.action == "throw")
-        matches = sea.search(query.file)
-        step("filming the best match in step with the query")
-        made = job.show(matches, out)
-        step("scoring against the truth")
-        plain = job.score(sea, sample, rerank="none")
-        whole = job.score(sea, sample)
-    best = truth[matches[0].clip.file]
-    error = job.median_error(matches[0].alignment, query, best, encoder.fps)
+        task = bar.add_task("", total=None, visible=False)
+
+        def step(text: str) -> None:
+            console.print(f"[dim]{time.monotonic() - began:4.0f} s[/]  {text}")
+            bar.reset(task, visible=False)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        result = run(out, clips=clips, step=step, progress=progress)
     if as_json:
-        import json
-        from dataclasses import asdict
-
-        print(json.dumps({"query": str(query.file), "match": str(best.file), "draq": matches[0].draq,
-                          "error_sampled_frames": error, "retrieval": asdict(plain), "reranked": asdict(whole),
-                          "made": [str(file) for file in made]}, indent=2))  # fmt: skip
-        return
-    _print(out, query, best, matches[0], error, plain, whole, made)
+        _print_json(result)
+    else:
+        _print(result, out)
 
 
-def _print(out, query, best, match, error, plain, whole, made) -> None:  # type: ignore[no-untyped-def]
+def _print(result: Result, out: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
-    console.print(f"\n[bold]{query.file.name}[/] moves in step with [bold]{best.file.name}[/]: "
-                  f"DRAQ {match.draq:.2f}, off the truth by {error:.2f} sampled frames in the median")  # fmt: skip
-    table = Table(
-        "each clip as the query", "clip vectors alone", "re-ranked by DRAQ", box=None, header_style="dim"
+    console = Console(highlight=False, soft_wrap=True)
+    query, match = result.query.file, result.match.file
+    console.print(
+        f"\n[bold]{query.name}[/] moves in step with [bold]{match.name}[/]: DRAQ {result.draq:.2f}; "
+        f"half of its moments are within {result.median_error:.2f} sampled frames of the truth\n"
     )
+    table = Table("each clip as the query", "by clip vector", "re-ranked", box=None, header_style="dim")
     rows = (
         ("best match performs the same action", "first", "{:.1%}"),
         ("ten best perform the same action", "of_ten", "{:.1%}"),
@@ -93,13 +64,36 @@ def _print(out, query, best, match, error, plain, whole, made) -> None:  # type:
         ("median alignment error, sampled frames", "median_error", "{:.2f}"),
     )
     for words, field, form in rows:
-        table.add_row(words, *(form.format(getattr(score, field)) for score in (plain, whole)))
+        table.add_row(words, *(form.format(getattr(s, field)) for s in (result.by_vector, result.reranked)))
     console.print(table)
     console.print("\nLook at")
-    for file in made:
-        console.print(f"  {file}")
+    for file, words in zip(
+        result.made,
+        ("both in step", "which moment goes with which", "the eight best in step", "the same as numbers"),
+        strict=True,
+    ):
+        console.print(f"  {file}  [dim]{words}[/]")
     console.print(f"""
 Try
-  seasync search {query.file} --sea {out / "sample.sea"}
-  seasync align {query.file} {best.file} --picture both.png
-  seasync add YOUR/VIDEOS --sea footage.sea       and then       seasync search CLIP --sea footage.sea""")
+  seasync search {query} --sea {out / "sample.sea"}
+  seasync render {query} {match} --to retimed.mp4 --layout retime
+  seasync export {query} {match} --to edit.otio
+and with your own videos
+  seasync add VIDEOS --sea footage.sea
+  seasync search CLIP --sea footage.sea""")
+
+
+def _print_json(result: Result) -> None:
+    import json
+    from dataclasses import asdict
+
+    plain = {
+        "query": str(result.query.file),
+        "match": str(result.match.file),
+        "draq": result.draq,
+        "median_error": result.median_error,
+        "by_vector": asdict(result.by_vector),
+        "reranked": asdict(result.reranked),
+        "made": [str(file) for file in result.made],
+    }
+    print(json.dumps(plain, indent=2))

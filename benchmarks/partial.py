@@ -1,0 +1,478 @@
+"""Clips that overlap only in part, with planted truth: `python -m benchmarks.partial DIR… [--quick]`.
+
+A DIR is a folder of clips of one action, a folder of such folders, or `clips/` beside an `events.csv` (clip,
+…, frames, then a frame number per key event). Composites are put together of the clips' encodings: foreign
+footage around or inside a clip, parts of it, films of many clips, pieces in another order. An alignment is
+good if its moments are off by at most 12 frames at 30 a second in the mean. Moments are the key events where
+they are known; elsewhere evenly spaced ones of clips that align whole, with that alignment as the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from benchmarks.goals import Goals
+from seasync.align import Alignment, align_encodings, cost_matrix
+from seasync.clip import Clip
+from seasync.encoders import clip_vector_parts, encode_clip, get_encoder
+from seasync.encoders.patches import is_cut
+from seasync.encoding import Encoding, Stream
+from seasync.film import find_in
+
+Doubles = NDArray[np.float64]
+Warp = Callable[[Doubles], Doubles]
+GOOD_FRAMES = 12
+STEP = 1 / 7.5
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """A clip: its encoding, the class tokens that tell cuts (T, d), its action, and its moments or None."""
+
+    encoding: Encoding
+    tokens: NDArray[np.float32]
+    action: str
+    events: Doubles | None
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A query and a match put together, and moments of both that belong together, in seconds."""
+
+    query: Encoding
+    match: Encoding
+    query_moments: Doubles
+    match_moments: Doubles
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--quick", action="store_true", help="twelve cases of each kind")
+    parser.add_argument("--cases", type=int, default=80, help="of each kind, for each folder")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    sets = {folder.name: load(folder) for folder in options.folders}
+    everything = [take for takes in sets.values() for take in takes]
+    count = min(options.cases, 12) if options.quick else options.cases
+    report = {name: measure(takes, everything, count, rng) for name, takes in sets.items()}
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return 0
+    for name, rows in report.items():
+        _print(name, rows)
+    return _goals(report)
+
+
+def load(folder: Path) -> list[Take]:
+    events = _events(folder / "events.csv")
+    files = sorted((folder / "clips" if (folder / "clips").is_dir() else folder).rglob("*.mp4"))
+    encoder, tokens = get_encoder("dinov2-small"), get_encoder("dinov2-small-cls")
+    takes = []
+    for at, file in enumerate(files, 1):
+        print(f"\r{folder.name}: {at}/{len(files)} clips", end="", flush=True)
+        encoding = encode_clip(file, encoder)
+        numbers = events.get(file.name)
+        known = None if numbers is None else np.interp(numbers, encoding.frames, encoding.seconds)
+        takes.append(Take(encoding, encode_clip(file, tokens).features, file.parent.name, known))
+    print()
+    return takes
+
+
+def _events(file: Path) -> dict[str, Doubles]:
+    if not file.is_file():
+        return {}
+    with file.open(newline="") as opened:
+        header, *rows = csv.reader(opened)
+    first = header.index("frames") + 1
+    return {row[0]: np.array(row[first:], float) for row in rows}
+
+
+# ---- composites
+
+
+@dataclass(frozen=True)
+class Part:
+    """Samples first … last (exclusive) of a take."""
+
+    take: Take
+    first: int = 0
+    last: int | None = None
+
+
+def join(*parts: Part) -> tuple[Encoding, list[float]]:
+    """One encoding of the parts in a row; and by how much each part's seconds moved."""
+    features, shots, shifts, length = [], [0], [], 0
+    before: NDArray[np.float32] | None = None
+    for part in parts:
+        span = slice(part.first, part.last)
+        rows, tokens = part.take.encoding.features[span], part.take.tokens[span]
+        if before is not None and is_cut(before, tokens[0]):
+            shots.append(length)
+        inner = part.take.encoding.shots
+        inside = inner[(inner > part.first) & (inner < part.first + len(rows))]
+        shots += (inside - part.first + length).tolist()
+        shifts.append(length * STEP - float(part.take.encoding.seconds[part.first]))
+        features.append(rows)
+        before, length = tokens[-1], length + len(rows)
+    stream = Stream(
+        "dinov2-small",
+        np.arange(length) * STEP,
+        np.arange(length) * 4,
+        np.concatenate(features),
+        np.array(shots, np.int64),
+    )
+    encoder = parts[0].take.encoding.encoder
+    return Encoding(encoder, (stream,), *clip_vector_parts(stream.features, stream.seconds)), shifts
+
+
+def moments(one: Take, other: Take) -> tuple[Doubles, Doubles] | None:
+    """Seconds of both takes that belong together; None if nothing is known of them."""
+    if one.events is not None and other.events is not None:
+        return one.events, other.events
+    alignment = align_encodings(one.encoding, other.encoding, partial="never")
+    if not alignment.alignable:
+        return None
+    warp = alignment.warp(keep="query")
+    asked = np.linspace(one.encoding.seconds[0], one.encoding.seconds[-1], 10)[1:-1]
+    return asked, warp.at(asked)
+
+
+def _length(take: Take) -> int:
+    return len(take.encoding.seconds)
+
+
+def _foreign(rng: np.random.Generator, strangers: list[Take], like: Take) -> Part:
+    """Footage of another action, half to all as long as the take."""
+    stranger = strangers[rng.integers(len(strangers))]
+    length = min(_length(stranger), int(_length(like) * rng.uniform(0.5, 1.0)))
+    first = int(rng.integers(0, _length(stranger) - length + 1))
+    return Part(stranger, first, first + max(2, length))
+
+
+def _case(one: list[Part], mine: Take, other: list[Part], theirs: Take) -> Case | None:
+    """The case of two composites with the moments of `mine` and `theirs` that are in both."""
+    known = moments(mine, theirs)
+    if known is None:
+        return None
+    query, query_shifts = join(*one)
+    match, match_shifts = join(*other)
+    asked = _moved(known[0], one, query_shifts, mine)
+    truth = _moved(known[1], other, match_shifts, theirs)
+    there = ~np.isnan(asked) & ~np.isnan(truth)
+    return Case(query, match, asked[there], truth[there]) if there.sum() >= 2 else None
+
+
+def _moved(seconds: Doubles, parts: list[Part], shifts: list[float], take: Take) -> Doubles:
+    """Where moments of a take are in the composite; NaN where they are left out."""
+    out = np.full(len(seconds), np.nan)
+    clock = take.encoding.seconds
+    for part, shift in zip(parts, shifts, strict=True):
+        if part.take is take:
+            last = _length(take) if part.last is None else part.last
+            inside = (seconds >= clock[part.first] - 1e-9) & (seconds < clock[last - 1] + STEP)
+            out[inside] = seconds[inside] + shift
+    return out
+
+
+Builder = Callable[[np.random.Generator, Take, Take, list[Take]], Case | None]
+
+
+def _around(query_before: bool, query_after: bool, match_before: bool, match_after: bool) -> Builder:
+    def build(rng: np.random.Generator, one: Take, other: Take, strangers: list[Take]) -> Case | None:
+        def wrap(take: Take, before: bool, after: bool) -> list[Part]:
+            front = [_foreign(rng, strangers, take)] if before else []
+            back = [_foreign(rng, strangers, take)] if after else []
+            return [*front, Part(take), *back]
+
+        return _case(wrap(one, query_before, query_after), one, wrap(other, match_before, match_after), other)
+
+    return build
+
+
+def _middle(rng: np.random.Generator, one: Take, other: Take, strangers: list[Take]) -> Case | None:
+    at = int(_length(other) * rng.uniform(0.35, 0.65))
+    parts = [Part(other, 0, at), _foreign(rng, strangers, other), Part(other, at)]
+    return _case([Part(one)], one, parts, other)
+
+
+def _part(begin: float, end: float, match_begin: float = 0.0, match_end: float = 1.0) -> Builder:
+    def build(rng: np.random.Generator, one: Take, other: Take, strangers: list[Take]) -> Case | None:
+        def slice_of(take: Take, first: float, last: float) -> Part:
+            return Part(take, int(_length(take) * first), max(4, int(_length(take) * last)))
+
+        return _case([slice_of(one, begin, end)], one, [slice_of(other, match_begin, match_end)], other)
+
+    return build
+
+
+KINDS: dict[str, Builder] = {
+    "clean": _around(False, False, False, False),
+    "foreign start of the match": _around(False, False, True, False),
+    "foreign end of the match": _around(False, False, False, True),
+    "foreign ends of the match": _around(False, False, True, True),
+    "foreign ends of the query": _around(True, True, False, False),
+    "foreign ends of both": _around(True, True, True, True),
+    "foreign middle of the match": _middle,
+    "query: first half": _part(0.0, 0.5),
+    "query: second half": _part(0.5, 1.0),
+    "query: middle half": _part(0.25, 0.75),
+    "staggered: first 70 % and last 70 %": _part(0.0, 0.7, 0.3, 1.0),
+}
+
+
+# ---- other ways, on the same cost matrix: each gives a path (L, 2)
+
+
+@njit(cache=True)
+def _open_path(cost, open_query, open_match):  # type: ignore[no-untyped-def]
+    """DTW whose ends are free on one or both sides; the mean cost per cell decides where it ends."""
+    n, m = cost.shape
+    total = np.full((n, m), np.inf)
+    steps = np.ones((n, m))
+    move = np.zeros((n, m), np.int8)  # 0 begins, 1 diagonal, 2 up, 3 left
+    for i in range(n):
+        for j in range(m):
+            best, length, how = np.inf, 0.0, 0
+            if (i == 0 and j == 0) or (open_match and i == 0) or (open_query and j == 0):
+                best, length, how = 0.0, 0.0, 0
+            if i and j and total[i - 1, j - 1] < best:
+                best, length, how = total[i - 1, j - 1], steps[i - 1, j - 1], 1
+            if i and total[i - 1, j] < best:
+                best, length, how = total[i - 1, j], steps[i - 1, j], 2
+            if j and total[i, j - 1] < best:
+                best, length, how = total[i, j - 1], steps[i, j - 1], 3
+            total[i, j], steps[i, j], move[i, j] = best + cost[i, j], length + 1, how
+    end_i, end_j = n - 1, m - 1
+    lowest = total[n - 1, m - 1] / steps[n - 1, m - 1]
+    if open_match:
+        for j in range(m):
+            if total[n - 1, j] / steps[n - 1, j] < lowest:
+                lowest, end_i, end_j = total[n - 1, j] / steps[n - 1, j], n - 1, j
+    if open_query:
+        for i in range(n):
+            if total[i, m - 1] / steps[i, m - 1] < lowest:
+                lowest, end_i, end_j = total[i, m - 1] / steps[i, m - 1], i, m - 1
+    path = [(end_i, end_j)]
+    while move[path[-1][0], path[-1][1]] != 0:
+        i, j = path[-1]
+        how = move[i, j]
+        path.append((i - (how != 3), j - (how != 2)))
+    return path[::-1]
+
+
+@njit(cache=True)
+def _drop_path(cost, price):  # type: ignore[no-untyped-def]
+    """Every frame of either side may be left out at one price (as Drop-DTW does, with a flat price)."""
+    n, m = cost.shape
+    taken = np.full((n + 1, m + 1), np.inf)  # the last cell is on the path
+    left_out = np.full((n + 1, m + 1), np.inf)  # the last frame was dropped
+    how_taken = np.zeros((n + 1, m + 1), np.int8)
+    how_left = np.zeros((n + 1, m + 1), np.int8)
+    left_out[0, 0] = 0.0
+    for i in range(n + 1):
+        for j in range(m + 1):
+            if i and j:
+                options = (
+                    left_out[i - 1, j - 1], taken[i - 1, j - 1], taken[i - 1, j], taken[i, j - 1]
+                )  # fmt: skip
+                for k in range(4):
+                    if options[k] + cost[i - 1, j - 1] < taken[i, j]:
+                        taken[i, j], how_taken[i, j] = options[k] + cost[i - 1, j - 1], k
+            if i:
+                for k, before in enumerate((left_out[i - 1, j], taken[i - 1, j])):
+                    if before + price < left_out[i, j]:
+                        left_out[i, j], how_left[i, j] = before + price, k
+            if j:
+                for k, before in enumerate((left_out[i, j - 1], taken[i, j - 1])):
+                    if before + price < left_out[i, j]:
+                        left_out[i, j], how_left[i, j] = before + price, k + 2
+    path = [(-1, -1)]
+    i, j, on = n, m, taken[n, m] <= left_out[n, m]
+    while i or j:
+        if on:
+            path.append((i - 1, j - 1))
+            how = how_taken[i, j]
+            on = how != 0
+            i, j = i - (how != 3), j - (how != 2)
+        else:
+            how = how_left[i, j]
+            on = how % 2 == 1
+            i, j = (i - 1, j) if how < 2 else (i, j - 1)
+    return path[:0:-1]
+
+
+def _warp_of(path: list[tuple[int, int]], alignment: Alignment) -> Warp:
+    """Mean partner of each query frame on the path, at unit slope beyond its ends."""
+    cells = np.array(path)
+    frames, first, counts = np.unique(cells[:, 0], return_index=True, return_counts=True)
+    partners = np.add.reduceat(alignment.match_seconds[cells[:, 1]], first) / counts
+    times = alignment.query_seconds[frames]
+
+    def warp(seconds: Doubles) -> Doubles:
+        inside = np.interp(seconds, times, partners)
+        return inside + np.minimum(seconds - times[0], 0) + np.maximum(seconds - times[-1], 0)
+
+    return warp
+
+
+def ways(case: Case) -> Iterator[tuple[str, Warp]]:
+    full = align_encodings(case.query, case.match, partial="never")
+    yield "full DTW", full.warp(keep="query").at
+    cost = cost_matrix(case.query, case.match).astype(np.float64)
+    yield "open ends", _warp_of(_open_path(cost, True, True), full)
+    yield "subsequence", _warp_of(_open_path(cost, False, True), full)
+    dropped = _drop_path(cost, float(np.quantile(cost, 0.3)))
+    yield "free gaps", _warp_of(dropped, full) if dropped else full.warp(keep="query").at
+    yield "seasync", align_encodings(case.query, case.match, partial="auto").warp(keep="query").at
+
+
+# ---- measurements
+
+
+def measure(
+    takes: list[Take], everything: list[Take], count: int, rng: np.random.Generator
+) -> dict[str, dict[str, float]]:
+    rows: dict[str, dict[str, float]] = {}
+    for kind, build in KINDS.items():
+        good: dict[str, list[bool]] = {}
+        for case in _cases(build, takes, everything, count, rng):
+            for name, warp in ways(case):
+                off = np.abs(warp(case.query_moments) - case.match_moments).mean() * 30
+                good.setdefault(name, []).append(bool(off <= GOOD_FRAMES))
+        rows[kind] = {name: float(np.mean(values)) for name, values in good.items()}
+    rows["AUC, overlap or none"] = _presence(takes, everything, count, rng)
+    rows["long film, found first"] = {"seasync": _long_films(takes, everything, count, rng)}
+    rows["two pieces swapped, frames right"] = _swapped(takes, count, rng, pieces=2)
+    rows["three pieces permuted, frames right"] = _swapped(takes, count, rng, pieces=3)
+    return rows
+
+
+def _cases(
+    build: Builder, takes: list[Take], everything: list[Take], count: int, rng: np.random.Generator
+) -> Iterator[Case]:
+    made = 0
+    for _ in range(10 * count):
+        one, other = _pair(takes, rng)
+        strangers = [take for take in everything if take.action != one.action] or takes
+        case = build(rng, one, other, strangers)
+        if case is not None:
+            yield case
+            made += 1
+        if made == count:
+            return
+
+
+def _pair(takes: list[Take], rng: np.random.Generator) -> tuple[Take, Take]:
+    one = takes[rng.integers(len(takes))]
+    same = [take for take in takes if take.action == one.action and take is not one]
+    return one, same[rng.integers(len(same))]
+
+
+def _presence(
+    takes: list[Take], everything: list[Take], count: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """How well the score tells composites that share an action (in part) from those that share none."""
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    whole: dict[bool, list[float]] = {True: [], False: []}
+    for kind in ("foreign ends of the match", "query: first half", "foreign ends of both"):
+        for case in _cases(KINDS[kind], takes, everything, count // 2, rng):
+            scores[True].append(align_encodings(case.query, case.match, partial="auto").score)
+            whole[True].append(align_encodings(case.query, case.match, partial="never").draq)
+    while len(scores[False]) < len(scores[True]):
+        one = takes[rng.integers(len(takes))]
+        strangers = [take for take in everything if take.action != one.action]
+        if len({take.action for take in strangers}) == 0:
+            return {}
+        other, more = strangers[rng.integers(len(strangers))], strangers[rng.integers(len(strangers))]
+        match, _ = join(Part(other), _foreign(rng, strangers, more))
+        scores[False].append(align_encodings(one.encoding, match, partial="auto").score)
+        whole[False].append(align_encodings(one.encoding, match, partial="never").draq)
+    return {"full DTW": _auc(whole[True], whole[False]), "seasync": _auc(scores[True], scores[False])}
+
+
+def _auc(low: list[float], high: list[float]) -> float:
+    return float(np.mean(np.array(low)[:, None] < np.array(high)[None]))
+
+
+def _long_films(
+    takes: list[Take], everything: list[Take], count: int, rng: np.random.Generator, *, clips: int = 20
+) -> float:
+    """Share of films of many other clips in which the one of the query's action is found first (IoU ≥ ½)."""
+    hits = []
+    for _ in range(count):
+        query, target = _pair(takes, rng)
+        strangers = [take for take in everything if take.action != query.action]
+        order = [strangers[k] for k in rng.permutation(len(strangers))[:clips]]
+        place = int(rng.integers(len(order) + 1))
+        parts = [Part(take) for take in (*order[:place], target, *order[place:])]
+        film, shifts = join(*parts)
+        start = float(target.encoding.seconds[0]) + shifts[place]
+        end = float(target.encoding.seconds[-1]) + shifts[place] + STEP
+        best = find_in(query.encoding, film, Clip("film"))[0].clip
+        shared = min(end, best.end or 0) - max(start, best.start)
+        hits.append(shared / (max(end, best.end or 0) - min(start, best.start)) >= 0.5)
+    return float(np.mean(hits))
+
+
+def _swapped(takes: list[Take], count: int, rng: np.random.Generator, *, pieces: int) -> dict[str, float]:
+    """Against a clip whose pieces are in another order: share of the query's frames that are put right."""
+    right: dict[str, list[float]] = {"same": [], "any": []}
+    while len(right["any"]) < count:
+        one, other = _pair(takes, rng)
+        known = moments(one, other)
+        if known is None:
+            continue
+        cuts = [0, *(_length(other) * (k + 1) // pieces for k in range(pieces))]
+        order = [1, 0] if pieces == 2 else [[1, 2, 0], [2, 0, 1], [2, 1, 0]][int(rng.integers(3))]
+        parts = [Part(other, *list(pairwise(cuts))[k]) for k in order]
+        match, shifts = join(*parts)
+        clock = one.encoding.seconds
+        inside = clock[(clock >= known[0][0]) & (clock <= known[0][-1])]
+        truth = _moved(np.interp(inside, *known), parts, shifts, other)
+        for name, values in right.items():
+            found = align_encodings(one.encoding, match, partial="auto", order=name).warp(keep="query")
+            values.append(float((np.abs(found.at(inside) - truth) * 30 <= GOOD_FRAMES).mean()))
+    return {"full DTW": float(np.mean(right["same"])), "seasync": float(np.mean(right["any"]))}
+
+
+def _print(name: str, rows: dict[str, dict[str, float]]) -> None:
+    columns = ("full DTW", "open ends", "subsequence", "free gaps", "seasync")
+    print(f"\n{name:38}" + "".join(f"{column:>13}" for column in columns))
+    for kind, values in rows.items():
+        print(f"{kind:38}" + "".join(f"{values[c]:13.3f}" if c in values else " " * 13 for c in columns))
+    means = {c: np.mean([rows[kind][c] for kind in KINDS]) for c in columns}
+    print(f"{'mean share good':38}" + "".join(f"{means[c]:13.3f}" for c in columns))
+
+
+def _goals(report: dict[str, dict[str, dict[str, float]]]) -> int:
+    goals = Goals()
+    shares = [rows[kind]["seasync"] for rows in report.values() for kind in KINDS]
+    goals.at_least("mean share good", float(np.mean(shares)), 0.87)
+    for name, rows in report.items():
+        goals.at_least(f"{name}: clean pairs", rows["clean"]["seasync"], rows["clean"]["full DTW"] - 0.005)
+        if presence := rows["AUC, overlap or none"]:
+            goals.at_least(f"{name}: AUC, overlap or none", presence["seasync"], 0.95)
+        target = 0.95 if name == "golf" else 0.85
+        goals.at_least(f"{name}: long film, found first", rows["long film, found first"]["seasync"], target)
+        goals.at_least(
+            f"{name}: two pieces swapped", rows["two pieces swapped, frames right"]["seasync"], 0.9
+        )
+    return goals.exit_code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
