@@ -58,7 +58,9 @@ def render(
     labels: bool = typer.Option(True, help="Names, time codes and DRAQ on the picture."),
     marks: Path = typer.Option(None, help="CSV of key moments or phases of the kept video, shown by name."),
     size: str = typer.Option(None, help="WIDTHxHEIGHT to fit the film into; default: the sources' own."),
-    codec: str = typer.Option("libx264", help="FFmpeg's name of the video encoder."),
+    codec: str = typer.Option(
+        None, help="FFmpeg's name of the video encoder; default: H.264, VP9 for .webm."
+    ),
     crf: int = typer.Option(18, help="Quality of the picture; lower is better and larger.", min=0, max=63),
     encoder: Encoder = "dinov2-small",
     recipe: RecipeName = RecipeName.motion,

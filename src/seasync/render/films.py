@@ -44,7 +44,7 @@ def compare(
     labels: bool = True,
     marks: Sequence[Mark] = (),
     size: Size | None = None,
-    codec: str = "libx264",
+    codec: str | None = None,
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
@@ -59,7 +59,7 @@ def compare(
     labels  names, time codes and DRAQ on the picture
     marks   key moments or phases of the kept clip, shown by name
     size    (width, height) to fit the film into; default: the sources' own
-    codec, crf  of the picture; lower crf is better and larger
+    codec, crf  of the picture: FFmpeg's name (default: H.264; VP9 for .webm), and quality: lower is better
 
     Nothing is left behind if it fails; an older file of the same name then stays as it was.
     """
@@ -86,7 +86,7 @@ def compare(
     if is_animation:
         animate(film, file, progress=progress)
         return
-    track = soundtrack(audio, keep, kept, other, warp, clock)
+    track = soundtrack(audio, keep, kept, other, warp, clock, file=file)
     shoot(film, file, track, codec=codec, crf=crf, progress=progress)
 
 
@@ -99,7 +99,7 @@ def retime(
     smooth: Smooth = "nearest",
     gaps: Gaps = "dim",
     size: Size | None = None,
-    codec: str = "libx264",
+    codec: str | None = None,
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
@@ -112,7 +112,7 @@ def retime(
     clock = _clock(kept, warp, gaps)
     shape = _fit(_shape(other.file), size)
     cell = Cell(warped_frames(other, clock, warp, blend=smooth == "blend"), 0, 0, *shape)
-    track = soundtrack(audio, keep, kept, other, warp, clock)
+    track = soundtrack(audio, keep, kept, other, warp, clock, file=file)
     shoot(Film(clock, [cell], shape, gaps=gaps), file, track, codec=codec, crf=crf, progress=progress)
 
 
@@ -126,7 +126,7 @@ def grid(
     labels: bool = True,
     marks: Sequence[Mark] = (),
     size: Size = LARGEST_GRID,
-    codec: str = "libx264",
+    codec: str | None = None,
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
@@ -153,7 +153,7 @@ def grid(
         cells.append(Cell(source, left, top, *inner, title=f"{number}  DRAQ {alignment.draq:.2f}"))
     whole = columns * width, rows * height
     film = Film(clock, cells, whole, gaps="dim", labels=labels, marks=tuple(marks))
-    track = soundtrack(audio, "query", query, first, warps[0], clock)
+    track = soundtrack(audio, "query", query, first, warps[0], clock, file=file)
     shoot(film, file, track, codec=codec, crf=crf, progress=progress)
 
 

@@ -32,6 +32,7 @@ from seasync.render.text import clock, ticks
 WIDTH, MARGIN, AXIS, HEADER = 1600, 48, 60, 136
 MATRIX_HEIGHT = 420
 GAP = 10  # between tiles
+GAUGE = 300  # width
 
 
 def alignment_picture(alignment: Alignment, file: str | Path, *, strips: int = 8) -> None:
@@ -98,17 +99,20 @@ def _cells(seconds: Seconds, step: float) -> tuple[float, float]:
 
 
 def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
-    left = MARGIN
-    for text, colour in ((query, QUERY), ("  and  ", FAINT), (match, MATCH)):
-        sheet.text((left, 34), text, size=30, fill=colour, bold=colour is not FAINT)
-        left += round(text_width(text, size=30, bold=colour is not FAINT))
+    parts = ((query, QUERY), ("  and  ", FAINT), (match, MATCH))
+    full = sum(text_width(text, size=30, bold=True) for text, _ in parts)
+    size = round(30 * min(1.0, (WIDTH - 2 * MARGIN - GAUGE - 40) / full))
+    left = float(MARGIN)
+    for text, colour in parts:
+        sheet.text((left, 50), text, size=size, fill=colour, bold=True, anchor="lm")
+        left += text_width(text, size=size, bold=True)
     sheet.text((MARGIN, 80), alignment.verdict, size=20)
     _gauge(sheet, alignment.draq, alignment.recipe.threshold)
 
 
 def _gauge(sheet: Page, draq: float, threshold: float) -> None:
     """DRAQ between 0 (in step) and 1 (no better than chance), with the recipe's threshold."""
-    left, right, y = WIDTH - MARGIN - 300, WIDTH - MARGIN, 92
+    left, right, y = WIDTH - MARGIN - GAUGE, WIDTH - MARGIN, 92
     at, limit = (left + min(value, 1.0) * (right - left) for value in (draq, threshold))
     sheet.text((left, 34), "DRAQ", size=16, fill=FAINT)
     sheet.text(

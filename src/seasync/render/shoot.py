@@ -14,7 +14,7 @@ from seasync.render.canvas import DIM, Canvas, Panel, plate_width
 from seasync.render.ink import save
 from seasync.render.picker import pictures
 from seasync.render.plan import Clock, Source
-from seasync.render.soundtrack import Soundtrack
+from seasync.render.soundtrack import Soundtrack, is_webm
 from seasync.render.text import clock as clock_text
 from seasync.video import Writer
 
@@ -71,12 +71,13 @@ def shoot(
     file: str | Path,
     track: Soundtrack | None,
     *,
-    codec: str = "libx264",
+    codec: str | None = None,
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
     """Write the film to `file`; `progress(done, total)` is called after each frame."""
     rate = film.clock.rate
+    codec = codec or ("libvpx-vp9" if is_webm(file) else "libx264")
     audio = None if track is None else (track.rate, track.channels)
     with (
         closing(_pictures(film, progress)) as shown,
@@ -119,10 +120,11 @@ def _picture(film: Film, number: int, shown: tuple[VideoFrame, ...]) -> VideoFra
         return shown[0]
     canvas = Canvas(*film.size)
     for cell, frame, is_known in zip(film.cells, shown, known, strict=True):
-        if is_known or film.gaps != "alone":
-            through = 0.5 if film.overlay and cell is not film.cells[0] and is_known else 1.0
-            if not film.overlay or is_known:
-                canvas.put(frame, cell.left, cell.top, opacity=through, light=1.0 if is_known else DIM)
+        if not is_known and (film.overlay or film.gaps == "alone"):
+            continue
+        is_through = film.overlay and cell is not film.cells[0]
+        light = 1.0 if is_known else DIM
+        canvas.put(frame, cell.left, cell.top, opacity=0.5 if is_through else 1.0, light=light)
     if film.labels:
         _letter(film, number, known, canvas)
     return canvas.frame

@@ -24,12 +24,11 @@ Reader = Callable[[float, float], Floats]
 def carry(
     read: Reader, pieces: Iterable[Segment], *, seconds: float, rate: int, channels: int
 ) -> Iterator[Floats]:
-    """The source's sound along `pieces`, from seconds of the film to seconds of the source.
+    """The source's sound along `pieces` (in order, apart or adjoining) of a film that lasts `seconds`.
 
-    The pieces are in order, apart or adjoining; the film lasts `seconds`.
-
-    Yields (channels, N) blocks, `round(seconds·rate)` samples in all; silence where no piece is. Each piece
-    is put at its own place in the film, so that nothing drifts.
+    A piece says which seconds of the source are heard in which seconds of the film. Each is put at its own
+    place, so that nothing drifts; where none is, there is silence. Yields (channels, N) blocks, in all
+    `round(seconds·rate)` samples.
     """
     parts = [part for piece in _filled(pieces, seconds) for part in _split(piece)]
     edges = [round(part.start * rate) for part in parts] + [round(seconds * rate)]
@@ -54,7 +53,7 @@ def _filled(pieces: Iterable[Segment], seconds: float) -> Iterator[Segment]:
     """`pieces` with silent ones between them, so that together they cover 0–`seconds`."""
     now = 0.0
     for piece in pieces:
-        if piece.start > now:
+        if piece.start - now > 1e-4:  # less is rounding: to fade it out and in would be heard
             yield Segment(now, piece.start, 0.0, 0.0)
         yield piece
         now = piece.end

@@ -32,7 +32,7 @@ class Soundtrack:
     ) -> None:
         self.rate, self.channels = rate, channels
         self._tracks = [
-            _Tap(carry(read, pieces, seconds=clock.length, rate=rate, channels=channels))
+            _Tap(carry(read, pieces, seconds=clock.length, rate=rate, channels=channels), channels)
             for read, pieces in sources
         ]
 
@@ -43,9 +43,9 @@ class Soundtrack:
 
 
 def soundtrack(
-    audio: Audio, keep: Side, kept: Clip, other: Clip, warp: Warp, clock: Clock
+    audio: Audio, keep: Side, kept: Clip, other: Clip, warp: Warp, clock: Clock, *, file: str | Path
 ) -> Soundtrack | None:
-    """The sound asked for; None if it is "none" or the files have none."""
+    """The sound asked for, for a film of this name; None if it is "none" or the clips have none."""
     if audio not in ("query", "match", "mix", "none"):
         raise RenderError(f"audio={audio!r}: expected 'query', 'match', 'mix' or 'none'")
     wanted: tuple[str, ...] = () if audio == "none" else ("query", "match") if audio == "mix" else (audio,)
@@ -59,7 +59,7 @@ def soundtrack(
     if not heard:
         return None
     best = max(info.rate for info, *_ in heard)
-    rate = best if best in RATES else 48000
+    rate = best if best in RATES and not is_webm(file) else 48000  # WebM's Opus knows no other
     channels = min(2, max(info.channels for info, *_ in heard))
     sources = [(partial(_read, file, rate, channels), pieces) for _, file, pieces in heard]
     return Soundtrack(sources, clock=clock, rate=rate, channels=channels)
@@ -71,7 +71,7 @@ def write_sound(
     """Write the sound of a film of `alignment` as 16-bit WAV; False, and no file, if there is none."""
     kept, other = clips_of(alignment, keep)
     clock = clock_of(kept)
-    track = soundtrack(audio, keep, kept, other, alignment.warp(keep=keep), clock)
+    track = soundtrack(audio, keep, kept, other, alignment.warp(keep=keep), clock, file=file)
     if track is None:
         return False
     with wave.open(str(file), "wb") as out:
@@ -84,6 +84,10 @@ def write_sound(
             left -= block.shape[1]
             out.writeframes(np.rint(block.T.clip(-1, 1) * 32767).astype("<i2").tobytes())
     return True
+
+
+def is_webm(file: str | Path) -> bool:
+    return Path(file).suffix.lower() == ".webm"
 
 
 def _own(clock: Clock) -> list[Segment]:
@@ -114,13 +118,15 @@ def _read(file: str, rate: int, channels: int, start: float, end: float) -> Floa
 class _Tap:
     """Blocks of any length in, as many samples as asked for out."""
 
-    def __init__(self, blocks: Iterator[Floats]) -> None:
+    def __init__(self, blocks: Iterator[Floats], channels: int) -> None:
         self._blocks = blocks
-        self._left: list[Floats] = []
+        self._left = np.zeros((channels, 0), np.float32)
 
     def take(self, samples: int) -> Floats:
-        while sum(block.shape[1] for block in self._left) < samples:
-            self._left.append(next(self._blocks))
-        joined = np.concatenate(self._left, axis=1)
-        self._left = [joined[:, samples:]]
-        return joined[:, :samples]
+        while (missing := samples - self._left.shape[1]) > 0:
+            block = next(self._blocks, None)
+            if block is None:  # rounding made the film a sample longer
+                block = np.zeros((len(self._left), missing), np.float32)
+            self._left = np.concatenate([self._left, block], axis=1)
+        taken, self._left = np.split(self._left, [samples], axis=1)
+        return taken
