@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from seasync.align import align_encodings, align_many, score_many
-from seasync.encoders.blazepose import Box, cut_out
+from seasync.encoders.blazepose import Box, _refined, cut_out
 from seasync.encoders.pose import JOINTS, Follower, PoseEncoder, actor, normalized
 from seasync.encoding import MIRRORS, Encoding, Stream
 from seasync.video import Frames
@@ -36,17 +36,17 @@ def test_outside_the_picture_is_black() -> None:
     assert seen[:9].max() == seen[:, :9].max() == 0
 
 
-def body(seed: int = 0) -> np.ndarray:
-    """(20, 13, 2): joints of somebody 100 pixels long that sway."""
-    rng = np.random.default_rng(seed)
-    sway = np.cumsum(rng.normal(0, 2, (20, 13, 2)), axis=0)
-    return (rng.uniform(0, 100, (13, 2)) + sway).astype(np.float32)
+def body(*, scale: float = 1.0, shift: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+    """(20, 13, 3): joints of somebody about 100 pixels long that sway, all in sight."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0, 100, (13, 2)) + np.cumsum(rng.normal(0, 2, (20, 13, 2)), axis=0)
+    return np.concatenate([points * scale + shift, np.ones((20, 13, 1))], axis=2).astype(np.float32)
 
 
 def test_place_and_size_of_the_body_do_not_matter() -> None:
     seconds = np.arange(20) / 15
     plain = normalized(list(body()), seconds)
-    moved = normalized(list(body() * 3.5 + [200.0, -40.0]), seconds)
+    moved = normalized(list(body(scale=3.5, shift=(200, -40))), seconds)
     np.testing.assert_allclose(plain, moved, atol=1e-4)
 
 
@@ -56,6 +56,27 @@ def test_unseen_frames_lie_on_the_way_between_their_neighbours() -> None:
     features = normalized(still, seconds)
     # From the last frame seen before to the first after it are three steps.
     np.testing.assert_allclose(features[10] - features[9], (features[13] - features[6]) / 3, rtol=0.01)
+
+
+def test_hidden_joints_lie_on_the_way_between_where_they_were_seen() -> None:
+    seconds = np.arange(20) / 15
+    guessed = body()
+    guessed[8:12, 5, :2] = 1000
+    assert np.abs(normalized(list(guessed), seconds)[:, 10:12]).max() > 5
+    guessed[8:12, 5, 2] = 0.1
+    features = normalized(list(guessed), seconds)
+    np.testing.assert_allclose(np.diff(features[8:12, 10:12], n=2, axis=0), 0, atol=1e-2)
+    guessed[:, 5, 2] = 0.1
+    assert np.abs(normalized(list(guessed), seconds)[:, 10:12]).max() > 5
+
+
+def test_a_point_moves_to_the_centre_of_its_heat() -> None:
+    heat = np.full((64, 64, 3), -9.0, np.float32)
+    heat[20:22, 30:33, 0] = 9
+    heat[40, 40, 2] = -1  # too faint
+    points = np.array([[29.5, 21.5], [70.0, 5.0], [40.0, 41.0]], np.float32) / 64
+    moved = _refined(points, heat) * 64
+    np.testing.assert_allclose(moved, [[31.0, 20.5], [70.0, 5.0], [40.0, 41.0]], atol=0.02)
 
 
 def test_nobody_ever_seen_is_all_zeros() -> None:
@@ -129,7 +150,7 @@ def scene(*people: tuple[int, int] | None, size: tuple[int, int] = (320, 180)) -
 def test_joints_follow_the_person(model: BlazePose) -> None:
     places = [(40 + 12 * n, 60) for n in range(8)]
     joints = Follower(model).follow(np.stack([scene(place) for place in places]))
-    noses = np.stack([points[0] for points in joints if points is not None])
+    noses = np.stack([points[0, :2] for points in joints if points is not None])
     assert len(noses) == 8
     assert (noses[:, 0] - noses[0, 0]) == pytest.approx(12 * np.arange(8), abs=6)
     assert np.ptp(noses[:, 1]) < 6

@@ -76,7 +76,7 @@ class BlazePose:
         height, width = picture.shape[:2]
         whole = Box(width / 2, height / 2, max(height, width), 0.0)
         raw, logits = self._detect(cut_out(picture, whole, _DETECTOR_SIDE) * 2 - 1)
-        scores = 1 / (1 + np.exp(-logits[0, :, 0].clip(-50, 50)))
+        scores = _sigmoid(logits[0, :, 0])
         sure = np.flatnonzero(scores > PRESENT)
         sure = sure[np.argsort(-scores[sure])]
         # (N, 6, 2): box centre, box size, hip centre, top of the body circle, and the same of the upper body.
@@ -90,14 +90,44 @@ class BlazePose:
         ]
 
     def joints(self, picture: Picture, box: Box) -> tuple[Floats, float, Box]:
-        """Of the person in `box`: 33 joints (33, 2) in pixels, how surely there is one, the box it fills."""
-        outputs = self._landmark(cut_out(picture, box, _LANDMARK_SIDE))
-        landmarks, presence = outputs[0].reshape(_LANDMARKS, 5), float(outputs[1][0, 0])
-        inside = landmarks[:, :2] / _LANDMARK_SIDE - 0.5
+        """Of the person in `box`: 33 joints, how surely there is one, the box it fills.
+
+        Joints are (33, 3): x and y in pixels, and how surely the joint is in sight.
+        """
+        landmarks, presence, _, heat, _ = self._landmark(cut_out(picture, box, _LANDMARK_SIDE))
+        landmarks = landmarks.reshape(_LANDMARKS, 5)
+        inside = _refined(landmarks[:, :2] / _LANDMARK_SIDE, heat[0]) - 0.5
         across, down = box.axes()
         turn = np.array([[across, down], [-down, across]], np.float32)
         points = inside @ turn + np.array([box.x, box.y], np.float32)
-        return points[:33], presence, Box.around(points[_CENTRE], points[_TOP])
+        joints = np.column_stack([points[:33], _sigmoid(landmarks[:33, 3])])
+        return joints, float(presence[0, 0]), Box.around(points[_CENTRE], points[_TOP])
+
+
+def _refined(points: Floats, heat: Floats) -> Floats:
+    """Points (N, 2) from 0 to 1, moved to the centre of their own heat (h, w, N) within three cells around.
+
+    A point that is outside, or whose heat is nowhere over one half, stays where it is.
+    """
+    size, reach = heat.shape[0], 3
+    cells = np.floor(points * size).astype(int)
+    around = np.arange(-reach, reach + 1)
+    places = cells[:, :, None] + around  # (N, 2, 7)
+    padded = np.pad(_sigmoid(heat), ((reach, reach), (reach, reach), (0, 0)))
+    known = ((cells >= 0) & (cells < size)).all(1)
+    at = np.clip(places + reach, 0, size + 2 * reach - 1)
+    weights = padded[at[:, 1, :, None], at[:, 0, None, :], np.arange(len(points))[:, None, None]]
+    known &= weights.max((1, 2)) >= 0.5
+    total = np.maximum(weights.sum((1, 2)), 1e-6)
+    centres = np.stack(
+        [(weights.sum(1) * places[:, 0]).sum(1) / total, (weights.sum(2) * places[:, 1]).sum(1) / total],
+        axis=1,
+    )
+    return np.where(known[:, None], centres / size, points).astype(np.float32)
+
+
+def _sigmoid(values: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-values.clip(-50, 50))), np.float32)
 
 
 def cut_out(picture: Picture, box: Box, side: int) -> Floats:

@@ -22,13 +22,15 @@ _SHOULDERS, _HIPS = [1, 2], [7, 8]  # among these thirteen
 _LOOKS = 5  # frames in which the actor is looked for
 _SCENE = 150  # frames held in memory
 _SMOOTHING = 0.5  # samples
+_IN_SIGHT = 0.5  # visibility from which a joint's place is believed
+_SELDOM = 3  # frames in which a joint must be in sight for that
 
 
 class PoseEncoder:
     """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths."""
 
     name = "pose"
-    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/1"
+    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/2"
     dimension = 2 * len(JOINTS)
     input_size = (512, 512)
     fit: Literal["within"] = "within"
@@ -76,7 +78,7 @@ class Follower:
         self._box: Box | None = None
 
     def follow(self, pictures: Picture) -> list[Floats | None]:
-        """Joints (13, 2) in pixels in the next pictures (T, H, W, 3), None where they are not seen."""
+        """Joints (13, 3) as BlazePose gives them in the next pictures (T, H, W, 3), None without a person."""
         joints: list[Floats | None] = [None] * len(pictures)
         start = 0
         if self._box is None:
@@ -124,19 +126,26 @@ def actor(model: BlazePose, pictures: Picture) -> tuple[int, Box | None]:
 
 
 def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
-    """(T, 26): joints (13, 2) in pixels relative to the body, linear in time where they were not seen.
+    """(T, 26): joints (13, 3) relative to the body, linear in time where they were not in sight.
 
-    All zeros if they never were.
+    A joint that is hardly ever in sight is taken as it was guessed. All zeros if nobody was ever there.
     """
-    seen = [at for at, found in enumerate(joints) if found is not None]
-    if not seen:
+    there = [at for at, found in enumerate(joints) if found is not None]
+    if not there:
         return np.zeros((len(joints), 2 * len(JOINTS)), np.float32)
-    points = np.stack([found for found in joints if found is not None]).astype(np.float64)
+    found = np.stack([points for points in joints if points is not None]).astype(np.float64)
+    points, times = found[..., :2], seconds[there]
     hips = points[:, _HIPS].mean(1)
     torso = np.median(np.linalg.norm(points[:, _SHOULDERS].mean(1) - hips, axis=-1))
-    flat = ((points - np.median(hips, axis=0)) / max(float(torso), 1.0)).reshape(len(seen), -1)
-    filled = np.stack([np.interp(seconds, seconds[seen], column) for column in flat.T], axis=1)
-    return _smoothed(filled).astype(np.float32)
+    points = (points - np.median(hips, axis=0)) / max(float(torso), 1.0)
+    features = np.empty((len(joints), len(JOINTS), 2))
+    for joint in range(len(JOINTS)):
+        seen = found[:, joint, 2] > _IN_SIGHT
+        if seen.sum() < _SELDOM:
+            seen[:] = True
+        for axis in (0, 1):
+            features[:, joint, axis] = np.interp(seconds, times[seen], points[seen, joint, axis])
+    return _smoothed(features.reshape(len(joints), -1)).astype(np.float32)
 
 
 def _smoothed(values: Seconds) -> Seconds:

@@ -97,7 +97,9 @@ _SCHEMES: dict[str, Callable[[str], Encoder]] = {
     "hf": _lazily("hub", "hf_encoder"),
     "torch": _lazily("torch_model", "torch_file_encoder"),
     "features": _lazily("features", "features_encoder"),
+    "byol": _lazily("resnet", "byol_encoder"),
 }
+_TEMPORAL = ("nms:", "carl:")  # `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on
 
 
 def register(scheme: str, make: Callable[[str], Encoder]) -> None:
@@ -107,13 +109,33 @@ def register(scheme: str, make: Callable[[str], Encoder]) -> None:
 
 def names() -> list[str]:
     """Names of the built-in encoders and the forms of the others."""
-    return [*_BUILT_IN, "dinov2-small@SIZE", "dinov2-small+pose", *(f"{scheme}:…" for scheme in _SCHEMES)]
+    return [
+        *_BUILT_IN,
+        "dinov2-small@SIZE",
+        "dinov2-small+pose",
+        *(f"{scheme}:…" for scheme in (*_SCHEMES, "nms", "carl")),
+    ]
 
 
 def _parts(name: str) -> list[str]:
     """The terms of a sum; a plus that no encoder's name follows belongs to a file's name."""
-    known = "|".join(map(re.escape, [*_BUILT_IN, *(f"{scheme}:" for scheme in _SCHEMES)]))
-    return re.split(rf"\+(?={known})", name)
+    known = [*_BUILT_IN, *(f"{scheme}:" for scheme in _SCHEMES), *_TEMPORAL]
+    return re.split(rf"\+(?={'|'.join(map(re.escape, known))})", name)
+
+
+def _composed(parts: list[str]) -> Encoder:
+    """Encoders side by side; a temporal one stands on the one before it."""
+    from seasync.encoders.sum import SumEncoder
+    from seasync.encoders.temporal import temporal_encoder
+
+    sides: list[Encoder] = []
+    for part in parts:
+        if part.startswith(_TEMPORAL):
+            kind, _, rest = part.partition(":")
+            sides.append(temporal_encoder(kind, sides.pop() if sides else None, rest))
+        else:
+            sides.append(get_encoder(part))
+    return SumEncoder(sides) if len(sides) > 1 else sides[0]
 
 
 @lru_cache(maxsize=4)
@@ -125,10 +147,8 @@ def get_encoder(name: str = DEFAULT) -> Encoder:
     EncoderError
         If no encoder has this name, or its model cannot be loaded.
     """
-    if len(parts := _parts(name)) > 1:
-        from seasync.encoders.sum import SumEncoder
-
-        return SumEncoder([get_encoder(part) for part in parts])
+    if len(parts := _parts(name)) > 1 or parts[0].startswith(_TEMPORAL):
+        return _composed(parts)
     scheme, colon, rest = name.partition(":")
     if colon and scheme in _SCHEMES:
         return _SCHEMES[scheme](rest)

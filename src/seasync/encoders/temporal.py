@@ -1,0 +1,167 @@
+"""`nms:FILE` and `carl:FILE`: frame features that have seen their neighbours, through a temporal transformer.
+
+`dinov2-small+nms:FILE` names the frame encoder, `nms:FILE` takes the one it was trained on. `…@WINDOW/STRIDE`
+slides a window over the clip, as CARL-SW does; a stretch of frames seen by several windows is blended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.encoders.encode import encode_clip
+from seasync.encoders.encoder import Encoder, halved
+from seasync.encoders.session import providers
+from seasync.encoders.transformer import METADATA, Shape, positions
+from seasync.encoders.vector import clip_vector_parts
+from seasync.encoding import Encoding, Floats, Indices, Stream
+from seasync.errors import EncoderError
+
+FORM = 1  # raised when files of an older form can no longer be used
+
+
+@dataclass(frozen=True)
+class About:
+    """What a temporal model says of itself.
+
+    kind       "nms" or "carl"
+    encoder    name and fingerprint of the frame encoder it was trained on
+    window     frames it sees at once; stride: from one window to the next
+    stretch    frames whose positions are stretched over any window (CARL); 0: each frame has its own
+    fps        the rate it was trained at
+    """
+
+    kind: str
+    encoder: str
+    fingerprint: str
+    shape: Shape
+    window: int
+    stride: int
+    fps: float
+    stretch: int = 0
+    form: int = FORM
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> About:
+        fields = json.loads(text)
+        return cls(**fields | {"shape": Shape.from_json(fields["shape"])})
+
+
+class TemporalModel:
+    """A temporal transformer in an ONNX file: features (T, d) of one shot in, (T, dimension) out."""
+
+    def __init__(self, file: Path) -> None:
+        import onnxruntime
+
+        if not file.is_file():
+            raise EncoderError(f"{file}: no such file; expected a model made by `seasync train`")
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = int(os.environ.get("SEASYNC_THREADS", "0"))
+        try:
+            self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=providers())
+            said = self._session.get_modelmeta().custom_metadata_map[METADATA]
+            self.about = About.from_json(said)
+        except Exception as error:  # onnxruntime's own classes share no base
+            raise EncoderError(f"{file}: not a temporal model made by `seasync train`") from error
+        if self.about.form != FORM:
+            raise EncoderError(
+                f"{file}: of form {self.about.form}, this version reads {FORM}; train it again"
+            )
+        with file.open("rb") as opened:
+            self.digest = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
+
+    def window(self, features: Floats) -> Floats:
+        """(T, d) → (T, dimension), all frames at once."""
+        count, stretch = len(features), self.about.stretch
+        places = np.linspace(0, stretch - 1, count) if stretch else np.arange(count, dtype=np.float64)
+        inputs = {"features": features, "positions": positions(places, self.about.shape.width)}
+        output: Floats = self._session.run(None, inputs)[0]
+        return output
+
+    def run(self, features: Floats) -> Floats:
+        """(T, d) → (T, dimension): windows, `stride` apart and the last one flush with the end, blended."""
+        window, stride = self.about.window, self.about.stride
+        if len(features) <= window:
+            return self.window(features)
+        total = np.zeros((len(features), self.about.shape.dimension), np.float32)
+        shares = np.zeros((len(features), 1), np.float32)
+        share = 1 - np.abs(np.arange(window, dtype=np.float32) - (window - 1) / 2)[:, None] / (window / 2 + 1)
+        last = len(features) - window
+        for start in [*range(0, last, stride), last]:
+            total[start : start + window] += share * self.window(features[start : start + window])
+            shares[start : start + window] += share
+        return total / shares
+
+
+class TemporalEncoder:
+    """The frame features of `frames`, seen in time."""
+
+    def __init__(self, name: str, frames: Encoder, model: TemporalModel) -> None:
+        about = model.about
+        if frames.fingerprint != about.fingerprint:
+            raise EncoderError(
+                f"{name}: trained on features of {about.encoder} ({about.fingerprint}), not of {frames.name} "
+                f"({frames.fingerprint})"
+            )
+        self.name, self.fps, self.dimension = name, about.fps, about.shape.dimension
+        self.fingerprint = f"{frames.fingerprint}+{about.kind}/{model.digest}/{about.window}/{about.stride}"
+        self._frames, self._model = frames, model
+
+    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
+        lead, *others = encode_clip(clip, self._frames, fps=fps or self.fps, cache=cache).streams
+        features = halved(over_shots(self._model, lead.features, lead.shots))
+        stream = Stream(self.name, lead.seconds, lead.frames, features, lead.shots, lead.found)
+        mean, trajectory = clip_vector_parts(features, lead.seconds)
+        return Encoding(self.fingerprint, (stream, *others), mean, trajectory)
+
+    def __repr__(self) -> str:
+        return f"TemporalEncoder({self.name!r}, {self._frames!r} → {self.dimension})"
+
+
+def over_shots(model: TemporalModel, features: Floats, shots: Indices) -> Floats:
+    """Each shot by itself: what happens before a cut is no context for what comes after."""
+    ends = np.append(shots[1:], len(features))
+    return np.concatenate([model.run(features[a:b]) for a, b in zip(shots, ends, strict=True)])
+
+
+def temporal_encoder(kind: str, frames: Encoder | None, rest: str) -> Encoder:
+    """`kind:REST` on `frames`, or on the encoder it was trained on."""
+    from seasync.encoders.registry import get_encoder
+
+    file, window, stride = sliding(rest)
+    if kind == "carl" and frames is None and Path(file).suffix != ".onnx":
+        from seasync.encoders.carl import carl_parts
+
+        frames, model = carl_parts(Path(file))
+        name = f"carl:{rest}"
+    else:
+        model = TemporalModel(Path(file))
+        frames = frames or get_encoder(model.about.encoder)
+        name = f"{frames.name}+{kind}:{rest}"
+    if model.about.kind != kind:
+        raise EncoderError(f"{name}: holds a model of kind {model.about.kind}, not {kind}")
+    if window:
+        model.about = replace(model.about, window=window, stride=stride or max(1, window // 4))
+    return TemporalEncoder(name, frames, model)
+
+
+def sliding(rest: str) -> tuple[str, int, int]:
+    """`FILE@WINDOW/STRIDE` as its three parts; 0 for what is not given."""
+    found = re.fullmatch(r"(.*?)(?:@(\d+)(?:/(\d+))?)?", rest)
+    assert found
+    file, window, stride = found.group(1), int(found.group(2) or 0), int(found.group(3) or 0)
+    if found.group(2) and (window < 2 or not 0 <= stride <= window):
+        raise EncoderError(f"{rest}: expected FILE@WINDOW/STRIDE in frames, with a stride up to the window")
+    return file, window, stride
