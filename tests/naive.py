@@ -145,6 +145,34 @@ def motion_cost(one, other, power=2, stillness=0.1):
     return distance * (stillness + (1 - stillness) * (one[1][:, None] + other[1]) / 2)
 
 
+def priced_gain(cost, rows, columns, pieces):
+    """What pieces gain: the price of every row and column they enter, minus their cells."""
+    cells = [cell for piece in pieces for cell in piece]
+    earned = sum(rows[i] for i in {i for i, _ in cells}) + sum(columns[j] for j in {j for _, j in cells})
+    return earned - sum(float(cost[cell]) for cell in cells)
+
+
+def best_priced_gain(cost, rows, columns, jump):
+    """The greatest gain of all chains of paths, each ahead of the last in both clips, `jump` paid between."""
+    n, m = cost.shape
+    boxes = [(i, j, k, last) for i in range(n) for k in range(i, n) for j in range(m) for last in range(j, m)]
+    best = {
+        (i, j, k, last): max(
+            priced_gain(cost, rows, columns, [[(i + a, j + b) for a, b in path]])
+            for path in all_paths(k - i + 1, last - j + 1)
+        )
+        for i, j, k, last in boxes
+    }
+
+    def chain(i, j):  # the best chain of pieces that start at row i, column j or later
+        ways = [(box, gain) for box, gain in best.items() if box[0] >= i and box[1] >= j]
+        return max(
+            (gain + max(0.0, chain(box[2] + 1, box[3] + 1) - jump) for box, gain in ways), default=-np.inf
+        )
+
+    return chain(0, 0)
+
+
 def whittaker(values, weights, bending):
     bend = np.diff(np.eye(len(values)), n=2, axis=0)
     return np.linalg.solve(np.diag(weights) + bending * bend.T @ bend, weights * values)

@@ -109,7 +109,8 @@ def test_a_straight_warp_is_one_segment():
 @pytest.mark.parametrize("recipe", [PAPER, MOTION])
 @pytest.mark.parametrize("keep", ["query", "match"])
 def test_every_kept_point_has_one_partner_the_first_or_the_mean(recipe, keep):
-    alignment = align_encodings(encoding(walk(20), start=1.0), encoding(walk(33, seed=4)), recipe=recipe)
+    query, match = encoding(walk(20), start=1.0), encoding(walk(33, seed=4))
+    alignment = align_encodings(query, match, recipe=recipe, partial="never")
     side = ["query", "match"].index(keep)
     times = [alignment.query_seconds, alignment.match_seconds]
     values = alignment.warp(keep=keep).at(times[side])
@@ -119,7 +120,7 @@ def test_every_kept_point_has_one_partner_the_first_or_the_mean(recipe, keep):
 
 
 def test_a_warp_reaches_to_the_end_of_the_last_frame():
-    alignment = align_encodings(encoding(walk(20), start=1.0), encoding(walk(20, seed=2)))
+    alignment = align_encodings(encoding(walk(20), start=1.0), encoding(walk(20, seed=2)), partial="never")
     assert alignment.warp().spans == ((1.0, pytest.approx(1 + 20 / 7.5)),)
 
 

@@ -14,6 +14,9 @@ from seasync.clip import Clip
 from seasync.encoding import Floats, Indices, Seconds
 
 Side = Literal["query", "match"]
+# Pieces are chosen to fit: they must do so by this much better, and cover this share of one of the clips.
+_STRICTER = 0.02
+_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,35 @@ class Alignment:
         return self.dtw_cost / self.random_cost if self.random_cost > 0 else 1.0
 
     @property
+    def whole(self) -> bool:
+        """Whether the path covers both clips in one piece."""
+        return len(self.pieces) == 1 and min(self.coverage) == 1
+
+    @property
+    def score(self) -> float:
+        """To rank matches of one query by, lower is better: DRAQ, raised by what of the query is left out."""
+        return 1 - self.coverage[0] * (1 - self.draq)
+
+    @property
     def alignable(self) -> bool:
-        return self.draq < self.recipe.threshold
+        """Whether the clips correspond: in part, the pieces must fit better and cover half of one of them."""
+        if self.whole:
+            return self.draq < self.recipe.threshold
+        return self.draq < self.recipe.threshold - _STRICTER and max(self.coverage) >= _HALF
 
     @property
     def verdict(self) -> str:
         """In words."""
-        return "aligns in full" if self.alignable else "does not align"
+        if not self.alignable:
+            return "does not align"
+        if self.whole:
+            return "aligns in full"
+        of_query, of_match = " of the query", " of the match"
+        spans = []
+        for piece in self.pieces:
+            spans.append(f"{_span(piece.query)}{of_query} with {_span(piece.match)}{of_match}")
+            of_query = of_match = ""
+        return f"aligns in part: {', '.join(spans)}"
 
     def warp(self, keep: Side = "query") -> Warp:
         """The map from the kept clip's seconds to the other's; every kept grid point has exactly one partner.
@@ -104,7 +129,9 @@ class Alignment:
             else:
                 values = np.add.reduceat(partners, first) / counts
             stretches.append(
-                Stretch(times[indices], values, _end(times, indices[-1], step), motion[indices].astype(float))
+                Stretch(
+                    times[indices], values, end_of(times, indices[-1], step), motion[indices].astype(float)
+                )
             )
         return Warp(tuple(sorted(stretches, key=lambda stretch: float(stretch.times[0]))))
 
@@ -122,6 +149,7 @@ class Alignment:
             "draq": self.draq,
             "dtw_cost": self.dtw_cost,
             "random_cost": self.random_cost,
+            "score": self.score,
             "alignable": self.alignable,
             "verdict": self.verdict,
             "recipe": self.recipe.name,
@@ -134,6 +162,10 @@ class Alignment:
         }
 
 
-def _end(times: Seconds, last: int, step: float) -> float:
+def _span(seconds: tuple[float, float]) -> str:
+    return f"{seconds[0]:.1f}–{seconds[1]:.1f} s"
+
+
+def end_of(times: Seconds, last: int, step: float) -> float:
     """Until when the grid point `last` stands: the next one, or a sampling step after the last of all."""
     return float(times[last + 1] if last + 1 < len(times) else times[last] + step)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasync.align.kernels import lanes
+from seasync.align.kernels import lanes, partial
 from seasync.align.matrix import Path, Solved, checked, finite, solve_whole
 from seasync.encoding import Floats
 
@@ -20,35 +20,27 @@ _LONGEST = 384
 _FEWEST = 3
 # Room to work in, kept by each thread: touching fresh memory would take longer than solving.
 _room = threading.local()
+_NO_PATH = np.empty((0, 2), np.int32)
 
 
 def dtw_many(costs: Sequence[ArrayLike]) -> list[tuple[Path, float]]:
     """`dtw` of every matrix: the same results, many times faster for up to a few hundred rows each."""
-    matrices = [checked(cost) for cost in costs]
-    out: dict[int, Solved] = {}
-    for block, abreast in _filled(matrices):
-        out |= zip(block, abreast.solve(), strict=True)
-    solved = (out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices))
-    return [(each.path, each.cost) for each in solved]
+    return [(solved.path, solved.cost) for solved in _solve_many(costs, Abreast.solve)]
 
 
 def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     """`draq` of every matrix, (B,): the same results; no paths are kept, which is faster still."""
+    solved = _solve_many(costs, Abreast.scores)
+    totals = np.array([(each.cost, each.random) for each in solved]).reshape(-1, 2)
+    return ratios(*totals.T)
+
+
+def _solve_many(costs: Sequence[ArrayLike], solve: Callable[[Abreast], list[Solved]]) -> list[Solved]:
     matrices = [checked(cost) for cost in costs]
-    totals = np.full((2, len(matrices)), np.nan)
-    for block, abreast in _filled(matrices):
-        totals[:, block] = abreast.scores()
-    for k in np.flatnonzero(np.isnan(totals[0])).tolist():
-        solved = solve_whole(matrices[k])
-        totals[:, k] = solved.cost, solved.random
-    return ratios(*totals)
-
-
-def _filled(costs: Sequence[Floats]) -> Iterator[tuple[list[int], Abreast]]:
-    for block in lane_blocks([cost.shape for cost in costs]):
-        abreast = Abreast([costs[k].shape for k in block])
-        abreast.fill([costs[k] for k in block])
-        yield block, abreast
+    out: dict[int, Solved] = {}
+    for block in lane_blocks([matrix.shape for matrix in matrices]):
+        out |= zip(block, solve(Abreast([matrices[k] for k in block])), strict=True)
+    return [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
 
 
 def ratios(costs: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -76,43 +68,52 @@ def _reserve(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
 
 
 class Abreast:
-    """Up to LANES cost matrices of the given sizes: `fill` them, then `solve`.
+    """Up to LANES cost matrices (float32), side by side; a thread has room for one such block at a time."""
 
-    A thread has room for one of them at a time.
-    """
-
-    def __init__(self, sizes: Sequence[tuple[int, ...]]) -> None:
-        self.sizes = sizes
-        self.n, self.m = max(n for n, _ in sizes), max(m for _, m in sizes)
-        self.rows = np.zeros(lanes.LANES, np.int64)
-        self.columns = np.zeros(lanes.LANES, np.int64)
-        self.rows[: len(sizes)], self.columns[: len(sizes)] = zip(*sizes, strict=True)
+    def __init__(self, costs: Sequence[Floats]) -> None:
+        sizes = [cost.shape for cost in costs]
+        self.count = len(costs)
+        self.rows, self.columns = np.zeros((2, lanes.LANES), np.int64)
+        self.rows[: self.count], self.columns[: self.count] = zip(*sizes, strict=True)
+        self.n, self.m = int(self.rows.max()), int(self.columns.max())
         self.planes = _reserve("planes", np.float32, lanes.LANES, self.n, self.m)
-
-    def fill(self, costs: Sequence[Floats]) -> None:
-        """Write the lanes' matrices."""
-        if len(set(self.sizes)) == 1:
-            np.stack(costs, out=self.planes[: len(costs)])
+        if len(set(sizes)) == 1:
+            np.stack(costs, out=self.planes[: self.count])
         else:
             for plane, cost in zip(self.planes, costs, strict=False):
                 plane[: cost.shape[0], : cost.shape[1]] = cost
 
-    def _totals(self, moves: NDArray[np.uint8]) -> Floats:
-        totals = np.zeros((2, lanes.LANES), np.float32)
-        lanes.solve(self.planes, self.rows, self.columns, totals, moves)
-        finite(float(totals[1].sum()))
-        return totals
-
-    def scores(self) -> Floats:
-        """DTW cost and mean cost of random paths, (2, lanes)."""
-        return self._totals(np.empty((0, 0), np.uint8))[:, : len(self.sizes)]
+    def scores(self) -> list[Solved]:
+        """Cost and mean cost of random paths of every lane, without the path."""
+        totals = self._totals(np.empty((0, 0), np.uint8))
+        return [Solved(_NO_PATH, cost, random) for cost, random in totals]
 
     def solve(self) -> list[Solved]:
         """Path, cost and mean cost of random paths of every lane."""
         moves = _reserve("moves", np.uint8, self.n, self.m * lanes.LANES)
-        totals = self._totals(moves).tolist()
+        totals = self._totals(moves)
         paths = np.empty((lanes.LANES, self.n + self.m - 1, 2), np.int32)
         lengths = np.empty(lanes.LANES, np.int64)
         lanes.trace(moves, self.rows, self.columns, paths, lengths)
-        ends = lengths[: len(self.sizes)].tolist()
-        return [Solved(paths[k, -end:].copy(), totals[0][k], totals[1][k]) for k, end in enumerate(ends)]
+        found = (path[-length:].copy() for path, length in zip(paths, lengths, strict=True))
+        return [Solved(path, cost, random) for path, (cost, random) in zip(found, totals, strict=False)]
+
+    def _totals(self, moves: NDArray[np.uint8]) -> list[list[float]]:
+        totals = np.zeros((2, lanes.LANES), np.float32)
+        lanes.solve(self.planes, self.rows, self.columns, totals, moves)
+        finite(float(totals[1].sum()))
+        pairs: list[list[float]] = totals.T[: self.count].tolist()
+        return pairs
+
+    def gains(self, rows: Sequence[Floats], columns: Sequence[Floats], jumps: Sequence[float]) -> list[float]:
+        """What the best priced path of every lane gains: see `kernels.partial`; prices (n,), (m,) by lane."""
+        row_prices = np.zeros((lanes.LANES, self.n), np.float32)
+        column_prices = np.zeros((lanes.LANES, self.m), np.float32)
+        jump = np.zeros(lanes.LANES, np.float32)
+        for lane, prices in enumerate(zip(rows, columns, jumps, strict=True)):
+            row_prices[lane, : len(prices[0])], column_prices[lane, : len(prices[1])], jump[lane] = prices
+        out = np.empty(lanes.LANES, np.float32)
+        interleaved = row_prices.T.copy(), column_prices.T.ravel()
+        partial.best_gains(self.planes, self.rows, self.columns, *interleaved, jump, out)
+        gains: list[float] = out[: self.count].tolist()
+        return gains

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial as bind
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align.alignment import Alignment, Piece
+from seasync.align.alignment import Alignment, Piece, end_of
 from seasync.align.batch import Abreast, lane_blocks, ratios
 from seasync.align.cost import CostPair
 from seasync.align.matrix import Cells, Solved, random_cost, solve_rows
+from seasync.align.partial import Manner, Order, Partial, Parts
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.track import prepare
 from seasync.encoding import Encoding, Floats
@@ -24,11 +27,25 @@ _WHOLE = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Of one query with B matches: draq, dtw_cost and random_cost, (B,) float64 each."""
+    """Of one query with B matches, whole to whole or in part; (B,) float64 each.
 
-    draq: NDArray[np.float64]
+    dtw_cost, random_cost           of the path, and of random paths through the same pieces
+    query_coverage, match_coverage  the share of what moves in either clip that the path covers
+    """
+
     dtw_cost: NDArray[np.float64]
     random_cost: NDArray[np.float64]
+    query_coverage: NDArray[np.float64]
+    match_coverage: NDArray[np.float64]
+
+    @property
+    def draq(self) -> NDArray[np.float64]:
+        return ratios(self.dtw_cost, self.random_cost)
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """To rank by, lower is better: DRAQ, raised by what of the query is left out."""
+        return 1 - self.query_coverage * (1 - self.draq)
 
 
 def align_encodings(
@@ -40,51 +57,85 @@ def align_encodings(
     band: float | None = None,
     paths: int | None = None,
     seed: int = 0,
+    partial: Partial = "auto",
+    order: Order = "same",
 ) -> Alignment:
     """Align two encodings of one encoder.
 
-    Where a stream tells left from right (pose), the match is also seen in a mirror, and the lower DRAQ wins.
+    Where a stream tells left from right (pose), the match is seen in a mirror too, and the better score wins.
 
     anchors      pairs of moments (query seconds, match seconds) that must correspond
     band         keep within this share of the length from the straight line between the ends
     paths, seed  draw that many random paths for DRAQ instead of computing their exact mean
+    partial      "never": from the first frames to the last; "always": only what corresponds; "auto": whole,
+                 unless leaving something out is clearly better (always whole with anchors, a band, or a
+                 recipe without `price`)
+    order        "any" also looks for stretches that come in another order
     """
-    pairs, _ = _pairs(query, [match], recipe)
-    found = [_align(pair, anchors=anchors, band=band, paths=paths, seed=seed) for pair in pairs]
-    return min(found, key=lambda alignment: alignment.draq)
+    manner = Manner.of(recipe, partial, order, held=bool(anchors) or band is not None)
+    random = bind(random_cost, paths=paths, seed=seed)
+    found = []
+    for pair in _pairs(query, [match], recipe)[0]:
+        cost = _whole_cost(pair)
+        whole = _solve(pair, cost, band=band, anchors=[_cell(pair, *moments) for moments in anchors])
+        if paths is not None and pair.moving:
+            if cost is None:
+                raise FeatureError(
+                    f"the clips are too long to draw {paths} paths: leave paths out for their exact mean"
+                )
+            whole = replace(whole, random=random(cost))
+        parts = manner.parts(cost if pair.moving else None, whole, random)
+        found.append(replace(_alignment(pair, parts), cost=cost))
+    return min(found, key=lambda alignment: alignment.score)
 
 
-def align_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> list[Alignment]:
+def align_many(
+    query: Encoding,
+    matches: Sequence[Encoding],
+    *,
+    recipe: Recipe = MOTION,
+    partial: Partial = "auto",
+    order: Order = "same",
+) -> list[Alignment]:
     """`align_encodings` of the query with every match: the same results, faster together."""
     pairs, twins = _pairs(query, matches, recipe)
-    out: dict[int, Alignment] = {}
-    for block, abreast in _abreast(pairs, recipe):
-        for k, solved in zip(block, abreast.solve(), strict=True):
-            out[k] = _alignment(pairs[k], solved)
-    found = [out[k] if k in out else _align(pair) for k, pair in enumerate(pairs)]
-    for k, twin in twins.items():
-        if found[twin].draq < found[k].draq:
-            found[k] = found[twin]
-    return found[: len(matches)]
+    parts = _solve_many(pairs, Manner.of(recipe, partial, order), Abreast.solve)
+    found = [_alignment(pair, part) for pair, part in zip(pairs, parts, strict=True)]
+    ways = ((found[k], found[twins.get(k, k)]) for k in range(len(matches)))
+    return [min(way, key=lambda alignment: alignment.score) for way in ways]
 
 
-def score_many(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> Scores:
-    """DRAQ of the query with every match, without paths."""
+def score_many(
+    query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION, partial: Partial = "never"
+) -> Scores:
+    """DRAQ of the query with every match, without paths; whole to whole unless `partial` says otherwise."""
     pairs, twins = _pairs(query, matches, recipe)
-    costs = np.empty((2, len(pairs)))
-    done: set[int] = set()
-    for block, abreast in _abreast(pairs, recipe):
-        costs[:, block] = abreast.scores()
-        done.update(block)
+    parts = _solve_many(pairs, Manner.of(recipe, partial, "same"), Abreast.scores)
+    rows = np.array([(part.cost, part.random, *part.coverage) for part in parts]).reshape(-1, 4)
+    score = Scores(*rows.T).score
+    best = [min(k, twins.get(k, k), key=score.item) for k in range(len(matches))]
+    return Scores(*rows[best].T)
+
+
+def _solve_many(
+    pairs: list[CostPair], manner: Manner, solve: Callable[[Abreast], list[Solved]]
+) -> list[Parts]:
+    """Every pair solved whole, abreast where that is faster, then in part where that is better."""
+    found: dict[int, Parts] = {}
+    # A penalty is for single pairs.
+    blocks = [] if manner.recipe.penalty else lane_blocks([pair.shape for pair in pairs])
+    for block in blocks:
+        some = [pairs[k] for k in block]
+        costs = [pair.matrix() for pair in some]
+        abreast = Abreast(costs)
+        wholes = [_judged(pair, whole) for pair, whole in zip(some, solve(abreast), strict=True)]
+        parts = manner.parts_abreast(abreast, costs, wholes, [pair.moving for pair in some])
+        found |= zip(block, parts, strict=True)
     for k, pair in enumerate(pairs):
-        if k not in done:
-            solved = _solve(pair)
-            costs[:, k] = solved.cost, solved.random
-        if not pair.moving:
-            costs[1, k] = costs[0, k]
-    ratio = ratios(*costs)
-    best = [min(k, twins.get(k, k), key=ratio.item) for k in range(len(matches))]
-    return Scores(ratio[best], costs[0, best], costs[1, best])
+        if k not in found:
+            cost = _whole_cost(pair)
+            found[k] = manner.parts(cost if pair.moving else None, _solve(pair, cost), random_cost)
+    return [found[k] for k in range(len(pairs))]
 
 
 def _pairs(
@@ -97,35 +148,8 @@ def _pairs(
     return [*pairs, *twins.values()], {k: len(pairs) + at for at, k in enumerate(twins)}
 
 
-def _abreast(pairs: list[CostPair], recipe: Recipe) -> Iterator[tuple[list[int], Abreast]]:
-    """Indices of pairs that are solved abreast, with their costs written; a penalty is for single pairs."""
-    if recipe.penalty:
-        return
-    for block in lane_blocks([pair.shape for pair in pairs]):
-        abreast = Abreast([pairs[k].shape for k in block])
-        abreast.fill([pairs[k].matrix() for k in block])
-        yield block, abreast
-
-
-def _align(
-    pair: CostPair,
-    *,
-    anchors: Moments = (),
-    band: float | None = None,
-    paths: int | None = None,
-    seed: int = 0,
-) -> Alignment:
-    cells = [_cell(pair, *moments) for moments in anchors]
-    matrix = pair.matrix() if pair.shape[0] * pair.shape[1] <= _WHOLE else None
-    solved = _solve(pair, matrix, band=band, anchors=cells)
-    if paths is not None and pair.moving:
-        if matrix is None:
-            raise FeatureError(
-                f"paths: drawing paths needs the whole {pair.shape[0]} × {pair.shape[1]} matrix; "
-                "leave paths out, and their mean is computed exactly"
-            )
-        solved = replace(solved, random=random_cost(matrix, paths=paths, seed=seed))
-    return _alignment(pair, solved, matrix)
+def _whole_cost(pair: CostPair) -> Floats | None:
+    return pair.matrix() if math.prod(pair.shape) <= _WHOLE else None
 
 
 def _solve(
@@ -137,7 +161,12 @@ def _solve(
         blocks = pair.blocks() if matrix is None else [(0, matrix)]
         penalty *= sum(float(block.sum(dtype=np.float64)) for _, block in blocks) / np.prod(pair.shape)
     blocks = pair.blocks() if matrix is None else [(0, matrix)]
-    return solve_rows(blocks, *pair.shape, penalty=penalty, band=band, anchors=anchors)
+    return _judged(pair, solve_rows(blocks, *pair.shape, penalty=penalty, band=band, anchors=anchors))
+
+
+def _judged(pair: CostPair, solved: Solved) -> Solved:
+    """`solved`, but no better than chance if nothing moves: nothing tells a good path from a bad one."""
+    return solved if pair.moving else replace(solved, random=solved.cost)
 
 
 def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[int, int]:
@@ -154,21 +183,19 @@ def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[i
     return cell[0], cell[1]
 
 
-def _alignment(pair: CostPair, solved: Solved, matrix: Floats | None = None) -> Alignment:
+def _alignment(pair: CostPair, parts: Parts) -> Alignment:
     query, match = pair.query, pair.match
-    if not pair.moving:  # nothing to tell a good path from a bad one by
-        solved = replace(solved, random=solved.cost)
-    piece = Piece(
-        0,
-        len(solved.path),
-        (float(query.seconds[0]), float(query.seconds[-1]) + query.step),
-        (float(match.seconds[0]), float(match.seconds[-1]) + match.step),
-        solved.cost,
-        solved.random,
-    )
+    pieces, stop = [], 0
+    for piece in parts.pieces:
+        start, stop = stop, stop + len(piece.path)
+        of_query, of_match = (
+            (float(track.seconds[first]), end_of(track.seconds, last, track.step))
+            for track, first, last in zip((query, match), piece.path[0], piece.path[-1], strict=True)
+        )
+        pieces.append(Piece(start, stop, of_query, of_match, piece.cost, piece.random))
     return Alignment(
         recipe=pair.recipe,
-        path=solved.path,
+        path=np.concatenate([piece.path for piece in parts.pieces]),
         query_seconds=query.seconds,
         match_seconds=match.seconds,
         query_frames=query.frames,
@@ -177,8 +204,8 @@ def _alignment(pair: CostPair, solved: Solved, matrix: Floats | None = None) -> 
         match_motion=pair.motion[1],
         query_step=query.step,
         match_step=match.step,
-        dtw_cost=solved.cost,
-        random_cost=solved.random,
-        pieces=(piece,),
-        cost=matrix,
+        dtw_cost=parts.cost,
+        random_cost=parts.random,
+        pieces=tuple(pieces),
+        coverage=parts.coverage,
     )

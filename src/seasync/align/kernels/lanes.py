@@ -30,7 +30,7 @@ def _place(values, out, first, step):
 
 
 @njit(cache=True, nogil=True)
-def _interleave(planes, i, four, fours, places):
+def interleave(planes, i, four, fours, places):
     """Row i of planes (LANES, n, m) into places, costs (m * LANES,) seen as complex128.
 
     In two steps, each of which compiles to wide loads and stores: four lanes become neighbours in `four`
@@ -128,7 +128,7 @@ def solve(planes, rows, columns, totals, moves, with_random=True):
     left = np.empty(m, np.float32)
     above[:LANES] = 0.0
     for i in range(n):
-        _interleave(planes, i, four, fours, places)
+        interleave(planes, i, four, fours, places)
         random_shares(i, diagonal, up, left)
         if len(moves):
             _path_row(costs, above, row, moves[i])

@@ -1,0 +1,255 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from seasync.align import MOTION, PAPER, align_encodings, align_many, cost_matrix, random_cost, score_many
+from seasync.align import partial as partial_module
+from seasync.align.batch import Abreast
+from seasync.align.partial import best_pieces, prices_of
+from seasync.errors import FeatureError
+from tests import naive
+from tests.align.clips import encoding, retimed
+
+quarters = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0])
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 4), st.integers(1, 3), st.data())
+def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
+    cost, rows, columns = (
+        data.draw(arrays(np.float32, shape, elements=quarters)) for shape in ((n, m), n, m)
+    )
+    jump = data.draw(quarters)
+    gain, path, breaks = partial_module.kernels.priced_path(cost, rows, columns, np.float32(jump))
+    pieces = [list(map(tuple, path[a:b].tolist())) for a, b in pairwise(breaks)]
+    assert gain == pytest.approx(naive.priced_gain(cost, rows, columns, pieces) - jump * (len(pieces) - 1))
+    assert gain == pytest.approx(naive.best_priced_gain(cost, rows, columns, jump))
+    for piece in pieces:
+        steps = {(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(piece)}
+        assert steps <= set(naive.MOVES)
+    for before, after in pairwise(pieces):
+        assert after[0][0] > before[-1][0]
+        assert after[0][1] > before[-1][1]
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=32), st.integers(0, 99)
+)
+def test_gains_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
+    rng = np.random.default_rng(seed)
+    costs = [rng.random(shape, dtype=np.float32) ** 3 for shape in shapes]
+    prices = [prices_of(cost, MOTION) for cost in costs]
+    together = Abreast(costs).gains(*zip(*((p.rows, p.columns, p.jump) for p in prices), strict=True))
+    assert together == [best_pieces(cost, price)[0] for cost, price in zip(costs, prices, strict=True)]
+
+
+@given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 99))
+def test_prices_are_a_share_of_what_random_paths_spend(n, m, seed):
+    cost = np.random.default_rng(seed).random((n, m), dtype=np.float32)
+    prices = prices_of(cost, MOTION)
+    across = n / (n + m)
+    assert prices.rows == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(1), rel=1e-5)
+    assert prices.columns == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(0), rel=1e-5)
+    if min(n, m) >= 10:
+        assert prices.whole == pytest.approx(random_cost(cost), rel=0.3)
+
+
+def course(length, seed):
+    """A movement that never rests and is nowhere like itself: many slow oscillations; (length, 64)."""
+    rng = np.random.default_rng(seed)
+    rates, phases = rng.uniform(0.02, 0.12, 24), rng.uniform(0, 2 * np.pi, 24)
+    waves = np.sin(2 * np.pi * np.arange(length)[:, None] * rates + phases)
+    return (waves @ rng.normal(size=(24, 64))).astype(np.float32)
+
+
+def foreign(length, seed):
+    """Another movement in another scene."""
+    return course(length, 1000 + seed) + np.float32(3)
+
+
+def noisy(features, seed):
+    return features + np.random.default_rng(seed).normal(0, 0.2, features.shape).astype(np.float32)
+
+
+def joined(*parts):
+    """A clip of several shots."""
+    starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    return encoding(np.concatenate(parts), shots=starts)
+
+
+def action(seed, length=40):
+    """The same movement twice, the second one retimed and with noise."""
+    movement = course(length, seed)
+    places = (np.linspace(0, 1, length) ** 1.2) * (length - 1)
+    return movement, noisy(retimed(movement, places), seed), places / 7.5
+
+
+SEEDS = range(4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clips_that_correspond_whole_stay_whole(seed):
+    one, other, _ = action(seed)
+    alignment = align_encodings(encoding(one), encoding(other))
+    assert alignment.whole
+    assert alignment.verdict == "aligns in full"
+    assert alignment.score == pytest.approx(alignment.draq)
+    assert np.array_equal(
+        alignment.path, align_encodings(encoding(one), encoding(other), partial="never").path
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_foreign_ends_are_left_out(seed):
+    one, other, places = action(seed)
+    match = joined(foreign(25, seed), other, foreign(25, seed + 50))
+    alignment = align_encodings(encoding(one), match)
+    assert alignment.alignable
+    assert not alignment.whole
+    assert alignment.coverage[0] > 0.9 > 0.7 > alignment.coverage[1]
+    (start, end), *more = alignment.warp(keep="match").spans
+    assert not more
+    assert (start, end) == pytest.approx((25 / 7.5, 65 / 7.5), abs=0.5)
+    times = 25 / 7.5 + np.arange(4, 36) / 7.5
+    assert np.abs(alignment.warp(keep="match").at(times) - places[4:36]).mean() < 0.2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_foreign_middle_is_jumped_over(seed):
+    one, other, _ = action(seed, 60)
+    match = joined(other[:30], foreign(40, seed), other[30:])
+    alignment = align_encodings(encoding(one), match)
+    assert len(alignment.pieces) == 2
+    left_out = ~alignment.warp(keep="match").covers(np.arange(100) / 7.5)
+    assert left_out[34:66].all()
+    assert left_out[[*range(26), *range(74, 100)]].mean() < 0.1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_half_an_action_finds_its_place_in_the_whole(seed):
+    one, other, _ = action(seed, 60)
+    alignment = align_encodings(encoding(one[:30]), encoding(other))
+    assert alignment.coverage[0] > 0.9
+    assert alignment.coverage[1] < 0.75
+    assert alignment.alignable
+    assert alignment.pieces[-1].match[1] < 6
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_unrelated_clips_do_not_align(seed):
+    alignment = align_encodings(encoding(course(50, seed)), encoding(foreign(50, seed)))
+    assert not alignment.alignable
+    assert alignment.verdict == "does not align"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_order_any_finds_swapped_pieces(seed):
+    one, other, places = action(seed, 60)
+    match = joined(other[30:], other[:30])
+    alignment = align_encodings(encoding(one), match, order="any")
+    assert alignment.alignable
+    truth = np.concatenate([places[30:], places[:30]])
+    times = np.arange(60) / 7.5
+    warp = alignment.warp(keep="match")
+    good = warp.covers(times) & (np.abs(warp.at(times) - truth) < 0.3)
+    assert good.mean() > 0.8
+    assert (np.diff([piece.query[0] for piece in alignment.pieces]) > 0).all()
+    assert (np.diff([piece.match[0] for piece in alignment.pieces]) < 0).any()
+    same = align_encodings(encoding(one), match)
+    assert same.coverage[0] < alignment.coverage[0]
+
+
+def test_pieces_of_any_order_never_share_a_frame():
+    for seed in range(10):
+        alignment = align_encodings(
+            encoding(course(50, seed)), encoding(foreign(60, seed)), order="any", partial="always"
+        )
+        for side in (0, 1):
+            taken = [set(alignment.path[p.start : p.stop, side].tolist()) for p in alignment.pieces]
+            assert sum(map(len, taken)) == len(set().union(*taken))
+
+
+def test_scores_of_a_partial_alignment_are_those_of_its_pieces():
+    one, other, _ = action(2, 60)
+    query, match = encoding(one), joined(other[:30], foreign(40, 2), other[30:])
+    alignment, cost = align_encodings(query, match), cost_matrix(query, match)
+    boxes = [alignment.path[piece.start : piece.stop] for piece in alignment.pieces]
+    along = [float(cost[tuple(path.T)].sum(dtype=np.float64)) for path in boxes]
+    around = [random_cost(cost[path[0, 0] : path[-1, 0] + 1, path[0, 1] : path[-1, 1] + 1]) for path in boxes]
+    assert [piece.dtw_cost for piece in alignment.pieces] == pytest.approx(along)
+    assert [piece.random_cost for piece in alignment.pieces] == pytest.approx(around)
+    assert alignment.draq == pytest.approx(sum(along) / sum(around))
+    rows, columns = cost.mean(1), cost.mean(0)
+    covered = [np.unique(np.concatenate(boxes)[:, side]) for side in (0, 1)]
+    expected = rows[covered[0]].sum() / rows.sum(), columns[covered[1]].sum() / columns.sum()
+    assert alignment.coverage == pytest.approx(expected, rel=1e-4)
+    assert alignment.score == pytest.approx(1 - expected[0] * (1 - alignment.draq), rel=1e-4)
+    drawn = align_encodings(query, match, paths=50, seed=1)
+    assert [piece.random_cost for piece in drawn.pieces] == [
+        random_cost(cost[path[0, 0] : path[-1, 0] + 1, path[0, 1] : path[-1, 1] + 1], paths=50, seed=1)
+        for path in boxes
+    ]
+
+
+def test_verdict_names_the_spans():
+    one, other, _ = action(1)
+    match = joined(foreign(25, 1), other)
+    verdict = align_encodings(encoding(one, start=2.0), match).verdict
+    assert verdict.startswith("aligns in part: 2.")
+    assert "s of the query with 3." in verdict
+    assert verdict.endswith("s of the match")
+    pieces = align_encodings(encoding(one), match).to_json()["pieces"]
+    assert pieces[0]["match"][0] == pytest.approx(25 / 7.5, abs=0.5)
+
+
+def test_the_papers_recipe_leaves_nothing_out_unless_asked():
+    one, other, _ = action(3)
+    query, match = encoding(one), joined(foreign(25, 3), other, foreign(25, 4))
+    assert align_encodings(query, match, recipe=PAPER).whole
+    assert not align_encodings(query, match, recipe=PAPER, partial="always").whole
+    assert align_encodings(query, match, partial="never").whole
+
+
+def test_ranking_prefers_what_covers_the_query():
+    one, other, _ = action(0)
+    whole, part = encoding(other), encoding(other[:12])
+    scores = score_many(encoding(one), [whole, part, encoding(foreign(40, 9))], partial="auto")
+    assert scores.score.argmin() == 0
+    assert scores.query_coverage[1] < 0.6
+    assert scores.score[1] > scores.draq[1]
+
+
+def test_still_and_single_frames_stay_whole():
+    still, one, moving = encoding(np.ones((9, 64))), encoding(course(1, 1)), encoding(course(20, 1))
+    for partial in ("auto", "always"):
+        for match in (still, one):
+            assert align_encodings(moving, match, partial=partial).draq == 1
+        assert align_many(moving, [still, one, still], partial=partial)[0].whole
+
+
+def test_options_that_contradict_each_other_are_refused(monkeypatch):
+    query, match = encoding(course(20, 1)), encoding(course(25, 2))
+    with pytest.raises(FeatureError, match="anchors and a band"):
+        align_encodings(query, match, partial="always", anchors=[(1, 1)])
+    with pytest.raises(FeatureError, match="order='any'"):
+        align_encodings(query, match, partial="never", order="any")
+    with pytest.raises(ValueError, match="partial"):
+        align_encodings(query, match, partial="sometimes")
+    monkeypatch.setattr(partial_module, "_LARGEST", 100)
+    assert align_encodings(query, match).whole
+    with pytest.raises(FeatureError, match="too long to align in part"):
+        align_encodings(query, match, partial="always")
+
+
+def test_a_recipe_with_a_penalty_can_align_in_part():
+    one, other, _ = action(1)
+    query, match = encoding(one), joined(foreign(25, 1), other)
+    recipe = replace(MOTION, penalty=0.1)
+    assert not align_encodings(query, match, recipe=recipe).whole
+    assert not align_many(query, [match] * 4, recipe=recipe)[2].whole
