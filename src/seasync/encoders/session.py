@@ -36,6 +36,8 @@ class ImageModel:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        # Threads that wait in a loop take the cores that decoding needs meanwhile.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.intra_op_num_threads = threads or int(os.environ.get("SEASYNC_THREADS", "0"))
         try:
             self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=providers())
