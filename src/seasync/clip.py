@@ -31,9 +31,7 @@ class Clip:
             )
 
     @classmethod
-    def of(
-        cls, source: Clip | str | Path, start: float | None = None, end: float | None = None
-    ) -> Clip:
+    def of(cls, source: Clip | str | Path, start: float | None = None, end: float | None = None) -> Clip:
         """`source` itself if it is a clip (narrowed to `start`–`end` if given), else a clip of that file."""
         clip = source if isinstance(source, Clip) else cls(str(source))
         if start is not None or end is not None:
