@@ -61,15 +61,20 @@ def test_clicks_land_within_a_frame_and_none_is_doubled_or_lost() -> None:
     assert np.abs(np.array(found) - expected).max() < FRAME / 4
 
 
-def test_tone_keeps_its_pitch_and_joints_are_not_heard() -> None:
-    along = pieces()
-    tone = (0.3 * np.sin(2 * np.pi * 440 * np.arange(8 * RATE) / RATE)).astype(np.float32)[None]
-    out = carried(tone, along, along[-1].end)[0][RATE // 10 : -RATE // 10]
-    assert pitch(out, RATE) == pytest.approx(440, rel=0.001)
+def test_chord_keeps_its_pitch_and_joints_are_not_heard() -> None:
+    along, chord = pieces(), (440.0, 554.0, 659.0)
+    tones = [0.15 * np.sin(2 * np.pi * tone * np.arange(8 * RATE) / RATE) for tone in chord]
+    out = carried(np.sum(tones, axis=0)[None].astype(np.float32), along, along[-1].end)[0]
+    out = out[RATE // 10 : -RATE // 10]
     spectrum = np.abs(np.fft.rfft(out * np.hanning(len(out)))) ** 2
-    near = np.abs(np.fft.rfftfreq(len(out), 1 / RATE) - 440) < 15
-    assert 10 * np.log10(spectrum[near].sum() / spectrum[~near].sum()) > 25
-    assert np.abs(np.diff(out)).max() < 2 * 0.3 * 2 * np.pi * 440 / RATE  # a click would be a jump
+    hertz = np.fft.rfftfreq(len(out), 1 / RATE)
+    near = [np.abs(hertz - tone) < 15 for tone in chord]
+    assert [hertz[(spectrum * band).argmax()] for band in near] == pytest.approx(chord, rel=0.001)
+    pure = np.any(near, axis=0)
+    assert (
+        10 * np.log10(spectrum[pure].sum() / spectrum[~pure].sum()) > 31
+    )  # decibels; waves that do not meet: 27
+    assert np.abs(np.diff(out, 2)).max() < 0.01  # a joint without a crossfade: .25
 
 
 def test_own_speed_is_a_copy_over_any_length() -> None:

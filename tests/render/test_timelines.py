@@ -67,6 +67,8 @@ def fcpxml_points(file: Path, rate: Fraction) -> Iterator[Point]:
         ]
         assert all(p.attrib["interp"] == "linear" for p in clip.findall("timeMap/timept"))
         assert [time for time, _ in points] == sorted({time for time, _ in points})
+        asset = root.find(f"resources/asset[@id='{clip.attrib['ref']}']")
+        assert (points[0][1], points[-1][1]) == (0, rational(asset.attrib["duration"]))  # all of the media
         for frame in range(int(duration * rate)):
             yield offset + frame / rate, _between(points, start + frame / rate)
 

@@ -147,9 +147,7 @@ def events_of(
 ) -> Iterator[Event]:
     """The linear pieces of `warp` with both ends on whole frames; adjoining ones stay adjoining."""
     for stretch in warp.stretches:
-        edges = [min(max(round(time * rate) - first, 0), frames) for time in (*stretch.times, stretch.end)]
-        # The last frame lasts until the next one would begin.
-        edges[-1] = min(max(edges[-1], edges[0] + 1), frames)
+        edges = [min(max(round(time * rate) - first, 0), frames) for time in stretch.times.tolist()]
         seconds = stretch.at(np.asarray([float((edge + first) / rate) for edge in edges]))
         sources = [min(max(round(second * grid) / grid, Fraction(0)), until) for second in seconds.tolist()]
         for (start, end), (source, source_end) in zip(pairwise(edges), pairwise(sources), strict=True):
