@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from benchmarks.goals import Goals
-from seasync.align import Alignment, align_encodings, cost_matrix
+from seasync.align import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
 from seasync.encoders import clip_vector_parts, encode_clip, get_encoder
 from seasync.encoders.patches import is_cut
@@ -143,12 +143,15 @@ def moments(one: Take, other: Take) -> tuple[Doubles, Doubles] | None:
     """Seconds of both takes that belong together; None if nothing is known of them."""
     if one.events is not None and other.events is not None:
         return one.events, other.events
-    alignment = align_encodings(one.encoding, other.encoding, partial="never")
-    if not alignment.alignable:
-        return None
-    warp = alignment.warp(keep="query")
+    warp = _whole(one, other)
     asked = np.linspace(one.encoding.seconds[0], one.encoding.seconds[-1], 10)[1:-1]
-    return asked, warp.at(asked)
+    return None if warp is None else (asked, warp(asked))
+
+
+def _whole(one: Take, other: Take) -> Warp | None:
+    """How two takes correspond whole to whole; None if they do not."""
+    alignment = align_encodings(one.encoding, other.encoding, partial="never")
+    return alignment.warp(keep="query").at if alignment.alignable else None
 
 
 def _length(take: Take) -> int:
@@ -238,39 +241,23 @@ KINDS: dict[str, Builder] = {
 
 
 @njit(cache=True)
-def _open_path(cost, open_query, open_match):  # type: ignore[no-untyped-def]
-    """DTW whose ends are free on one or both sides; the mean cost per cell decides where it ends."""
+def _open_path(cost, asymmetric):  # type: ignore[no-untyped-def]
+    """The whole query in an open match: with DTW's moves, or 1 step of the query and 0 to 2 of the match."""
     n, m = cost.shape
     total = np.full((n, m), np.inf)
-    steps = np.ones((n, m))
-    move = np.zeros((n, m), np.int8)  # 0 begins, 1 diagonal, 2 up, 3 left
+    came = np.full((n, m, 2), -1, np.int64)
     for i in range(n):
         for j in range(m):
-            best, length, how = np.inf, 0.0, 0
-            if (i == 0 and j == 0) or (open_match and i == 0) or (open_query and j == 0):
-                best, length, how = 0.0, 0.0, 0
-            if i and j and total[i - 1, j - 1] < best:
-                best, length, how = total[i - 1, j - 1], steps[i - 1, j - 1], 1
-            if i and total[i - 1, j] < best:
-                best, length, how = total[i - 1, j], steps[i - 1, j], 2
-            if j and total[i, j - 1] < best:
-                best, length, how = total[i, j - 1], steps[i, j - 1], 3
-            total[i, j], steps[i, j], move[i, j] = best + cost[i, j], length + 1, how
-    end_i, end_j = n - 1, m - 1
-    lowest = total[n - 1, m - 1] / steps[n - 1, m - 1]
-    if open_match:
-        for j in range(m):
-            if total[n - 1, j] / steps[n - 1, j] < lowest:
-                lowest, end_i, end_j = total[n - 1, j] / steps[n - 1, j], n - 1, j
-    if open_query:
-        for i in range(n):
-            if total[i, m - 1] / steps[i, m - 1] < lowest:
-                lowest, end_i, end_j = total[i, m - 1] / steps[i, m - 1], i, m - 1
-    path = [(end_i, end_j)]
-    while move[path[-1][0], path[-1][1]] != 0:
+            best = 0.0 if i == 0 else np.inf
+            for di, dj in ((1, 1), (1, 0), (1, 2) if asymmetric else (0, 1)):
+                if i >= di and j >= dj and total[i - di, j - dj] < best:
+                    best = total[i - di, j - dj]
+                    came[i, j, 0], came[i, j, 1] = i - di, j - dj
+            total[i, j] = best + cost[i, j]
+    path = [(n - 1, int(np.argmin(total[n - 1])))]
+    while came[path[-1][0], path[-1][1], 0] >= 0:
         i, j = path[-1]
-        how = move[i, j]
-        path.append((i - (how != 3), j - (how != 2)))
+        path.append((came[i, j, 0], came[i, j, 1]))
     return path[::-1]
 
 
@@ -333,8 +320,8 @@ def ways(case: Case) -> Iterator[tuple[str, Warp]]:
     full = align_encodings(case.query, case.match, partial="never")
     yield "full DTW", full.warp(keep="query").at
     cost = cost_matrix(case.query, case.match).astype(np.float64)
-    yield "open ends", _warp_of(_open_path(cost, True, True), full)
-    yield "subsequence", _warp_of(_open_path(cost, False, True), full)
+    yield "open ends", _warp_of(_open_path(cost, True), full)
+    yield "subsequence", _warp_of(_open_path(cost, False), full)
     dropped = _drop_path(cost, float(np.quantile(cost, 0.3)))
     yield "free gaps", _warp_of(dropped, full) if dropped else full.warp(keep="query").at
     yield "seasync", align_encodings(case.query, case.match, partial="auto").warp(keep="query").at
@@ -377,9 +364,11 @@ def _cases(
 
 
 def _pair(takes: list[Take], rng: np.random.Generator) -> tuple[Take, Take]:
+    """A take, and the one of its action that aligns best with it: as a search would give."""
     one = takes[rng.integers(len(takes))]
     same = [take for take in takes if take.action == one.action and take is not one]
-    return one, same[rng.integers(len(same))]
+    draq = score_many(one.encoding, [take.encoding for take in same]).draq
+    return one, same[int(np.argmin(draq))]
 
 
 def _presence(
@@ -433,19 +422,18 @@ def _swapped(takes: list[Take], count: int, rng: np.random.Generator, *, pieces:
     right: dict[str, list[float]] = {"same": [], "any": []}
     while len(right["any"]) < count:
         one, other = _pair(takes, rng)
-        known = moments(one, other)
-        if known is None:
+        warp = _whole(one, other)
+        if warp is None:
             continue
         cuts = [0, *(_length(other) * (k + 1) // pieces for k in range(pieces))]
         order = [1, 0] if pieces == 2 else [[1, 2, 0], [2, 0, 1], [2, 1, 0]][int(rng.integers(3))]
         parts = [Part(other, *list(pairwise(cuts))[k]) for k in order]
         match, shifts = join(*parts)
-        clock = one.encoding.seconds
-        inside = clock[(clock >= known[0][0]) & (clock <= known[0][-1])]
-        truth = _moved(np.interp(inside, *known), parts, shifts, other)
+        seconds = one.encoding.seconds
+        truth = _moved(warp(seconds), parts, shifts, other)
         for name, values in right.items():
             found = align_encodings(one.encoding, match, partial="auto", order=name).warp(keep="query")
-            values.append(float((np.abs(found.at(inside) - truth) * 30 <= GOOD_FRAMES).mean()))
+            values.append(float((np.abs(found.at(seconds) - truth) * 30 <= GOOD_FRAMES).mean()))
     return {"full DTW": float(np.mean(right["same"])), "seasync": float(np.mean(right["any"]))}
 
 

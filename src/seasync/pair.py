@@ -11,6 +11,7 @@ from seasync.clip import Clip
 
 if TYPE_CHECKING:
     from seasync.align import Alignment, Recipe
+    from seasync.align.partial import Order, Partial
     from seasync.encoders import Encoder
 
 
@@ -23,6 +24,8 @@ def align(
     fps: float | None = None,
     anchors: Sequence[tuple[float, float]] = (),
     band: float | None = None,
+    partial: Partial = "auto",
+    order: Order = "same",
     cache: bool = True,
 ) -> Alignment:
     """Align two videos, or clips of them.
@@ -34,6 +37,8 @@ def align(
     anchors       pairs (query seconds, match seconds) that the path must pass through
     cache         keep encodings in the cache folder, and use those that are there
     band          keep the path within this share of the length from the straight line
+    partial       "auto": leave out what has no counterpart where that is clearly better; "never"; "always"
+    order         "any" also looks for stretches that come in another order
 
     >>> alignment = seasync.align("query.mp4", "other.mp4")     # doctest: +SKIP
     >>> alignment.warp(keep="query").at(1.5)                    # doctest: +SKIP
@@ -44,5 +49,7 @@ def align(
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     clips = Clip.of(query), Clip.of(match)
     first, second = (encode_clip(clip, model, fps=fps, cache=cache) for clip in clips)
-    alignment = align_encodings(first, second, recipe=recipe or MOTION, anchors=anchors, band=band)
+    alignment = align_encodings(
+        first, second, recipe=recipe or MOTION, anchors=anchors, band=band, partial=partial, order=order
+    )
     return replace(alignment, query=clips[0], match=clips[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Json, RecipeName
+from seasync.cli.options import Encoder, Fps, Json, Order, OrderName, Partial, PartialName, RecipeName
 
 
 def align(
@@ -15,6 +15,8 @@ def align(
     recipe: RecipeName = RecipeName.motion,
     encoder: Encoder = "dinov2-small",
     fps: Fps = None,
+    partial: Partial = PartialName.auto,
+    order: Order = OrderName.same,
     anchor: list[str] = typer.Option([], help="A pair of moments that belong together, QUERY_S=MATCH_S."),
     start: float = typer.Option(None, help="Where the query begins, in seconds."),
     end: float = typer.Option(None, help="Where the query ends, in seconds."),
@@ -34,6 +36,8 @@ def align(
         encoder=encoder,
         recipe=recipe.value_of(),
         fps=fps,
+        partial=partial.value,
+        order=order.value,
         anchors=[parse_anchor(text) for text in anchor],
     )
     if picture:

@@ -22,6 +22,17 @@ class RecipeName(StrEnum):
         return MOTION if self is RecipeName.motion else PAPER
 
 
+class PartialName(StrEnum):
+    auto = "auto"
+    never = "never"
+    always = "always"
+
+
+class OrderName(StrEnum):
+    same = "same"
+    any = "any"
+
+
 Encoder = Annotated[str, typer.Option(help="What makes the frame features; see `seasync models list`.")]
 Fps = Annotated[
     float | None, typer.Option(help="Sampled frames a second; default: the encoder's own.", min=0.01)
@@ -30,6 +41,11 @@ Sea = Annotated[
     str,
     typer.Option("--sea", envvar="SEASYNC_SEA", help="Where the sea is: a folder, or a URI such as s3://…"),
 ]
+Partial = Annotated[
+    PartialName,
+    typer.Option(help="Whether footage without a counterpart is left out; auto: if that is better."),
+]
+Order = Annotated[OrderName, typer.Option(help="any: stretches may come in another order.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
