@@ -20,8 +20,8 @@ from benchmarks.goals import Goals
 from seasync.align import MOTION, PAPER, Recipe, align_encodings
 from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip, get_encoder
+from seasync.encoding import Encoding
 from seasync.evaluate.metrics import fpe, partners, precision_at, recall_at
-from seasync.sea.match import Match
 from seasync.sea.rows import FORMAT, About, Row, clip_id
 from seasync.sea.sources import find_sources
 from seasync.search import Sea
@@ -96,7 +96,13 @@ def measure(sea: Sea, recipe: Recipe, encoder: str, rerank: str) -> dict[str, st
         [match.clip.label == query.label for match in matches]
         for query, matches in zip(queries, found, strict=True)
     ]
-    errors = [cycle_error(matches[0]) for matches in found]
+    snapshot = sea.snapshot()
+    kept = snapshot.encodings(snapshot.table([])["_rowid"].to_numpy())
+    encodings = {clip.id: encoding for clip, encoding in zip(queries, kept, strict=True) if encoding}
+    errors = [
+        cycle_error(encodings[query.id], encodings[matches[0].clip.id], recipe)
+        for query, matches in zip(queries, found, strict=True)
+    ]
     return {
         "recipe": recipe.name,
         "encoder": encoder,
@@ -109,15 +115,15 @@ def measure(sea: Sea, recipe: Recipe, encoder: str, rerank: str) -> dict[str, st
     }
 
 
-def cycle_error(match: Match) -> float:
-    """FPE of a pair in sampled frames, whatever the recipe's grid."""
-    query, other = match.encodings
-    there, back = (align_encodings(*pair, recipe=match.recipe) for pair in ((query, other), (other, query)))
+def cycle_error(one: Encoding, other: Encoding, recipe: Recipe) -> float:
+    """FPE of a pair, whole to whole, in sampled frames whatever the recipe's grid."""
+    ways = ((one, other), (other, one))
+    there, back = (align_encodings(*pair, recipe=recipe, partial="never") for pair in ways)
     forward, backward = (
-        partners(one.path, len(one.match_seconds), keep="match", readout=match.recipe.readout)
-        for one in (there, back)
+        partners(way.path, len(way.match_seconds), keep="match", readout=recipe.readout)
+        for way in (there, back)
     )
-    finer = len(there.query_seconds) / len(query.seconds)
+    finer = len(there.query_seconds) / len(one.seconds)
     return fpe(forward, backward) / finer**2
 
 

@@ -6,14 +6,16 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import replace
+from functools import partial as bind
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, Recipe, Scores, score_many
+from seasync.align import MOTION, Recipe, Scores, align_encodings, score_many
+from seasync.align.partial import Partial
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
@@ -35,10 +37,11 @@ from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.sources import find_sources
 from seasync.sea.vectors import query_vector
 
+KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
 Rerank = Literal["product", "draq", "dtw", "none"]
 KEYS: dict[str, Callable[[NDArray[Any], Scores], NDArray[Any]]] = {
-    "product": lambda similarity, scores: (1 - similarity) * scores.draq,
-    "draq": lambda similarity, scores: scores.draq,
+    "product": lambda similarity, scores: (1 - similarity) * scores.score,
+    "draq": lambda similarity, scores: scores.score,
     "dtw": lambda similarity, scores: scores.dtw_cost,
     "none": lambda similarity, scores: -similarity,
 }
@@ -163,6 +166,7 @@ class Sea(Record):
         rerank: Rerank | None = None,
         candidates: int | None = None,
         max_draq: float | None = None,
+        partial: Partial = "auto",
         label: str | None = None,
         where: str | None = None,
     ) -> list[Matches]:
@@ -173,6 +177,8 @@ class Sea(Record):
         rerank      what decides among these, lowest first: "product" (1 − similarity)·DRAQ, the default of
                     MOTION; "draq", the default of PAPER; "dtw", the plain path cost; "none", similarity alone
         max_draq    leave out matches with a higher DRAQ
+        partial     "auto", "never" or "always": whether parts of the clips may be left out; what is left out
+                    of the query then counts against a match
         label       only clips of this label
         where       only clips that fulfil this SQL condition on the record's columns, such as "duration < 10"
         """
@@ -183,7 +189,9 @@ class Sea(Record):
 
         asked = [resolve(snapshot, query, self._encode) for query in queries]
         found = _retrieve(snapshot, asked, wanted, where, trajectory=moving)
-        rank = partial(self._rank, snapshot, k=k, recipe=recipe, rerank=rerank, max_draq=max_draq)
+        rank = bind(
+            self._rank, snapshot, k=k, recipe=recipe, rerank=rerank, max_draq=max_draq, partial=partial
+        )
         if len(asked) == 1:
             return [rank(asked[0], *found[0])]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -197,6 +205,7 @@ class Sea(Record):
         recipe: Recipe = MOTION,
         rerank: Rerank | None = None,
         candidates: int | None = None,
+        partial: Partial = "auto",
         label: str | None = None,
         seed: int = 0,
     ) -> Matches:
@@ -214,7 +223,9 @@ class Sea(Record):
         rows = rows[: max(k, candidates or 0)]
         moving = recipe.change_seconds is not None
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=moving)
-        return self._rank(snapshot, asked, rows, similarity, k=k, recipe=recipe, rerank=rerank)
+        return self._rank(
+            snapshot, asked, rows, similarity, k=k, recipe=recipe, rerank=rerank, partial=partial
+        )
 
     def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> Calibration:
         """Fit alignability to this sea's labels, and keep it in the sea."""
@@ -260,13 +271,14 @@ class Sea(Record):
         recipe: Recipe,
         rerank: Rerank | None = None,
         max_draq: float | None = None,
+        partial: Partial = "auto",
     ) -> Matches:
         """Candidates in their final order, as matches."""
         encodings = self._encodings(snapshot, rows)
         there = np.array([encoding is not None for encoding in encodings], bool)
         rows, similarity = rows[there], similarity[there]
         known = [encoding for encoding in encodings if encoding is not None]
-        scores = score_many(query.encoding, known, recipe=recipe)
+        scores = score_many(query.encoding, known, recipe=recipe, partial=partial)
         rerank = rerank or ("draq" if recipe.change_seconds is None else "product")
         if rerank not in KEYS:
             raise SeaError(f"rerank {rerank!r}: expected one of {', '.join(KEYS)}")
@@ -274,23 +286,13 @@ class Sea(Record):
         best = [n for n in order.tolist() if max_draq is None or scores.draq[n] <= max_draq][:k]
         table = snapshot.take(rows[best], CLIP_COLUMNS)
         likely, better = self._alignability(snapshot, recipe, KEYS["product"](similarity, scores)[best])
-        matches = [
-            Match(
-                clip=clip,
-                duration=table["duration"][at].as_py(),
-                similarity=float(similarity[n]),
-                draq=float(scores.draq[n]),
-                dtw_cost=float(scores.dtw_cost[n]),
-                random_cost=float(scores.random_cost[n]),
-                alignable=bool(scores.draq[n] < recipe.threshold),
-                alignability=likely[at],
-                better_than=better[at],
-                query=query.clip,
-                recipe=recipe,
-                encodings=(query.encoding, known[n]),
-            )
-            for at, (n, clip) in enumerate(zip(best, snapshot.clips_of(table), strict=True))
-        ]
+        matches = []
+        for at, (n, clip) in enumerate(zip(best, snapshot.clips_of(table), strict=True)):
+            aligned = align_encodings(query.encoding, known[n], recipe=recipe, partial=partial)
+            kept = aligned.cost if aligned.cost is not None and aligned.cost.size <= KEPT_CELLS else None
+            aligned = replace(aligned, query=query.clip, match=clip, cost=kept)
+            duration = table["duration"][at].as_py()
+            matches.append(Match(clip, duration, float(similarity[n]), likely[at], better[at], aligned))
         return Matches(
             matches,
             query=query.clip,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
@@ -20,6 +21,12 @@ class Rerank(StrEnum):
     none = "none"
 
 
+class Partial(StrEnum):
+    auto = "auto"
+    never = "never"
+    always = "always"
+
+
 def search(
     query: list[str] = typer.Argument(help="Videos, or clips of the sea by their ids."),
     sea: Sea = "footage.sea",
@@ -31,6 +38,7 @@ def search(
     candidates: int = typer.Option(
         None, min=1, help="How many clips to look at closely.", show_default="25; 10 with --recipe paper"
     ),
+    partial: Partial = typer.Option(Partial.auto, help="Whether parts of the clips may be left out."),
     max_draq: float = typer.Option(None, help="Leave out matches with a higher DRAQ."),
     start: float | None = typer.Option(None, help="Where the query begins, in seconds."),
     end: float | None = typer.Option(None, help="Where the query ends, in seconds."),
@@ -51,6 +59,7 @@ def search(
         rerank=cast("Any", rerank),
         candidates=candidates,
         max_draq=max_draq,
+        partial=partial.value,
         label=label,
         where=where,
     )
@@ -83,12 +92,18 @@ def _print(title: str, matches: Matches) -> None:
         table.add_row(
             str(rank),
             f"{match.draq:.3f}",
-            "aligns" if match.alignable else "–",
+            ("aligns" if match.alignment.whole else "in part") if match.alignable else "–",
             "" if share is None else f"{share:.0%}" + ("" if calibrated else " of random pairs"),
             f"{match.similarity:.2f}",
             match.clip.label or "",
             f"{match.clip.start:.2f}–{match.end:.2f}",
-            match.clip.file,
+            _short(match.clip.file),
         )
     if matches:
         console.print(table)
+
+
+def _short(file: str) -> str:
+    """The file's path from here, where it lies below."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

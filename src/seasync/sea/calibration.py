@@ -136,7 +136,7 @@ def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pair
         if query and matches:
             moving = recipe.change_seconds is not None
             similarity = snapshot.similarities(query, rows[others], trajectory=moving)
-            found.append((1 - similarity) * score_many(query, matches, recipe=recipe).draq)
+            found.append((1 - similarity) * score_many(query, matches, recipe=recipe, partial="auto").score)
     return np.concatenate(found)
 
 

@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
-from seasync.align import Alignment, Recipe, align_encodings
+from seasync.align import Alignment, Recipe
 from seasync.clip import Clip
-from seasync.encoding import Encoding
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A clip of the sea that was found for a query.
+    """A clip of the sea that was found for a query, aligned with it.
 
     duration      of the clip, in seconds
     similarity    of the clip vectors, 1 at most
-    draq          cost of the alignment over that of random ones: lower is better
-    alignable     whether that is below the recipe's threshold
     alignability  how likely it is the same kind of movement (0–1, at even odds); None if not calibrated
     better_than   share of random pairs of the sea that fit worse, where there is no calibration
-    alignment     which moment goes with which; computed when it is asked for
+    alignment     which moment goes with which
     """
 
     clip: Clip
     duration: float
     similarity: float
-    draq: float
-    dtw_cost: float
-    random_cost: float
-    alignable: bool
     alignability: float | None
     better_than: float | None
-    query: Clip | None
-    recipe: Recipe = field(repr=False)
-    encodings: tuple[Encoding, Encoding] = field(repr=False)
+    alignment: Alignment
 
-    @cached_property
-    def alignment(self) -> Alignment:
-        aligned = align_encodings(*self.encodings, recipe=self.recipe)
-        return replace(aligned, query=self.query, match=self.clip)
+    @property
+    def draq(self) -> float:
+        """Cost of the alignment over that of random ones: lower is better."""
+        return self.alignment.draq
+
+    @property
+    def dtw_cost(self) -> float:
+        return self.alignment.dtw_cost
+
+    @property
+    def alignable(self) -> bool:
+        """Whether the recipe takes that for a correspondence."""
+        return self.alignment.alignable
 
     @property
     def end(self) -> float:
@@ -58,9 +57,11 @@ class Match:
             "similarity": self.similarity,
             "draq": self.draq,
             "dtw_cost": self.dtw_cost,
+            "coverage": dict(zip(("query", "match"), self.alignment.coverage, strict=True)),
             "alignability": self.alignability,
             "better_than": self.better_than,
             "alignable": self.alignable,
+            "verdict": self.alignment.verdict,
         }
 
 
