@@ -218,10 +218,14 @@ def test_indicators_use_apa_where_phases_are_known_and_the_label_where_not(study
     assert indicators(unlabelled, per_query=2).axes[1] == "share of same action"
 
 
-def test_indicators_need_two_actions(tmp_path):
-    alone = Study.of(open_dataset(datasets.features(tmp_path, classes=1)))
-    with pytest.raises(DataError, match="at least two actions"):
-        indicators(alone)
+def test_indicators_of_one_action_say_so(tmp_path):
+    alone = Study.of(open_dataset(datasets.features(tmp_path / "one", classes=1)))
+    table = indicators(alone, per_query=2)
+    assert table.settings["pairs"] == 4 * 2
+    assert "One action only" in table.notes[-1]
+    single = Study.of(open_dataset(datasets.features(tmp_path / "many", per_class=1)))
+    with pytest.raises(DataError, match="no action has two clips"):
+        indicators(single)
 
 
 def test_phases_put_the_controls_beside_the_features(halves):

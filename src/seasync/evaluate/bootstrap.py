@@ -15,21 +15,29 @@ def mean_interval(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLE
     """95 % percentile interval of the mean of `values` (n,); NaN entries are left out."""
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)]
-    return interval(lambda draw: float(known[draw].mean()), len(known), seed=seed, resamples=resamples)
+    if not len(known):
+        return float("nan"), float("nan")
+    random = np.random.default_rng(seed)
+    at_once = max(1, 1_000_000 // len(known))
+    means: list[float] = []
+    while len(means) < resamples:
+        means += known[random.integers(0, len(known), (at_once, len(known)))].mean(1).tolist()
+    return _middle(means[:resamples])
 
 
 def interval(
     statistic: Callable[[Indices], float], n: int, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
     """95 % percentile interval of `statistic(indices)` over `resamples` draws of n of n queries."""
-    if not n:
-        return float("nan"), float("nan")
     random = np.random.default_rng(seed)
-    drawn = np.array([statistic(random.integers(0, n, n)) for _ in range(resamples)])
-    drawn = drawn[np.isfinite(drawn)]
-    if not len(drawn):
+    drawn = [statistic(random.integers(0, n, n)) for _ in range(resamples if n else 0)]
+    return _middle([value for value in drawn if np.isfinite(value)])
+
+
+def _middle(values: list[float]) -> tuple[float, float]:
+    if not values:
         return float("nan"), float("nan")
-    low, high = np.percentile(drawn, [2.5, 97.5])
+    low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
 
 

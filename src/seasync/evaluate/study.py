@@ -19,6 +19,7 @@ from seasync.sea.vectors import Standard, clip_vectors, query_vector
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Partial = Literal["auto", "never", "always"]
 Rerank = Literal["none", "dtw", "draq", "product"]
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
@@ -138,7 +139,7 @@ class Study:
         """Query `at` against these gallery clips, without paths."""
         return score_many(self.queries[at].encoding, self.encodings(candidates), recipe=recipe)
 
-    def align(self, at: int, matches: Indices, recipe: Recipe, partial: str = "never") -> list[Alignment]:
+    def align(self, at: int, matches: Indices, recipe: Recipe, partial: Partial = "never") -> list[Alignment]:
         """Query `at` aligned with these gallery clips."""
         return align_pairs(self.queries[at].encoding, self.encodings(matches), recipe, partial)
 
@@ -195,7 +196,7 @@ def encode_items(
 
 
 def align_pairs(
-    query: Encoding, matches: Sequence[Encoding], recipe: Recipe, partial: str = "never"
+    query: Encoding, matches: Sequence[Encoding], recipe: Recipe, partial: Partial = "never"
 ) -> list[Alignment]:
-    """The query aligned with every match, whole to whole unless `partial` says otherwise."""
-    return align_many(query, matches, recipe=recipe)
+    """The query aligned with every match: whole to whole as in the paper's protocol, unless told otherwise."""
+    return align_many(query, matches, recipe=recipe, partial=partial)

@@ -13,7 +13,7 @@ from seasync.evaluate import paper
 from seasync.evaluate.dataset import Item
 from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error, partners
 from seasync.evaluate.metrics import apa as agreement
-from seasync.evaluate.study import RECIPES, Indices, Study
+from seasync.evaluate.study import RECIPES, Indices, Partial, Study
 from seasync.evaluate.table import Row, Table, add_mean, record
 
 FPS = 30  # event errors are counted in frames at this rate
@@ -37,7 +37,7 @@ class Judged:
     product: Array
 
 
-def apa(study: Study, *, k: int = 10, seed: int = 0, partial: str = "never") -> Table:
+def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "never") -> Table:
     """APA over k retrieved candidates and of DRAQ's pick; event errors where the clips have events."""
     if not any(sample.item.phases for sample in study.queries):
         raise DataError(f"{study.name}: no phase labels and no events; APA needs either")
@@ -61,7 +61,7 @@ def apa(study: Study, *, k: int = 10, seed: int = 0, partial: str = "never") -> 
 
 
 def _judge(
-    study: Study, candidates: list[Indices], similarity: Array, recipe: Recipe, partial: str, at: int
+    study: Study, candidates: list[Indices], similarity: Array, recipe: Recipe, partial: Partial, at: int
 ) -> Judged:
     query = study.queries[at].item
     agreements, per_path, events = [], [], []
@@ -115,7 +115,7 @@ def pair_event_errors(query: Item, match: Item, alignment: Alignment) -> Array |
     return event_error(mine, theirs, reached)
 
 
-def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: str, seed: int) -> Row:
+def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: Partial, seed: int) -> Row:
     row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
 
     def top(values: str, by: str) -> list[float]:

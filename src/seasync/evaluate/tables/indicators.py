@@ -54,15 +54,24 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
         rows,
         record(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
         main="area",
-        notes=NOTES
-        + (() if labelled else ("No phase labels: a pair of the same action counts 1 instead of its APA.",)),
+        notes=(*NOTES, *_exceptions(study, labelled)),
         curves=tuple(curves),
         axes=("percentile of the indicator", "APA" if labelled else "share of same action"),
     )
 
 
+def _exceptions(study: Study, labelled: bool) -> list[str]:
+    """What is not as in the paper's figure."""
+    notes = []
+    if not labelled:
+        notes.append("No phase labels: a pair of the same action counts 1 instead of its APA.")
+    if len(set(study.query_labels) | set(study.gallery_labels)) == 1:
+        notes.append("One action only: all pairs are of it, and the curve ends at their mean APA.")
+    return notes
+
+
 def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:
-    """For each query up to `per_query` gallery clips of its label, and as many of others."""
+    """For each query up to `per_query` gallery clips of its label, and as many of others if there are any."""
     random = np.random.default_rng(seed)
     labels = study.gallery_labels
     drawn = []
@@ -70,12 +79,10 @@ def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:
         same = np.flatnonzero(labels == sample.item.label)
         same = same[same != at] if study.itself else same
         other = np.flatnonzero(labels != sample.item.label)
-        count = min(per_query, len(same), len(other))
-        drawn.append(np.concatenate([random.permutation(same)[:count], random.permutation(other)[:count]]))
+        count = min(per_query, len(same), len(other) or len(same))
+        drawn.append(np.append(random.permutation(same)[:count], random.permutation(other)[:count]))
     if not sum(map(len, drawn)):
-        raise DataError(
-            f"{study.name}: balanced pairs need clips of at least two actions, and two of an action"
-        )
+        raise DataError(f"{study.name}: no action has two clips; there is no pair to align")
     return drawn
 
 
