@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, RecipeName
+from seasync.cli.options import Encoder, Order, OrderName, Partial, PartialName, RecipeName
 from seasync.cli.pairing import (
     Anchors,
     End,
@@ -27,6 +27,8 @@ def export(
     keep: SideName = typer.Option(SideName.query, help="Whose clock the timeline has."),
     encoder: Encoder = "dinov2-small",
     recipe: RecipeName = RecipeName.motion,
+    partial: Partial = PartialName.auto,
+    order: Order = OrderName.same,
     anchor: Anchors = [],  # noqa: B006  typer copies it
     start: Start = None,
     end: End = None,
@@ -45,6 +47,8 @@ def export(
         match,
         encoder=encoder,
         recipe=recipe,
+        partial=partial,
+        order=order,
         anchors=anchor,
         span=(start, end),
         match_span=(match_start, match_end),

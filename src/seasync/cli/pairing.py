@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import RecipeName, parse_anchor
+from seasync.cli.options import OrderName, PartialName, RecipeName, parse_anchor
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
@@ -35,6 +35,8 @@ def aligned(
     *,
     encoder: str,
     recipe: RecipeName,
+    partial: PartialName,
+    order: OrderName,
     anchors: list[str],
     span: tuple[float | None, float | None] = (None, None),
     match_span: tuple[float | None, float | None] = (None, None),
@@ -48,5 +50,7 @@ def aligned(
         Clip.of(match, *match_span),
         encoder=encoder,
         recipe=recipe.value_of(),
+        partial=partial.value,
+        order=order.value,
         anchors=[parse_anchor(text) for text in anchors],
     )

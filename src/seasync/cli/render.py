@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from seasync.cli.options import Encoder, RecipeName
+from seasync.cli.options import Encoder, Order, OrderName, Partial, PartialName, RecipeName
 from seasync.cli.pairing import Anchors, End, MatchEnd, MatchStart, QueryFile, SideName, Start, aligned
 
 
@@ -64,6 +64,8 @@ def render(
     crf: int = typer.Option(18, help="Quality of the picture; lower is better and larger.", min=0, max=63),
     encoder: Encoder = "dinov2-small",
     recipe: RecipeName = RecipeName.motion,
+    partial: Partial = PartialName.auto,
+    order: Order = OrderName.same,
     anchor: Anchors = [],  # noqa: B006  typer copies it
     start: Start = None,
     end: End = None,
@@ -75,10 +77,17 @@ def render(
 
     if len(matches) > 1 and layout is not LayoutName.grid:
         raise typer.BadParameter(f"{len(matches)} matches need --layout grid")
-    span, match_span = (start, end), (match_start, match_end)
     alignments = [
         aligned(
-            query, match, encoder=encoder, recipe=recipe, anchors=anchor, span=span, match_span=match_span
+            query,
+            match,
+            encoder=encoder,
+            recipe=recipe,
+            partial=partial,
+            order=order,
+            anchors=anchor,
+            span=(start, end),
+            match_span=(match_start, match_end),
         )
         for match in matches
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Json, RecipeName
+from seasync.cli.options import Encoder, Json, Order, OrderName, Partial, PartialName, RecipeName
 from seasync.cli.pairing import (
     Anchors,
     End,
@@ -30,6 +30,8 @@ def transfer(
     of: SideName = typer.Option(SideName.query, help="Whose labels these are; the new ones are the other's."),
     encoder: Encoder = "dinov2-small",
     recipe: RecipeName = RecipeName.motion,
+    partial: Partial = PartialName.auto,
+    order: Order = OrderName.same,
     anchor: Anchors = [],  # noqa: B006  typer copies it
     start: Start = None,
     end: End = None,
@@ -45,6 +47,8 @@ def transfer(
         match,
         encoder=encoder,
         recipe=recipe,
+        partial=partial,
+        order=order,
         anchors=anchor,
         span=(start, end),
         match_span=(match_start, match_end),
