@@ -48,6 +48,7 @@ def test_planted_feet_stay_where_they_are():
     ("action", "joint", "sign", "key"),
     [
         (SQUAT, "pelvis", -1, 0),
+        (SQUAT, "pelvis", -1, 2),
         (JUMPING_JACK, "r_wrist", 1, 0),
         (JUMPING_JACK, "r_wrist", 1, 2),
         (BOW, "head", -1, 1),

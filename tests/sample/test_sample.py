@@ -52,13 +52,13 @@ def test_each_frame_of_the_file_is_the_picture_drawn_for_that_action_time(sample
 
 
 def test_the_figure_is_where_the_action_time_says():
-    squat = next(
-        p for p in (plan(24, seed=seed, seconds=(2.0, 2.0)) for seed in range(9)) if p.look.place == "sunset"
-    )
-    dark = np.array(list(frames(squat, SIZE))).max(-1) < 60
-    crown = dark.any(2).argmax(1)  # the first row from above that shows the dark figure
-    head = perform(squat.look.body, squat.action, squat.action_time)["head"][:, 1]
-    agreement = [np.corrcoef(-np.roll(crown, lag), head)[0, 1] for lag in range(-4, 5)]
+    jack = plan(25, seed=0, seconds=(2.0, 2.0))
+    assert jack.look.place == "sunset"
+    dark = np.array(list(frames(jack, SIZE))).max(-1) < 60
+    shown = -dark.any(2).argmax(1)  # the highest row of the dark figure
+    at = perform(jack.look.body, jack.action, jack.action_time)
+    told = np.max([at[name][:, 1] for name in ("head", "l_fingers", "r_fingers")], 0)
+    agreement = [np.corrcoef(np.roll(shown, lag), told)[0, 1] for lag in range(-4, 5)]
     assert np.argmax(agreement) == 4
     assert max(agreement) > 0.98
 
@@ -183,7 +183,7 @@ def test_sixty_clips_have_all_actions_rates_and_distractors():
             assert all(q.action is not p.action and q.look == p.look for q in alike)
         elif p.distractor == "motion":
             assert not alike
-    assert [sum(p.distractor == kind for p in plans) for kind in ("look", "motion")] == [12, 8]
+    assert [sum(p.distractor == kind for p in plans) for kind in ("look", "motion")] == [8, 8]
 
 
 def test_a_folder_without_truth_is_refused(tmp_path):

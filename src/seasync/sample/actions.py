@@ -35,7 +35,7 @@ REST |= {f"{side}_{name}": value for side in "rl" for name, value in _SIDED.item
 class Action:
     """What is done, and how it is filmed.
 
-    place               where one mostly sees it, of `scenery.PLACES`
+    place, far_place    where one mostly sees it, and where no other action is seen; of `scenery.PLACES`
     phases, key_times   phase k ends at key_times[k], a moment that a viewer would point at
     steps               key poses: action time, then the channels that differ from rest, each with its value;
                         a hand's or foot's without r_ or l_ means both, `= T` begins from the pose at T
@@ -46,6 +46,7 @@ class Action:
 
     name: str
     place: str
+    far_place: str
     phases: tuple[str, ...]
     key_times: tuple[float, ...]
     steps: str

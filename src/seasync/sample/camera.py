@@ -30,9 +30,9 @@ class Camera:
     def held(cls, action: Action, seconds: Array, size: tuple[int, int], rng: np.random.Generator) -> Camera:
         """A camera that pans and zooms a little, in hands that are not quite still."""
         frame, course = np.array(size, np.float64), seconds / seconds[-1] - 0.5
-        zoom = rng.uniform(0.96, 1.06) * (1 + rng.uniform(-0.06, 0.06) * course)
-        pan = course[:, None] * rng.uniform([-0.07, -0.02], [0.07, 0.02])
-        shake = rng.uniform(0.001, 0.006) * np.stack([wander(seconds, rng), wander(seconds, rng)], -1)
+        zoom = rng.uniform(0.96, 1.06) * (1 + rng.uniform(-0.04, 0.04) * course)
+        pan = course[:, None] * rng.uniform([-0.03, -0.01], [0.03, 0.01])
+        shake = rng.uniform(0.001, 0.005) * np.stack([wander(seconds, rng), wander(seconds, rng)], -1)
         view, scale = action.view + rng.uniform(-9, 9), size[1] / action.high
         ahead, up = action.centre
         subject = scale * np.array([ahead * np.cos(np.radians(view)), -up])

@@ -10,11 +10,17 @@ import numpy as np
 Random = np.random.Generator
 Colour = tuple[int, ...]  # red, green, blue and, where less than opaque, alpha
 WHITE, NIGHT = (255, 255, 255), (40, 30, 40)
+HORIZON = 0.66
 
 
 def colours(written: str) -> tuple[Colour, ...]:
     """Colours written as hexadecimal rrggbb with blanks between."""
     return tuple(tuple(bytes.fromhex(word)) for word in written.split())
+
+
+def palette(rng: Random, *choices: str) -> tuple[Colour, ...]:
+    """The colours of one of the choices."""
+    return colours(choices[int(rng.integers(len(choices)))])
 
 
 def mixed(a: Colour, b: Colour, share: float) -> Colour:
@@ -65,9 +71,8 @@ class Canvas:
     def hills(self, base: float, rise: float, ink: Colour, rng: Random, *, waves: float) -> None:
         x = np.linspace(0, 1, 100)
         slow, fast = (np.sin(2 * np.pi * (x * waves * pace + rng.random())) for pace in (1, 1.8))
-        self.shape(
-            ink, (0, base), *zip(x, base - rise * (0.5 + 0.3 * slow + 0.2 * fast), strict=True), (1, base)
-        )
+        crest = base - rise * (0.5 + 0.3 * slow + 0.2 * fast)
+        self.shape(ink, (0, base), *zip(x, crest, strict=True), (1, base))
 
     def mountains(self, base: float, rise: float, ink: Colour, rng: Random, *, peaks: int) -> None:
         x = np.linspace(0, 1, 2 * peaks + 1)

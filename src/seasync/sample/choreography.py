@@ -7,24 +7,32 @@ from seasync.sample.actions import Action
 SQUAT = Action(
     name="squat",
     place="gym",
-    phases=("down", "up"),
-    key_times=(0.48,),
+    far_place="blackboard",
+    phases=("down", "up", "down again", "up again"),
+    key_times=(0.25, 0.5, 0.75),
     steps="""
     0     foot_z .12  toe_out 24
-    .22   = 0   x -.13 y .76 lean 22 bend 6  nod -14  lift 84  out 10 reach .95
-    .46   = 0   x -.2  y .5  lean 32 bend 10 nod -24  lift 128 out 4  reach .95
-    .5    = .46
-    .76   = .22
+    .12   = 0   x -.13 y .76 lean 22 bend 6  nod -14  lift 84  out 10 reach .95
+    .24   = 0   x -.2  y .5  lean 32 bend 10 nod -24  lift 128 out 4  reach .95
+    .27   = .24
+    .38   = .12
+    .49   = 0   lift 40 out 20
+    .51   = .49
+    .62   = .12
+    .74   = .24
+    .77   = .24
+    .88   = .12
     1     = 0
     """,
     view=38,
-    high=2.3,
-    centre=(0.0, 0.92),
+    high=2.15,
+    centre=(0.0, 0.95),
 )
 
 JUMPING_JACK = Action(
     name="jumping-jack",
     place="studio",
+    far_place="sunset",
     phases=("out", "in", "out again", "in again"),
     key_times=(0.27, 0.5, 0.74),
     steps="""
@@ -44,13 +52,14 @@ JUMPING_JACK = Action(
     1
     """,
     view=84,
-    high=2.55,
-    centre=(0.0, 1.05),
+    high=2.5,
+    centre=(0.0, 1.07),
 )
 
 WAVE = Action(
     name="wave",
     place="beach",
+    far_place="moon",
     phases=("raise", "first sweep", "second sweep", "third sweep", "lower"),
     key_times=(0.2, 0.42, 0.62, 0.82),
     steps="""
@@ -67,13 +76,14 @@ WAVE = Action(
     1     = 0
     """,
     view=72,
-    high=2.35,
-    centre=(0.0, 1.0),
+    high=2.2,
+    centre=(0.0, 0.98),
 )
 
 THROW = Action(
     name="throw",
     place="snow",
+    far_place="desert",
     phases=("wind up", "stride", "release", "follow through"),
     key_times=(0.26, 0.46, 0.58),
     steps="""
@@ -92,14 +102,15 @@ THROW = Action(
     1     x .52  l_foot_x .56 r_foot_x .5
     """,
     view=24,
-    high=2.5,
-    centre=(0.2, 1.02),
+    high=2.3,
+    centre=(0.24, 1.0),
     ball=("hand", 0.58),
 )
 
 KICK = Action(
     name="kick",
     place="street",
+    far_place="underwater",
     phases=("step", "back swing", "strike", "recover"),
     key_times=(0.2, 0.4, 0.52),
     steps="""
@@ -117,14 +128,15 @@ KICK = Action(
     1     x .52  l_foot_x .5 r_foot_x .54
     """,
     view=22,
-    high=2.45,
-    centre=(0.3, 1.0),
+    high=2.2,
+    centre=(0.3, 0.96),
     ball=("foot", 0.52),
 )
 
 BOW = Action(
     name="bow",
     place="stage",
+    far_place="library",
     phases=("open arms", "go down", "rise"),
     key_times=(0.24, 0.56),
     steps="""
@@ -140,13 +152,14 @@ BOW = Action(
     1
     """,
     view=38,
-    high=2.3,
-    centre=(0.08, 0.95),
+    high=2.15,
+    centre=(0.08, 0.94),
 )
 
 PUSH_UP = Action(
     name="push-up",
     place="room",
+    far_place="arctic",
     phases=("down", "up", "down again", "up again"),
     key_times=(0.25, 0.5, 0.75),
     steps="""
@@ -160,14 +173,15 @@ PUSH_UP = Action(
     1     = 0
     """,
     view=14,
-    high=1.75,
-    centre=(0.85, 0.5),
+    high=1.6,
+    centre=(0.97, 0.46),
     plank=True,
 )
 
 SWING = Action(
     name="swing",
     place="park",
+    far_place="rooftop",
     phases=("back swing", "down swing", "follow through", "finish"),
     key_times=(0.4, 0.56, 0.76),
     steps="""
@@ -186,8 +200,8 @@ SWING = Action(
     1     = .76 l_lift 112
     """,
     view=88,
-    high=2.55,
-    centre=(0.0, 1.05),
+    high=2.4,
+    centre=(0.0, 1.03),
     ball=("tee", 0.56),
     club=True,
 )

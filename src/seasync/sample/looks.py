@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seasync.sample.canvas import WHITE, Colour, Random, colours
 from seasync.sample.figure import Body
 from seasync.sample.paint import STYLES, Outfit
-from seasync.sample.scenery import ODD_PLACES, scenery
+from seasync.sample.scenery import scenery
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,7 +21,7 @@ _HAIRS = colours("2c201e 543626 8c5a36 d6a85c b04a2c 969292 3a344a")
 _TOPS = colours("e2544c f09a3e f8ce54 54aa78 348496 3a68b0 7a5ca8 d66896 f6f0e4 3a3e4a 96ccd6 a83c48")
 _BOTTOMS = colours("282e42 425878 604a42 365c58 787c84 d0be9e 68303e")
 _SHOES = colours("f4f4f0 e65448 2e3038 54b4be fac446 785aaa")
-_SUN_SHADOW, _CHALK = colours("1e1422 eef0e8")
+_SHADOW, _CHALK = colours("1e1422 eef0e8")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ def drawn(seed: int, number: int, place: str) -> Look:
     """Some performer in that place, dressed so as to stand out."""
     rng = np.random.default_rng([seed, number])
     behind = np.asarray(_picture(place, seed, number, 56, 42))[14:, 18:38].mean((0, 1))
+    body = Body.drawn(rng)
     outfit = Outfit(
         skin=_pick(rng, _SKINS),
         hair=_pick(rng, _HAIRS),
@@ -55,20 +56,19 @@ def drawn(seed: int, number: int, place: str) -> Look:
         sleeve=float(rng.choice([0.12, 0.36, 0.42, 0.96])),
         trouser=float(rng.choice([0.3, 0.4, 0.46, 0.95, 0.95])),
     )
-    return Look(seed, number, place, Body.drawn(rng), outfit)
-
-
-def odd(seed: int, number: int) -> Look:
-    """A look that nothing else has: a shadow before the sun, or chalk on a blackboard."""
-    rng = np.random.default_rng([seed, number])
-    place = str(rng.choice(list(ODD_PLACES)))
-    ink, girth = (_SUN_SHADOW, 1.0) if place == "sunset" else (_CHALK, 0.55)
-    outfit = Outfit(ink, ink, ink, ink, ink, ink, ink, style=str(rng.choice(STYLES)), sleeve=0.3, trouser=0.4)
-    return Look(seed, number, place, replace(Body.drawn(rng), girth=girth), outfit)
+    if place == "blackboard":
+        body, outfit = replace(body, girth=0.55), _all_in(_CHALK, outfit)
+    elif place == "sunset":
+        outfit = _all_in(_SHADOW, outfit)
+    return Look(seed, number, place, body, outfit)
 
 
 def _picture(place: str, seed: int, number: int, width: int, height: int) -> Image:
     return scenery(place, width, height, np.random.default_rng([seed, number, 3]))
+
+
+def _all_in(ink: Colour, outfit: Outfit) -> Outfit:
+    return replace(outfit, skin=ink, hair=ink, top=ink, trim=ink, bottom=ink, shoe=ink, sole=ink)
 
 
 def _pick(rng: Random, choices: tuple[Colour, ...]) -> Colour:

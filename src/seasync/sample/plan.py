@@ -14,7 +14,8 @@ from seasync.sample.looks import Look
 
 FRAME_RATES = (Fraction(24), Fraction(25), Fraction(30), Fraction(30000, 1001))
 TONES = (220.0, 247.5, 275.0, 330.0, 371.25)  # hertz; they sound well together
-ROUNDS = ("", "", "look", "motion", "")  # what kind of distractor each round of all actions is, over and over
+# The kind of distractor that each round of all actions is.
+ROUNDS = ("", "", "look", "motion", "", "", "", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +46,14 @@ def plan(index: int, *, seed: int, seconds: tuple[float, float]) -> Plan:
     """Clip `index` of the sample; it does not depend on how many clips there are."""
     turn, kind = divmod(index, len(ACTIONS))
     action, distractor = ACTIONS[kind], ROUNDS[turn % len(ROUNDS)]
-    if distractor == "motion":
-        look = looks.odd(seed, index)
+    if distractor == "look":
+        borrowed = _elsewhere(turn, kind)
+        look = looks.drawn(seed, borrowed, ACTIONS[borrowed % len(ACTIONS)].place)
     else:
-        number = _elsewhere(turn, kind) if distractor == "look" else index
-        look = looks.drawn(seed, number, ACTIONS[number % len(ACTIONS)].place)
+        look = looks.drawn(seed, index, action.far_place if distractor == "motion" else action.place)
     rng = np.random.default_rng([seed, index, 1])
     fps = FRAME_RATES[int(rng.integers(len(FRAME_RATES)))]
-    count = max(round(rng.uniform(*seconds) * fps), 8)
+    count = round(rng.uniform(*seconds) * fps)
     times, progress, keys = _speed_curve(action.key_times, float(count / fps), rng)
     shown = np.arange(count) / float(fps)
     return Plan(
@@ -71,7 +72,7 @@ def plan(index: int, *, seed: int, seconds: tuple[float, float]) -> Plan:
 
 def _elsewhere(turn: int, kind: int) -> int:
     """The clip of another action, two rounds before, whose look is borrowed."""
-    return (turn - 2) * len(ACTIONS) + (kind + 3) % len(ACTIONS)
+    return (turn - 2) * len(ACTIONS) + (kind + len(ACTIONS) // 2) % len(ACTIONS)
 
 
 def _speed_curve(

@@ -1,4 +1,4 @@
-"""Places for the figure to be in, drawn once per clip."""
+"""Places for the figure to be in, drawn once per clip: where each action is at home."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seasync.sample.canvas import NIGHT, WHITE, Canvas, Colour, Random, colours, mixed
+from seasync.sample.canvas import HORIZON, NIGHT, WHITE, Canvas, Random, mixed, palette
+from seasync.sample.far_places import FAR_PLACES
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-HORIZON = 0.66
-
-
-def _palette(rng: Random, *choices: str) -> tuple[Colour, ...]:
-    return colours(choices[int(rng.integers(len(choices)))])
-
 
 def _gym(on: Canvas, rng: Random) -> None:
-    wall, accent, wood = _palette(rng, "d6dee4 567894 d6b082", "e2dace be684e c49e74", "c8d8d2 46746c debe96")
+    wall, accent, wood = palette(rng, "d6dee4 567894 d6b082", "e2dace be684e c49e74", "c8d8d2 46746c debe96")
     on.fade(0, HORIZON, mixed(wall, WHITE, 0.3), wall)
     on.box(0, HORIZON - 0.16, 1, 0.16, mixed(wall, accent, 0.5))
     frame, shift = mixed(wall, NIGHT, 0.3), rng.uniform(-0.05, 0.07)
@@ -42,7 +37,7 @@ def _gym(on: Canvas, rng: Random) -> None:
 
 def _park(on: Canvas, rng: Random) -> None:
     palettes = ("7ebee8 96beaa 5c9a5c 96c468", "f4c8a0 c49682 ce7c3c baa65c", "a0d0e2 8cb2c4 3a8068 7ab476")
-    sky, far, leaf, grass = _palette(rng, *palettes)
+    sky, far, leaf, grass = palette(rng, *palettes)
     on.fade(0, HORIZON, sky, mixed(sky, WHITE, 0.7))
     on.glow(rng.uniform(0.1, 0.9), 0.16, 0.4, (255, 250, 220))
     for x, y, size in rng.uniform([0.05, 0.06, 0.04], [0.95, 0.26, 0.08], (3, 3)):
@@ -61,11 +56,11 @@ def _park(on: Canvas, rng: Random) -> None:
             )
     on.shape(mixed(grass, (236, 220, 186), 0.75), (0, 0.79), (1, 0.735), (1, 0.775), (0, 0.86))
     for x, y in rng.uniform([0, 0.88], 1, (40, 2)):
-        on.disc(x, y, 0.004, _palette(rng, "ffffff", "fad65a", "ec8296")[0])
+        on.disc(x, y, 0.004, palette(rng, "ffffff", "fad65a", "ec8296")[0])
 
 
 def _beach(on: Canvas, rng: Random) -> None:
-    sky, sea, sand = _palette(rng, "78c8ec 2e92b8 f4deb0", "fabe96 5e8ab0 ecc8a0", "a8d8e6 40aaae faeac8")
+    sky, sea, sand = palette(rng, "78c8ec 2e92b8 f4deb0", "fabe96 5e8ab0 ecc8a0", "a8d8e6 40aaae faeac8")
     on.fade(0, 0.5, sky, mixed(sky, WHITE, 0.65))
     sun, boat, palm = rng.uniform(0.15, 0.85), rng.uniform(0.2, 0.8), rng.choice([0.2, 0.76])
     on.glow(sun, 0.2, 0.4, (255, 246, 210))
@@ -95,7 +90,7 @@ def _studio(on: Canvas, rng: Random) -> None:
         "d6cce8 a090c4 fab2aa",
         "f6e2a0 e2ba64 60a4a0",
     )
-    paper, shade, accent = _palette(rng, *palettes, "cee6ce 8cba96 faa078")
+    paper, shade, accent = palette(rng, *palettes, "cee6ce 8cba96 faa078")
     on.fade(0, HORIZON + 0.06, mixed(paper, shade, 0.8), paper)
     on.disc(rng.uniform(0.35, 0.65), 0.42, 0.33, mixed(accent, paper, 0.45))
     on.disc(rng.uniform(0.1, 0.25), rng.uniform(0.2, 0.4), rng.uniform(0.06, 0.12), mixed(shade, paper, 0.4))
@@ -105,7 +100,7 @@ def _studio(on: Canvas, rng: Random) -> None:
 
 def _street(on: Canvas, rng: Random) -> None:
     palettes = ("3a366e f6a078 2c2a4e 545270", "243e68 e6b0a6 22304e 4a566e", "543c78 fabe82 3e2e58 685a78")
-    high, low, near, road = _palette(rng, *palettes)
+    high, low, near, road = palette(rng, *palettes)
     on.fade(0, HORIZON, high, low)
     for wall, rise, lamp in ((mixed(low, near, 0.45), 0.42, 90), (near, 0.3, 215)):
         x = -0.02
@@ -128,7 +123,7 @@ def _street(on: Canvas, rng: Random) -> None:
 
 def _room(on: Canvas, rng: Random) -> None:
     palettes = ("ece0ce 5c8088 dc9678 bc9672", "ced8d4 ce785c f0e2c4 aa8668", "e0d4e2 746496 f0ce82 c4a484")
-    wall, sofa, rug, floor = _palette(rng, *palettes)
+    wall, sofa, rug, floor = palette(rng, *palettes)
     on.fade(0, HORIZON, mixed(wall, WHITE, 0.25), wall)
     window, left = rng.uniform(0.12, 0.2), rng.uniform(0.5, 0.58)
     on.box(window - 0.012, 0.08, 0.234, 0.406, WHITE)
@@ -152,7 +147,7 @@ def _room(on: Canvas, rng: Random) -> None:
 
 
 def _snow(on: Canvas, rng: Random) -> None:
-    sky, rock, pine = _palette(rng, "82b4e2 788cac 3a6668", "f0bebe 8c80a8 465474", "b0d6e2 688896 305c54")
+    sky, rock, pine = palette(rng, "82b4e2 788cac 3a6668", "f0bebe 8c80a8 465474", "b0d6e2 688896 305c54")
     snow = (226, 236, 246)
     on.fade(0, HORIZON, sky, mixed(sky, WHITE, 0.7))
     on.mountains(HORIZON, 0.5, mixed(rock, sky, 0.55), rng, peaks=4)
@@ -175,7 +170,7 @@ def _stage(on: Canvas, rng: Random) -> None:
         "5a3c80 36224e c09468",
         "2e6e56 184236 caa070",
     )
-    cloth, fold, boards = _palette(rng, *palettes)
+    cloth, fold, boards = palette(rng, *palettes)
     on.fade(0, HORIZON, mixed(cloth, NIGHT, 0.25), cloth)
     for x in np.arange(0, 1, 0.05):
         on.shape(mixed(cloth, fold, 0.5), (x, 0), (x + 0.02, 0), (x + 0.028, HORIZON), (x - 0.004, HORIZON))
@@ -198,31 +193,13 @@ def _stage(on: Canvas, rng: Random) -> None:
     on.disc(0.5, 0.86, 0.42, mixed(boards, (255, 244, 206), 0.35), flat=0.2)
 
 
-def _sunset(on: Canvas, rng: Random) -> None:
-    high, low, ground = _palette(rng, "5c2c62 fc9248 28162e", "96283c ffbe54 341222")
-    on.fade(0, 0.74, high, low)
-    on.glow(0.5, 0.5, 0.8, (255, 226, 150))
-    on.disc(0.5, 0.5, 0.3, (255, 220, 140))
-    on.hills(0.75, 0.07, mixed(ground, low, 0.3), rng, waves=2.3)
-    on.fade(0.735, 1, mixed(ground, low, 0.08), ground)
-
-
-def _blackboard(on: Canvas, rng: Random) -> None:
-    (board,) = _palette(rng, "2c5246", "283e5c", "383a42")
-    on.fade(0, 1, mixed(board, WHITE, 0.08), board)
-    for k in range(1, 14):
-        on.box(k / 14, 0, 0.0015, 1, (*WHITE, 26))
-        on.box(0, k / 10, 1, 0.002, (*WHITE, 26))
-
-
 Place = Callable[[Canvas, Random], None]
-PLACES: dict[str, Place] = {"gym": _gym, "park": _park, "beach": _beach, "studio": _studio, "street": _street}
-PLACES |= {"room": _room, "snow": _snow, "stage": _stage}
-ODD_PLACES: dict[str, Place] = {"sunset": _sunset, "blackboard": _blackboard}
+PLACES: dict[str, Place] = {"gym": _gym, "studio": _studio, "beach": _beach, "snow": _snow, "street": _street}
+PLACES |= {"stage": _stage, "room": _room, "park": _park, **FAR_PLACES}
 
 
 def scenery(place: str, width: int, height: int, rng: Random) -> Image:
     """A picture of `place`, RGB."""
     canvas = Canvas(width, height)
-    (PLACES | ODD_PLACES)[place](canvas, rng)
+    PLACES[place](canvas, rng)
     return canvas.image

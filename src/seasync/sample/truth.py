@@ -24,7 +24,7 @@ class SampleClip:
     """One generated clip and all that is known of it.
 
     look          number of performer and place: clips with the same number share their look
-    distractor    "look": has the look of a clip of another action; "motion": has a look like no other; or ""
+    distractor    "look": has the look of a clip of another action; "motion": has a look like no other
     action_time   (N,) how far the action is in each frame, 0 to 1, never falling
     phases        (N,) number of the phase in each frame; its name is phase_names[number]
     key_seconds   (K,) when each phase but the last ends: a click is heard there
