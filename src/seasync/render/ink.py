@@ -144,6 +144,7 @@ class SvgPage:
         element.set("dominant-baseline", self.BASELINES[anchor[1]])
         if bold:
             element.set("font-weight", "bold")
+        element.set("style", "white-space: pre")
         element.text = text
 
     def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None:
@@ -171,10 +172,10 @@ class SvgPage:
 
     def paste(self, picture: Image, left: float, top: float) -> None:
         data = io.BytesIO()
-        picture.save(data, "PNG")
+        picture.save(data, "JPEG", quality=90)
         width, height = picture.width / self.SCALE, picture.height / self.SCALE
         element = self._add("image", x=left, y=top, width=width, height=height)
-        element.set("href", "data:image/png;base64," + base64.b64encode(data.getvalue()).decode())
+        element.set("href", "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode())
 
     def save(self, file: str | Path) -> None:
         xml.indent(self._root)
