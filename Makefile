@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,evaluate,serve,pose
+# Add torch to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
+EXTRAS ?= dev,evaluate,serve,pose
 
 .PHONY: demo test check bench docs
 
