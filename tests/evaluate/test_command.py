@@ -59,7 +59,7 @@ def test_all_tables_in_one_report(folder, tmp_path):
 
 
 def test_the_same_seed_gives_the_same_figures(folder):
-    one, two = (json.loads(run("avr", folder, "--json", "--seed", "3").stdout) for _ in range(2))
+    one, two = (json.loads(run("indicators", folder, "--json", "--seed", "3").stdout) for _ in range(2))
     assert one == two
 
 

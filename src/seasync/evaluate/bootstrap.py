@@ -41,12 +41,14 @@ def _middle(values: list[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def mean_over_groups(values: ArrayLike, groups: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Plain mean over groups (actions) of the weighted mean of their `values`; NaN values are left out."""
+def mean_over_groups(values: ArrayLike, groups: Indices, weights: ArrayLike | None = None) -> float:
+    """Plain mean over groups (actions) of the weighted mean of their `values`; NaN values are left out.
+
+    values, weights (n,); groups (n,) numbers from 0.
+    """
     value = np.asarray(values, np.float64)
     weight = np.ones(len(value)) if weights is None else np.asarray(weights, np.float64)
     known = np.isfinite(value) & (weight > 0)
-    _, group = np.unique(np.asarray(groups), return_inverse=True)
-    total = np.bincount(group[known], weight[known])
-    part = np.bincount(group[known], weight[known] * value[known])
+    total = np.bincount(groups[known], weight[known])
+    part = np.bincount(groups[known], weight[known] * value[known])
     return float((part[total > 0] / total[total > 0]).mean()) if known.any() else float("nan")

@@ -198,5 +198,5 @@ def encode_items(
 def align_pairs(
     query: Encoding, matches: Sequence[Encoding], recipe: Recipe, partial: Partial = "never"
 ) -> list[Alignment]:
-    """The query aligned with every match: whole to whole as in the paper's protocol, unless told otherwise."""
+    """The query aligned with every match: whole to whole as in the paper, unless told otherwise."""
     return align_many(query, matches, recipe=recipe, partial=partial)

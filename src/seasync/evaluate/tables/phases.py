@@ -90,7 +90,7 @@ def _row(study: Study, name: str, context: bool, embed: Embed, protocol: Protoco
     actions = sorted(set(study.query_labels))
     test = {a: [s for s in study.queries if s.item.label == a] for a in actions}
     embedded = {a: [embed(s.encoding) for s in test[a]] for a in actions}
-    groups = np.concatenate([[a] * len(test[a]) for a in actions])
+    groups = np.repeat(np.arange(len(actions)), [len(test[a]) for a in actions])
     n = len(groups)
 
     taus = [set_tau(embedded[a], protocol) for a in actions]
@@ -108,7 +108,7 @@ def _add_labelled(
     actions: Sequence[str],
     test: dict[str, list[Sample]],
     embedded: dict[str, list[NDArray[Any]]],
-    groups: NDArray[np.str_],
+    groups: NDArray[np.int64],
     embed: Embed,
     protocol: Protocol,
     seed: int,
@@ -146,7 +146,7 @@ def _add_labelled(
     add_figure(row, "progression", progression, n, seed=seed)
 
 
-def _grouped(values: Array, groups: NDArray[np.str_], drawn: NDArray[np.int64]) -> float:
+def _grouped(values: Array, groups: NDArray[np.int64], drawn: NDArray[np.int64]) -> float:
     return mean_over_groups(values[drawn], groups[drawn])
 
 
