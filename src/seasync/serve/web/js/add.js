@@ -1,0 +1,126 @@
+// Adding videos to the sea: dropped, chosen, or by their path on the server.
+
+import { post, upload } from "./api.js";
+import { done, tell } from "./jobs.js";
+import { addRow } from "./tray.js";
+import { bytes, h, menu, toast } from "./dom.js";
+
+/** Let files be dropped on `place`; `drop(files)` gets them. */
+export function acceptDrops(place, words, drop, signal) {
+  const veil = h("div.veil", { hidden: true }, h("p", {}, words));
+  place.append(veil);
+  let depth = 0;
+  const isFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const on = (name, handle) => window.addEventListener(name, handle, { signal });
+  on("dragenter", (event) => {
+    if (!isFiles(event)) return;
+    depth += 1;
+    veil.hidden = false;
+  });
+  on("dragleave", (event) => {
+    if (isFiles(event)) veil.hidden = (depth -= 1) <= 0;
+  });
+  on("dragover", (event) => isFiles(event) && event.preventDefault());
+  on("drop", async (event) => {
+    if (!isFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    veil.hidden = true;
+    const files = await filesOf(event.dataTransfer);
+    if (files.length) drop(files);
+    else toast("No files in what was dropped", "bad");
+  });
+}
+
+/** All files of a drop, those in folders too. */
+async function filesOf(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.length) return [...transfer.files];
+  return (await Promise.all(entries.map(walk))).flat();
+}
+
+async function walk(entry) {
+  if (entry.isFile) return [await new Promise((resolve, reject) => entry.file(resolve, reject))];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) return (await Promise.all(found.map(walk))).flat();
+    found.push(...some);
+  }
+}
+
+export function chooseFiles(multiple = true) {
+  return new Promise((resolve) => {
+    const input = h("input", { type: "file", accept: "video/*,.mkv,.avi,.mts,.m2ts,.mxf", multiple, onchange: () => resolve([...input.files]) });
+    input.click();
+  });
+}
+
+/** Ask how, then upload and add; `added()` is called when something new is in the sea. */
+export function addDialog(sea, about, files, added) {
+  const label = h("input", { name: "label", maxlength: 120, placeholder: "none", autocomplete: "off" });
+  const path = h("input", { name: "path", placeholder: about.roots[0] ?? "", autocomplete: "off" });
+  let split = "none";
+  const tooLarge = files.filter((file) => file.size > about.upload_bytes);
+  const good = files.filter((file) => file.size <= about.upload_bytes);
+  const list = files.length
+    ? h("ul.files", {}, good.slice(0, 8).map((file) => h("li", {}, h("span", {}, file.name), h("span.faint", {}, bytes(file.size)))),
+        good.length > 8 && h("li.faint", {}, `and ${good.length - 8} more`),
+        tooLarge.map((file) => h("li.bad", {}, `${file.name}: larger than ${bytes(about.upload_bytes)}`)))
+    : h("label", {}, "File or folder on the server", path, h("small", {}, about.roots.length ? `Under ${about.roots.join(", ")}` : "This server was started without folders to add from (`--root`)."));
+  const dialog = h("dialog.add", { "aria-label": "Add videos" },
+    h("h2", {}, files.length ? `Add ${files.length === 1 ? "a video" : `${files.length} videos`} to ${sea}` : `Add to ${sea} by path`),
+    h("form", { method: "dialog", onsubmit: submit },
+      list,
+      h("div.fields", {},
+        h("label", {}, "Label", label),
+        h("label", {}, "Cut into clips", menu("Cut into clips", [["none", "no, keep whole"], ["shots", "at every cut"], ["5", "every 5 seconds"], ["10", "every 10 seconds"]], "none", (value) => (split = value)))),
+      h("div.actions", {},
+        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+        h("button.primary", { autofocus: true, disabled: files.length > 0 && !good.length }, "Add"))));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+
+  function submit() {
+    const options = { split: isNaN(split) ? split : Number(split), label: label.value.trim() || null };
+    if (files.length) uploadAll(sea, good, options, added);
+    else if (path.value.trim()) begin(sea, { paths: [path.value.trim()], labels: options.label ? null : "folder", ...options }, added);
+  }
+}
+
+async function uploadAll(sea, files, options, added) {
+  const uploads = [];
+  for (const file of files) {
+    const sent = await sendFile(file);
+    if (sent) uploads.push(sent.id);
+  }
+  if (uploads.length) await begin(sea, { uploads, ...options }, added);
+}
+
+/** Upload one file, shown in the tray; null if it was refused or called off. */
+export async function sendFile(file) {
+  const stopped = new AbortController();
+  const row = addRow(`Upload ${file.name}`, () => (stopped.abort(), row.remove()));
+  row.set(0, bytes(file.size), "running");
+  try {
+    const sent = await upload(file, (share) => row.set(share === 1 ? null : share, share === 1 ? "checking" : bytes(file.size), "running"), stopped.signal);
+    row.remove();
+    return sent;
+  } catch (error) {
+    if (error.name !== "AbortError") row.set(0, error.message, "failed");
+    return null;
+  }
+}
+
+async function begin(sea, request, added) {
+  const job = await post(`/seas/${encodeURIComponent(sea)}/add`, request);
+  tell(job);
+  try {
+    const { result } = await done(job);
+    if (result.added) added();
+  } catch {
+    // the tray tells why
+  }
+}

@@ -1,0 +1,68 @@
+// Cards of clips: a thumbnail that plays while the pointer is on it.
+
+import { address } from "./api.js";
+import { clock, h } from "./dom.js";
+
+const FRAMES = 10; // of the strip that stands in for a video the browser does not play
+
+export function thumbnailAddress(sea, ref, params = {}) {
+  return address(`/seas/${sea}/footage/${ref}/thumbnail`, params);
+}
+
+/** A picture of a clip that plays on hover or focus. */
+export function preview(sea, clip) {
+  const picture = h("img", { src: thumbnailAddress(sea, clip.ref, { height: 240 }), alt: "", loading: "lazy", decoding: "async", draggable: "false" });
+  const box = h("div.preview", {}, picture, h("span.length", {}, length(clip.end - clip.start)));
+  picture.addEventListener("error", () => box.classList.add("missing"));
+  let stop = null;
+  const begin = () => (stop ??= play(sea, clip, box));
+  const end = () => {
+    stop?.();
+    stop = null;
+  };
+  return { box, begin, end };
+}
+
+function length(seconds) {
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : clock(seconds, 0);
+}
+
+function play(sea, clip, box) {
+  const video = h("video", { muted: true, playsinline: true, preload: "auto", src: `${address(`/seas/${sea}/footage/${clip.ref}/video`)}#t=${clip.start}` });
+  video.muted = true;
+  let strip = null;
+  video.ontimeupdate = () => {
+    if (video.currentTime >= clip.end - 0.05) video.currentTime = clip.start;
+  };
+  video.onended = () => video.play();
+  video.onplaying = () => video.classList.add("on");
+  video.onerror = () => (strip ??= playStrip(sea, clip, box));
+  box.append(video);
+  video.play().catch(() => {});
+  return () => {
+    video.onerror = null;
+    video.removeAttribute("src");
+    video.load();
+    video.remove();
+    strip?.();
+  };
+}
+
+function playStrip(sea, clip, box) {
+  const at = Array.from({ length: FRAMES }, (_, n) => (clip.start + ((n + 0.5) / FRAMES) * (clip.end - clip.start)).toFixed(3));
+  const view = h("div.flip");
+  const picture = new Image();
+  let timer = 0;
+  picture.onload = () => {
+    view.style.backgroundImage = `url("${picture.src}")`;
+    view.style.backgroundSize = `${FRAMES * 100}% 100%`;
+    let n = 0;
+    timer = setInterval(() => (view.style.backgroundPositionX = `${((n = (n + 1) % FRAMES) / (FRAMES - 1)) * 100}%`), 160);
+  };
+  picture.src = address(`/seas/${sea}/footage/${clip.ref}/strip`, { at, height: 160 });
+  box.append(view);
+  return () => {
+    clearInterval(timer);
+    view.remove();
+  };
+}

@@ -1,0 +1,59 @@
+// How fast the other video plays along the kept one's clock.
+
+import { h, s } from "./dom.js";
+
+const OCTAVES = 2; // from a quarter of the speed to four times
+
+export function curve(session) {
+  const line = s("path", { class: "line" });
+  const area = s("path", { class: "area" });
+  const head = s("path", { class: "cross" });
+  const levels = [-1, 0, 1].map((octave) => s("path", { class: octave ? "level" : "level one", d: `M0 ${y(2 ** octave)}H1000` }));
+  const drawing = s("svg", { viewBox: "0 0 1000 200", preserveAspectRatio: "none" }, levels, area, line, head);
+  const title = h("span");
+  const now = h("output");
+  const box = h("div.curve", {}, h("div.line", {}, title, h("span.space"), now), h("div.plot", {}, drawing, ["2×", "1×", "½×"].map((text) => h("span.level", {}, text))));
+
+  const range = () => [session.lead.seconds[0], session.lead.seconds.at(-1) + session.lead.step];
+  const x = (seconds) => (1000 * (seconds - range()[0])) / (range()[1] - range()[0]);
+
+  function draw() {
+    title.textContent = `Speed of the ${session.other}`;
+    const { warp } = session;
+    const parts = warp.spans.map(([from, to]) => {
+      const points = [];
+      for (let n = 0; n <= 160; n += 1) {
+        const time = from + (n / 160) * (to - from);
+        points.push(`${x(time).toFixed(1)} ${y(smooth(warp, time, from, to)).toFixed(1)}`);
+      }
+      return points;
+    });
+    line.setAttribute("d", parts.map((points) => `M${points.join("L")}`).join(""));
+    area.setAttribute("d", parts.map((points) => `M${points[0].split(" ")[0]} 100L${points.join("L")}L${points.at(-1).split(" ")[0]} 100Z`).join(""));
+    move();
+  }
+
+  function smooth(warp, time, from, to) {
+    const reach = Math.min(0.2, (to - from) / 4);
+    const inside = Math.min(Math.max(time, from + reach), to - reach);
+    return warp.slope(inside, reach);
+  }
+
+  function move() {
+    const { time } = session.player;
+    head.setAttribute("d", `M${x(time)} 0V200`);
+    const { warp } = session;
+    const span = warp.spans.find(([from, to]) => time >= from && time <= to);
+    now.textContent = span ? `${smooth(warp, time, ...span).toFixed(2)}×` : "left out";
+  }
+
+  for (const name of ["alignment", "keep"]) session.addEventListener(name, draw);
+  session.addEventListener("time", move);
+  draw();
+  return box;
+}
+
+function y(speed) {
+  const octave = Math.log2(Math.max(speed, 2 ** -OCTAVES));
+  return 100 - (100 * Math.min(octave, OCTAVES)) / OCTAVES;
+}

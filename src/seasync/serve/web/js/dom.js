@@ -1,0 +1,167 @@
+// Small things that build the page.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element: h("button.primary", {onclick, title}, "Play"). Classes may follow the tag's name. */
+export function h(tag, props, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElement(name);
+  if (classes.length) element.className = classes.join(" ");
+  return fill(element, props, children);
+}
+
+/** The same for SVG. */
+export function s(tag, props, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+function fill(element, props, children) {
+  for (const [key, value] of Object.entries(props ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "data") Object.assign(element.dataset, value);
+    else if (key === "value" || key === "checked" || key === "muted") element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const PATHS = {
+  add: "M12 5v14M5 12h14",
+  anchor: "M12 8v12M12 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM5 13a7 7 0 0 0 14 0M8 11h8",
+  back: "M14 6l-6 6 6 6",
+  close: "M6 6l12 12M18 6L6 18",
+  download: "M12 4v11M7 11l5 5 5-5M5 20h14",
+  film: "M4 5h16v14H4zM8 5v14M16 5v14M4 12h16",
+  forward: "M10 6l6 6-6 6",
+  help: "M9 9a3 3 0 1 1 4 2.8c-.7.3-1 .8-1 1.7M12 17.5v.01",
+  loop: "M17 3l3 3-3 3M20 6H8a4 4 0 0 0-4 4v1M7 21l-3-3 3-3M4 18h12a4 4 0 0 0 4-4v-1",
+  mark: "M6 21V4h11l-3 4 3 4H6",
+  moon: "M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z",
+  pause: "M8 5v14M16 5v14",
+  play: "M7 4.5v15l12-7.5z",
+  search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14ZM20 20l-4-4",
+  sun: "M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6L19 19M5 19l1.4-1.4M17.6 6.4L19 5",
+  swap: "M7 4L3 8l4 4M3 8h14M17 12l4 4-4 4M21 16H7",
+  trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+};
+
+export function icon(name) {
+  return s(
+    "svg",
+    { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
+    s("path", { d: PATHS[name] }),
+  );
+}
+
+/** A button with a picture, and words for those who do not see it. */
+export function iconButton(name, label, props = {}) {
+  return h("button.icon-button", { type: "button", title: label, "aria-label": label, ...props }, icon(name));
+}
+
+/** One of several values, side by side; `change` gets the new one. */
+export function choice(label, options, value, change) {
+  const buttons = options.map(([key, text, hint]) =>
+    h("button", {
+      type: "button",
+      role: "radio",
+      title: hint,
+      "aria-checked": String(key === value),
+      data: { value: key },
+      onclick: () => pick(key),
+    }, text),
+  );
+  function pick(key) {
+    set(key);
+    change(key);
+  }
+  function set(key) {
+    for (const button of buttons) button.setAttribute("aria-checked", String(button.dataset.value === key));
+  }
+  const group = h("div.choice", {
+    role: "radiogroup",
+    "aria-label": label,
+    onkeydown: (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
+      const next = buttons[(at + step + buttons.length) % buttons.length];
+      next.focus();
+      pick(next.dataset.value);
+    },
+  }, buttons);
+  group.set = set;
+  return group;
+}
+
+export function menu(label, options, value, change) {
+  const select = h("select", { "aria-label": label, title: label, onchange: () => change(select.value) },
+    options.map(([key, text]) => h("option", { value: key }, text)));
+  select.value = value;
+  return select;
+}
+
+/** 0:03.217 */
+export function clock(seconds, places = 2) {
+  const minutes = Math.floor(Math.max(seconds, 0) / 60);
+  const rest = Math.max(seconds, 0) - 60 * minutes;
+  return `${minutes}:${rest.toFixed(places).padStart(places ? places + 3 : 2, "0")}`;
+}
+
+export function percent(share) {
+  return `${Math.round(100 * share)} %`;
+}
+
+export function bytes(count) {
+  return count < 1e6 ? `${Math.max(1, Math.round(count / 1e3))} kB` : count < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(1)} GB`;
+}
+
+export function toast(text, kind = "note") {
+  const note = h(`div.toast.${kind}`, {}, text);
+  document.getElementById("toasts").append(note);
+  setTimeout(() => note.remove(), kind === "bad" ? 9000 : 5000);
+}
+
+/** What a view shows while there is nothing else: a heading, words that help, and perhaps something to do. */
+export function notice(kind, title, text, ...actions) {
+  return h(`section.notice.${kind}`, { role: kind === "bad" ? "alert" : undefined },
+    h("h2", {}, title), text && h("p", {}, text), actions.length ? h("div.actions", {}, actions) : null);
+}
+
+export function loading(text) {
+  return h("div.loading", { role: "status" }, h("span.spinner", { "aria-hidden": "true" }), text);
+}
+
+/** Follow a pointer from its press on: move(event) until it is let go, then end(event, cancelled). */
+export function drag(event, move, end = () => {}) {
+  const target = event.currentTarget;
+  target.setPointerCapture(event.pointerId);
+  const stop = (last) => {
+    target.removeEventListener("pointermove", move);
+    target.removeEventListener("pointerup", stop);
+    target.removeEventListener("pointercancel", stop);
+    end(last, last.type === "pointercancel");
+  };
+  target.addEventListener("pointermove", move);
+  target.addEventListener("pointerup", stop);
+  target.addEventListener("pointercancel", stop);
+}
+
+/** The address of a view: link("footage", "search", {query: "clip:…"}) */
+export function link(sea, view, params = {}) {
+  const set = Object.entries(params).flatMap(([key, value]) =>
+    (Array.isArray(value) ? value : [value]).filter((one) => one !== null && one !== undefined && one !== "").map((one) => [key, one]),
+  );
+  const query = new URLSearchParams(set).toString();
+  return `#/${encodeURIComponent(sea)}/${view}${query ? `?${query}` : ""}`;
+}
+
+/** Whether a key is meant for a field rather than for the page. */
+export function isTyping(event) {
+  const { target } = event;
+  return event.ctrlKey || event.metaKey || event.altKey || target.isContentEditable ||
+    ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || document.querySelector("dialog[open]") !== null;
+}

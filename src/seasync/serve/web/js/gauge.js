@@ -1,0 +1,13 @@
+// DRAQ as a bar: 0 is in step, 1 is no better than chance, the tick is where "in step" ends.
+
+import { h } from "./dom.js";
+
+export function gauge(draq, threshold) {
+  const good = draq < threshold;
+  const bar = h("span.bar");
+  const tick = h("span.tick");
+  bar.style.width = `${Math.min(Math.max(draq, 0.02), 1) * 100}%`;
+  tick.style.left = `${threshold * 100}%`;
+  return h("div.gauge", { class: `gauge ${good ? "good" : "poor"}`, role: "img", "aria-label": `DRAQ ${draq.toFixed(2)}, in step below ${threshold}`, title: `DRAQ ${draq.toFixed(3)}: cost of the best path over that of random ones. Below ${threshold} it moves in step.` },
+    h("span.faint", {}, "DRAQ"), h("span.value", {}, draq.toFixed(2)), h("span.track", {}, bar, tick), h("span.word", {}, good ? "in step" : "does not align"));
+}

@@ -1,0 +1,270 @@
+// Two videos in step. While they play, the follower runs a few frames ahead and muted, and its frames wait in a
+// ring; each frame of the leader is then drawn together with the one of the follower that belongs to it.
+// Without frame callbacks, or when the follower is to be heard, it is steered by its speed alone.
+
+import { hasFrameCallbacks } from "./reel.js";
+
+const AHEAD = 6; // frames
+const RING = 16; // frames kept; more would starve the decoder
+const GAIN = 2.5; // of an error of one second, in playback speed
+const FAR = 1.0; // seconds off, from which on it is sought instead
+const SLOWEST = 0.07; // browsers refuse less; below, it is paused
+const FASTEST = 8;
+const PATIENCE = 1500; // ms for the ring to fill before playing starts anyway
+
+export class InStep extends EventTarget {
+  /**
+   * lead, follow  reels; follow may be null
+   * warp          from the leader's seconds to the follower's
+   * draw          (picture of the leader, picture of the follower or null, {time, partner, covered})
+   * Events: "time" after each picture; "state" when it starts or stops.
+   */
+  constructor(lead, follow, warp, draw) {
+    super();
+    Object.assign(this, { lead, follow, warp, draw });
+    this.time = lead.seconds[0];
+    this.playing = false;
+    this.loop = false;
+    this.speed = 1;
+    this.sound = "none"; // "lead", "follow"
+    this.from = lead.seconds[0];
+    this.to = lead.seconds.at(-1) + lead.step / 2;
+    this.errors = []; // of the follower while playing, in its frames
+    this.ring = [];
+    this.run = 0; // which start of playing is the current one
+    this.wanted = null;
+    this.onHidden = () => document.hidden && this.pause();
+    document.addEventListener("visibilitychange", this.onHidden);
+  }
+
+  get engine() {
+    if (!this.follow) return "alone";
+    if (!hasFrameCallbacks || this.sound === "follow") return "speed";
+    return typeof VideoFrame === "function" ? "ring" : "bitmaps";
+  }
+
+  setWarp(warp) {
+    this.warp = warp;
+    if (!this.playing) this.seek(this.time);
+  }
+
+  setSound(sound) {
+    const again = this.playing;
+    this.halt();
+    this.sound = sound;
+    this.lead.video.muted = sound !== "lead";
+    if (this.follow) this.follow.video.muted = sound !== "follow";
+    if (again) this.play();
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.lead.video.playbackRate = speed;
+  }
+
+  /** Show the moment t; of several calls in a row the last one counts. What was playing plays on from there. */
+  async seek(t) {
+    this.resume ||= this.playing;
+    this.halt();
+    this.wanted = Math.min(Math.max(t, this.from), this.to);
+    this.seeking ??= this.settle().finally(() => (this.seeking = null));
+    await this.seeking;
+    if (this.resume && this.wanted === null) {
+      this.resume = false;
+      this.play();
+    }
+  }
+
+  async settle() {
+    while (this.wanted !== null) {
+      const index = this.lead.indexAt(this.wanted);
+      const time = this.lead.seconds[index];
+      this.wanted = null;
+      const partner = this.warp.at(time);
+      const other = this.follow?.nearest(partner);
+      await Promise.all([this.lead.show(index), this.follow?.show(other)]);
+      if (this.closed) return;
+      this.present(time, this.follow?.video ?? null, this.follow ? this.follow.seconds[other] : null);
+    }
+  }
+
+  step(frames) {
+    const index = this.lead.indexAt(this.wanted ?? this.time) + frames;
+    const last = this.lead.seconds.length - 1;
+    return this.seek(this.lead.seconds[Math.min(Math.max(index, 0), last)]);
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  async play() {
+    if (this.playing || this.closed) return;
+    const run = ++this.run;
+    this.setPlaying(true);
+    try {
+      if (this.seeking) await this.seeking;
+      if (this.time >= this.to - this.lead.step) await this.rewind();
+      if (run !== this.run) return;
+      this.lead.at = -1;
+      if (this.follow) await this.prime(run);
+      if (run !== this.run) return;
+      this.lead.video.playbackRate = this.speed;
+      await this.lead.video.play();
+    } catch (error) {
+      if (run === this.run && error.name !== "AbortError") this.pause();
+      return;
+    }
+    if (run === this.run) this.onLeader(run);
+  }
+
+  async rewind() {
+    this.wanted = this.from;
+    await this.settle();
+  }
+
+  /** Stop, and show the very frame it stopped at with its partner. */
+  pause() {
+    this.resume = false;
+    if (!this.playing) return;
+    this.halt();
+    this.seek(this.time);
+  }
+
+  halt() {
+    if (!this.playing) return;
+    this.run += 1;
+    for (const reel of [this.lead, this.follow]) {
+      if (!reel) continue;
+      reel.video.pause();
+      reel.at = -1;
+    }
+    this.empty();
+    this.setPlaying(false);
+  }
+
+  setPlaying(playing) {
+    this.playing = playing;
+    this.dispatchEvent(new Event("state"));
+  }
+
+  /** Start the follower, and let it get ahead. */
+  async prime(run) {
+    const { follow } = this;
+    const ring = this.engine !== "speed";
+    this.empty();
+    if (follow.video.currentTime - follow.offset > this.warp.at(this.time) + follow.step) {
+      await follow.show(follow.nearest(this.warp.at(this.time)));
+    }
+    follow.at = -1;
+    if (hasFrameCallbacks) this.onFollower(run);
+    this.steer(this.time);
+    await follow.video.play();
+    if (!ring) return;
+    const until = performance.now() + PATIENCE;
+    const goal = this.warp.at(this.time + (AHEAD - 2) * this.lead.step) - follow.step;
+    while (run === this.run && performance.now() < until && !(this.newest >= goal)) {
+      await new Promise(requestAnimationFrame);
+      this.steer(this.time);
+    }
+  }
+
+  get newest() {
+    return this.ring.at(-1)?.time;
+  }
+
+  onFollower(run) {
+    this.follow.video.requestVideoFrameCallback((_, frame) => {
+      if (run !== this.run || this.closed) return;
+      const time = frame.mediaTime - this.follow.offset;
+      if (this.engine === "ring") this.keep(time, new VideoFrame(this.follow.video));
+      else if (this.engine === "bitmaps") createImageBitmap(this.follow.video).then((picture) => run === this.run && this.keep(time, picture));
+      this.shownTime = time;
+      this.onFollower(run);
+    });
+  }
+
+  keep(time, picture) {
+    this.ring.push({ time, picture });
+    this.ring.sort((one, other) => one.time - other.time);
+    while (this.ring.length > RING) this.ring.shift().picture.close();
+  }
+
+  empty() {
+    for (const { picture } of this.ring) picture.close();
+    this.ring = [];
+    this.shownTime = null;
+  }
+
+  onLeader(run) {
+    const next = (time) => {
+      if (run !== this.run || this.closed) return;
+      if (time >= this.to - this.lead.step / 2 || this.lead.video.ended) return this.atEnd();
+      this.together(Math.max(time, this.from));
+      this.onLeader(run);
+    };
+    if (hasFrameCallbacks) {
+      this.lead.video.requestVideoFrameCallback((_, frame) => next(frame.mediaTime - this.lead.offset));
+      this.lead.video.onended = () => run === this.run && this.atEnd();
+    } else {
+      requestAnimationFrame(() => next(this.lead.now));
+    }
+  }
+
+  /** A frame of the leader has come: draw it with its partner. */
+  together(time) {
+    if (!this.follow) return this.present(time, null, null);
+    const partner = this.warp.at(time);
+    let picture = this.follow.video;
+    let shown = this.shownTime ?? this.follow.now;
+    if (this.ring.length) {
+      const best = this.ring.reduce((one, other) => (Math.abs(other.time - partner) < Math.abs(one.time - partner) ? other : one));
+      ({ picture, time: shown } = best);
+      while (this.ring.length > 1 && this.ring[0].time < best.time) this.ring.shift().picture.close();
+    }
+    this.present(time, picture, shown);
+    if (this.warp.covers(time)) this.errors.push(Math.abs(shown - partner) / this.follow.step);
+    this.steer(time);
+  }
+
+  /** Set the follower's speed so that it is where it should be a few frames from now. */
+  steer(time) {
+    const { video } = this.follow;
+    const ahead = this.engine === "speed" ? 0 : AHEAD * this.lead.step;
+    const goal = this.warp.at(Math.min(time + ahead, this.to));
+    const error = goal - this.follow.now;
+    if (Math.abs(error) > FAR && !video.seeking) {
+      video.currentTime = this.follow.offset + goal;
+      return;
+    }
+    const speed = this.speed * Math.max(this.warp.slope(time + ahead), 0) + GAIN * error;
+    if (speed < SLOWEST) {
+      if (!video.paused) video.pause();
+    } else {
+      video.playbackRate = Math.min(speed, FASTEST);
+      if (video.paused && this.playing) video.play().catch(() => {});
+    }
+  }
+
+  async atEnd() {
+    this.halt();
+    await this.seek(this.loop ? this.from : this.lead.seconds.at(-1));
+    if (this.loop) this.play();
+  }
+
+  present(time, picture, shown) {
+    this.time = time;
+    this.partner = shown;
+    this.draw(this.lead.video, picture, { time, partner: shown, covered: this.warp.covers(time) });
+    this.dispatchEvent(new Event("time"));
+  }
+
+  /** Give up the videos; what was opened is closed by whoever opened it. */
+  close() {
+    this.closed = true;
+    this.resume = false;
+    this.halt();
+    document.removeEventListener("visibilitychange", this.onHidden);
+  }
+}

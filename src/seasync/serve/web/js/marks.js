@@ -1,0 +1,107 @@
+// Key moments and phases of one video: set with keys, listed, carried over along an alignment, exported.
+
+import { address, get, put } from "./api.js";
+import { clock, h, icon, iconButton, isTyping, toast } from "./dom.js";
+
+const NEAR = 1.5; // frames: a mark so close counts as the one meant
+
+/** The panel for the video whose clock is kept. `changed()` is called when its marks are other ones. */
+export function marksPanel(session, { signal, changed }) {
+  const list = h("ul.marks");
+  const names = h("datalist", { id: "mark-names" });
+  const box = h("div.marks-panel", {}, names,
+    h("div.actions", {},
+      h("button", { type: "button", onclick: () => add("moment") }, icon("mark"), "Key moment ", h("kbd", {}, "M")),
+      h("button", { type: "button", onclick: () => add("phase") }, "Phase ", h("kbd", {}, "P"))),
+    list);
+  const exports = h("p.exports");
+  box.append(exports);
+  let marks = [];
+  let ref = null;
+  let vocabulary = { moment: [], phase: [] };
+  box.ticks = () => marks;
+
+  async function load() {
+    if (ref === session.lead.footage.ref) return draw();
+    ref = session.lead.footage.ref;
+    [marks, vocabulary] = await Promise.all([
+      get(`/seas/${session.sea}/marks/${ref}`).then((found) => found.marks),
+      get(`/seas/${session.sea}/mark-names`),
+    ]);
+    draw();
+  }
+
+  async function save() {
+    marks.sort((one, other) => one.frame - other.frame);
+    draw();
+    await put(`/seas/${session.sea}/marks/${ref}`, marks);
+    vocabulary = await get(`/seas/${session.sea}/mark-names`);
+    fillNames();
+  }
+
+  /** Set a mark here: the next name of its kind that this video does not have yet, or the one given. */
+  function add(kind, name) {
+    const { lead, player } = session;
+    const index = lead.indexAt(player.time);
+    const here = { kind, frame: lead.number(index), seconds: lead.seconds[index] };
+    const taken = new Set(marks.filter((mark) => mark.kind === kind).map((mark) => mark.name));
+    here.name = name ?? vocabulary[kind].find((one) => !taken.has(one)) ?? fresh(kind, taken);
+    marks = marks.filter((mark) => mark.kind !== kind || (mark.name !== here.name && Math.abs(mark.frame - here.frame) > 0));
+    marks.push(here);
+    return save().catch((error) => toast(error.message, "bad"));
+  }
+
+  function fresh(kind, taken) {
+    let n = taken.size + 1;
+    while (taken.has(`${kind} ${n}`)) n += 1;
+    return `${kind} ${n}`;
+  }
+
+  function removeHere() {
+    const frame = session.lead.number(session.lead.indexAt(session.player.time));
+    const near = marks.filter((mark) => Math.abs(mark.frame - frame) <= NEAR);
+    if (!near.length) return;
+    marks = marks.filter((mark) => !near.includes(mark));
+    save();
+  }
+
+  function draw() {
+    const warp = session.follow ? session.warp : null;
+    list.replaceChildren(...(marks.length ? marks.map((mark) => row(mark, warp)) : [h("li.faint", {}, "None yet. Go to a moment and press M, or P where a phase begins.")]));
+    const file = (text, params) => h("a", { href: address(`/seas/${session.sea}/marks.csv`, params), download: "" }, text);
+    exports.replaceChildren("All marks of the sea: ", file("events.csv", { form: "events" }), ", ", file("phases.csv", { form: "phases" }),
+      ...(warp && marks.length ? [". Carried over: ", h("a", { href: address(`/seas/${session.sea}/alignment/marks.csv`, { ...session.asked, to: session.other }), download: "" }, `marks of the ${session.other}`)] : []));
+    fillNames();
+    changed();
+  }
+
+  function fillNames() {
+    names.replaceChildren(...[...vocabulary.moment, ...vocabulary.phase].map((name) => h("option", { value: name })));
+  }
+
+  function row(mark, warp) {
+    const name = h("input.name", { value: mark.name, list: "mark-names", maxlength: 120, "aria-label": "Name", onchange: () => {
+      mark.name = name.value.trim() || mark.name;
+      name.value = mark.name;
+      save();
+    } });
+    return h("li", { class: mark.kind, data: { frame: mark.frame } },
+      h("span.kind", { title: mark.kind === "phase" ? "phase begins" : "key moment" }),
+      name,
+      h("button.link", { type: "button", title: `Frame ${mark.frame}`, onclick: () => session.seek(session.keep, mark.seconds) }, clock(mark.seconds)),
+      warp && h("button.link.carried", { class: `link carried ${session.other}`, type: "button", title: `Carried over to the ${session.other}`, onclick: () => session.seek(session.keep, mark.seconds) }, warp.covers(mark.seconds) ? clock(warp.at(mark.seconds)) : "–"),
+      iconButton("close", `Take ${mark.name} away`, { onclick: () => ((marks = marks.filter((one) => one !== mark)), save()) }));
+  }
+
+  const keys = { m: () => add("moment"), p: () => add("phase"), Backspace: removeHere };
+  window.addEventListener("keydown", (event) => {
+    if (isTyping(event) || event.defaultPrevented) return;
+    const act = keys[event.key] ?? (/^[1-9]$/.test(event.key) ? () => add("moment", vocabulary.moment[event.key - 1] ?? `moment ${event.key}`) : null);
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }, { signal });
+  for (const name of ["keep", "alignment"]) session.addEventListener(name, load);
+  load();
+  return box;
+}

@@ -1,0 +1,107 @@
+// A match: how well it fits, and a small stage on which it plays in step with the query.
+
+import { get } from "./api.js";
+import { preview } from "./clips.js";
+import { h, icon, link, percent } from "./dom.js";
+import { gauge } from "./gauge.js";
+import { InStep } from "./instep.js";
+import { openReel } from "./reel.js";
+import { Warp } from "./warp.js";
+
+/** {item, rest(), close()}. `span()` is the query's; `playing(card)` is told when this one starts. */
+export function matchCard(sea, match, { answer, span, playing }) {
+  const { clip } = match;
+  const { box } = preview(sea, clip);
+  const canvas = h("canvas.pair", { hidden: true });
+  const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, recipe: answer.recipe });
+  box.append(canvas);
+  const open = h("a.open", { href: place(), "aria-label": `Open ${clip.name} in step with the query`, onclick: go }, box);
+  const item = h("li.found", { class: `found ${match.alignable ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
+    open,
+    h("div.about", {},
+      h("div.line", {}, h("span.rank", {}, match.rank), h("span.name", { title: clip.file }, clip.name), clip.label && h("span.label", {}, clip.label)),
+      gauge(match.draq, answer.threshold),
+      h("div.line.faint", {}, h("span.verdict", {}, verdict(match)), h("span.space"), h("span", { title: "How alike the clips are as a whole" }, `similarity ${percent(match.similarity)}`)),
+      h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step")));
+  let touched = false;
+  open.addEventListener("pointerdown", (event) => (touched = event.pointerType === "touch"));
+  let opened = null; // {stop} once it plays, or is about to
+  const card = { item, rest, close: rest };
+  return card;
+
+  /** With a finger, the first tap plays it, the second one opens it. */
+  function go(event) {
+    open.href = place();
+    if (!touched || item.classList.contains("playing")) return;
+    event.preventDefault();
+    start();
+  }
+
+  async function start() {
+    if (opened) return;
+    const mine = (opened = new AbortController());
+    playing(card);
+    item.classList.add("busy");
+    let reels = [];
+    let pair = null;
+    mine.signal.addEventListener("abort", () => {
+      pair?.close();
+      for (const reel of reels) reel.close();
+      canvas.hidden = true;
+      item.classList.remove("busy", "playing");
+    });
+    try {
+      const query = span();
+      const [alignment, ...opening] = await Promise.all([
+        get(`/seas/${sea}/alignment`, { query: query.ref, start: query.start, end: query.end, match: clip.ref, recipe: answer.recipe }, mine.signal),
+        openReel(sea, query, { signal: mine.signal }),
+        openReel(sea, { ref: clip.ref }, { signal: mine.signal }),
+      ]);
+      reels = opening;
+      if (mine.signal.aborted) return reels.forEach((reel) => reel.close());
+      pair = new InStep(...reels, new Warp(alignment.warps.query), drawer(canvas, reels));
+      pair.loop = true;
+      await pair.seek(reels[0].start);
+      canvas.hidden = false;
+      item.classList.replace("busy", "playing");
+      item.pair = pair;
+      pair.play();
+    } catch (error) {
+      if (error.name !== "AbortError") item.classList.add("missing");
+      mine.abort();
+    }
+  }
+
+  function rest() {
+    opened?.abort();
+    opened = null;
+  }
+}
+
+/** Draws both pictures side by side, each in its half. */
+function drawer(canvas, reels) {
+  Object.assign(canvas, { width: 640, height: 240 });
+  const ink = canvas.getContext("2d");
+  return (lead, follow, { covered }) => {
+    ink.fillStyle = "#000";
+    ink.fillRect(0, 0, canvas.width, canvas.height);
+    [lead, follow].forEach((picture, n) => {
+      const half = canvas.width / 2;
+      const { width, height } = reels[n];
+      const scale = Math.max(half / width, canvas.height / height);
+      ink.save();
+      ink.beginPath();
+      ink.rect(n * half, 0, half - 1, canvas.height);
+      ink.clip();
+      ink.globalAlpha = n && !covered ? 0.35 : 1;
+      ink.drawImage(picture, n * half + (half - width * scale) / 2, (canvas.height - height * scale) / 2, width * scale, height * scale);
+      ink.restore();
+    });
+  };
+}
+
+function verdict(match) {
+  if (match.alignability !== null) return `${percent(match.alignability)} the same movement`;
+  if (match.better_than !== null) return `better than ${percent(match.better_than)} of random pairs`;
+  return match.alignable ? "moves in step" : "does not align";
+}

@@ -1,0 +1,138 @@
+// A reel: one video, ready to show any of its frames.
+
+import { address, get, post } from "./api.js";
+import { done } from "./jobs.js";
+
+const SETTLE = 250; // ms to wait for a frame after a seek that may not bring a new one
+
+/** Open a span {ref, start, end} of a video. `note(text, share)` tells of a proxy in the making. */
+export async function openReel(sea, span, { note = () => {}, signal } = {}) {
+  const place = `/seas/${sea}/footage/${span.ref}`;
+  const ask = () => get(place, { start: span.start, end: span.end }, signal);
+  let footage = await ask();
+  if (footage.plays === "needs proxy") footage = await prepare();
+  for (;;) {
+    const reel = new Reel(footage, address(`${place}/video`, { of: footage.plays }));
+    try {
+      await reel.ready(signal);
+      return reel;
+    } catch (error) {
+      reel.close();
+      if (error.name === "AbortError" || footage.plays === "proxy") throw error;
+      footage = await prepare(); // this browser lacks the codec
+    }
+  }
+
+  async function prepare() {
+    note(`Preparing ${footage.name} for this browser…`, 0);
+    await done(await post(`${place}/proxy`), (job) => note(`Preparing ${footage.name} for this browser…`, job.progress));
+    return ask();
+  }
+}
+
+export class Reel {
+  constructor(footage, source) {
+    this.footage = footage;
+    this.seconds = footage.seconds;
+    this.step = this.seconds.length > 1 ? (this.seconds.at(-1) - this.seconds[0]) / (this.seconds.length - 1) : 1 / (footage.fps ?? 25);
+    this.offset = 0; // of the browser's clock to ours, whose 0 is the first frame
+    this.at = -1; // which of our frames is on show
+    this.video = document.createElement("video");
+    Object.assign(this.video, { muted: true, playsInline: true, preload: "auto", src: source });
+    this.video.className = "reel";
+    document.body.append(this.video); // some browsers give no frames of a video that is not in the page
+  }
+
+  /** Until the first frame is there; learns the clock's offset from it. */
+  ready(signal) {
+    const { video } = this;
+    return new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(new DOMException("left", "AbortError")));
+      video.addEventListener("error", () => reject(new Error(`${this.footage.name}: this browser cannot play it`)), { once: true });
+      video.addEventListener("loadeddata", async () => {
+        const first = await Promise.race([frameShown(video), wait(SETTLE)]);
+        if (first !== undefined && Math.abs(first) < 0.5) this.offset = first;
+        resolve();
+      }, { once: true });
+    });
+  }
+
+  get start() {
+    return this.footage.start;
+  }
+
+  get end() {
+    return this.footage.end;
+  }
+
+  get width() {
+    return this.video.videoWidth || this.footage.width;
+  }
+
+  get height() {
+    return this.video.videoHeight || this.footage.height;
+  }
+
+  /** Our clock, of the video as it runs. */
+  get now() {
+    return this.video.currentTime - this.offset;
+  }
+
+  /** Which frame is on screen at second t: the last that has begun. */
+  indexAt(t) {
+    let low = 0;
+    let high = this.seconds.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.seconds[middle] <= t + 1e-4) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Which frame is nearest to second t. */
+  nearest(t) {
+    const at = this.indexAt(t);
+    const next = Math.min(at + 1, this.seconds.length - 1);
+    return Math.abs(this.seconds[next] - t) < Math.abs(this.seconds[at] - t) ? next : at;
+  }
+
+  /** The number that a frame has in its file. */
+  number(index) {
+    return this.footage.first + index;
+  }
+
+  /** Show one frame, paused; resolves when it is there. */
+  async show(index) {
+    if (this.at === index) return;
+    const { video } = this;
+    const here = this.seconds[index];
+    const next = index + 1 < this.seconds.length ? this.seconds[index + 1] : here + this.step;
+    const sought = new Promise((resolve) => video.addEventListener("seeked", resolve, { once: true }));
+    const shown = frameShown(video);
+    // The middle of the frame: clocks of browsers and files are not exact to the microsecond.
+    video.currentTime = this.offset + (here + next) / 2;
+    await sought;
+    await Promise.race([shown, wait(SETTLE)]);
+    this.at = index;
+  }
+
+  close() {
+    this.video.removeAttribute("src");
+    this.video.load();
+    this.video.remove();
+  }
+}
+
+export const hasFrameCallbacks = "requestVideoFrameCallback" in HTMLVideoElement.prototype;
+
+/** The time of the next frame that is shown; never, where the browser does not tell. */
+function frameShown(video) {
+  return new Promise((resolve) => {
+    if (hasFrameCallbacks) video.requestVideoFrameCallback((_, frame) => resolve(frame.mediaTime));
+  });
+}
+
+function wait(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,126 @@
+// The sea: all its clips, to look through, filter, add to and choose from.
+
+import { del, get } from "./api.js";
+import { acceptDrops, addDialog, chooseFiles } from "./add.js";
+import { preview } from "./clips.js";
+import { h, icon, iconButton, isTyping, link, menu, notice, toast } from "./dom.js";
+
+const PAGE = 60;
+
+export async function seaView({ sea, params, about, place, signal }) {
+  const grid = h("ul.grid", { "aria-label": "Clips" });
+  const end = h("div.end");
+  const count = h("p.count", { role: "status" });
+  let filter = { text: params.get("text") ?? "", label: params.get("label") ?? "" };
+  let shown = 0;
+  let total = Infinity;
+  let busy = null; // the turn whose page is being fetched
+  let turn = 0; // of the filter; answers to an earlier one are not wanted
+
+  const text = h("input.filter", { type: "search", placeholder: "Filter by name or label", "aria-label": "Filter", value: filter.text, oninput: () => refilter({ text: text.value }) });
+  const labels = h("span");
+  const open = (files) => addDialog(sea, about, files, refresh);
+  const tools = h("div.tools", {}, text, labels, count, h("span.space"),
+    h("button", { type: "button", onclick: () => open([]) }, "Add by path"),
+    h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
+  place.append(tools, grid, end);
+  acceptDrops(place, `Drop to add to ${sea}`, open, signal);
+
+  const watcher = new IntersectionObserver((seen) => seen[0].isIntersecting && more(), { rootMargin: "800px" });
+  signal.addEventListener("abort", () => watcher.disconnect());
+  window.addEventListener("keydown", keys, { signal });
+  await refresh();
+  watcher.observe(end);
+
+  async function refresh() {
+    const info = await get(`/seas/${sea}`, {}, signal);
+    const names = Object.entries(info.labels);
+    labels.replaceChildren(names.length ? menu("Label", [["", "All labels"], ...names.map(([name, n]) => [name, `${name} (${n})`])], filter.label, (label) => refilter({ label })) : "");
+    await refilter({});
+  }
+
+  async function refilter(change) {
+    filter = { ...filter, ...change };
+    turn += 1;
+    shown = 0;
+    total = Infinity;
+    history.replaceState(null, "", link(sea, "sea", filter));
+    await more(true);
+  }
+
+  async function more(fresh = false) {
+    if (shown >= total || (busy === turn && !fresh)) return;
+    const mine = (busy = turn);
+    const page = await get(`/seas/${sea}/clips`, { ...filter, offset: shown, limit: PAGE }, signal);
+    if (mine !== turn) return;
+    busy = null;
+    total = page.total;
+    if (fresh) grid.replaceChildren();
+    grid.append(...page.clips.map((clip) => card(clip)));
+    shown += page.clips.length;
+    count.textContent = total === 1 ? "1 clip" : `${total.toLocaleString("en")} clips`;
+    end.replaceChildren(...(total ? [] : [nothing()]));
+  }
+
+  function nothing() {
+    if (filter.text || filter.label) {
+      return notice("empty", "No clip fits", "Nothing in the sea has this name or label.", h("button", { type: "button", onclick: () => ((text.value = ""), refilter({ text: "", label: "" }), refresh()) }, "Show all"));
+    }
+    return notice("empty", "An empty sea", "Drop videos anywhere on this page. Each becomes a clip that can be searched for, and found.",
+      h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
+  }
+
+  function card(clip) {
+    const { box, begin, end } = preview(sea, clip);
+    const search = link(sea, "search", { query: clip.ref });
+    const item = h("li.clip", { onpointerenter: begin, onpointerleave: end, onfocusin: begin, onfocusout: end, data: { ref: clip.ref } },
+      h("a.open", { href: search, "aria-label": `Search with ${clip.name}`, draggable: "false" }, box),
+      h("div.about", {},
+        h("span.name", { title: clip.file }, clip.name),
+        clip.label && h("span.label", {}, clip.label)),
+      h("div.do", {},
+        h("a.icon-button", { href: search, title: "Search with it", "aria-label": `Search with ${clip.name}` }, icon("search")),
+        h("a.icon-button", { href: link(sea, "mark", { clip: clip.ref }), title: "Mark it", "aria-label": `Mark ${clip.name}` }, icon("mark")),
+        iconButton("trash", `Take ${clip.name} out`, { onclick: () => remove(clip, item) })));
+    item.remove_clip = () => remove(clip, item);
+    return item;
+  }
+
+  function remove(clip, item) {
+    const dialog = h("dialog", { "aria-label": "Take out" },
+      h("h2", {}, `Take ${clip.name} out of the sea?`), h("p", {}, "The video file itself stays where it is, unless it was uploaded here."),
+      h("form.actions", { method: "dialog" }, h("button", { value: "no" }, "Cancel"), h("button.danger", { value: "yes", autofocus: true }, "Take out")));
+    dialog.addEventListener("close", async () => {
+      dialog.remove();
+      if (dialog.returnValue !== "yes") return;
+      await del(`/seas/${sea}/clips/${clip.id}`);
+      item.remove();
+      shown -= 1;
+      total -= 1;
+      count.textContent = `${total.toLocaleString("en")} clips`;
+      if (!total) end.replaceChildren(nothing());
+      toast(`${clip.name} is out of the sea`);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  /** From clip to clip with the arrows. */
+  function keys(event) {
+    if (isTyping(event)) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      text.focus();
+      return;
+    }
+    const items = [...grid.children];
+    const here = items.indexOf(document.activeElement?.closest(".clip"));
+    if (event.key === "m" && here >= 0) location.hash = link(sea, "mark", { clip: items[here].dataset.ref });
+    if (event.key === "Delete" && here >= 0) items[here].remove_clip();
+    const across = Math.max(1, items.filter((item) => item.offsetTop === items[0].offsetTop).length);
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
+    if (!step || !items.length) return;
+    event.preventDefault();
+    items[Math.min(Math.max(here + step, 0), items.length - 1)].querySelector(".open").focus();
+  }
+}

@@ -1,0 +1,147 @@
+// Searching: a query, trimmed if need be, and its matches, each of which plays in step with it.
+
+import { get, post } from "./api.js";
+import { acceptDrops, chooseFiles, sendFile } from "./add.js";
+import { choice, h, icon, link, loading, menu, notice } from "./dom.js";
+import { InStep } from "./instep.js";
+import { openReel } from "./reel.js";
+import { matchCard } from "./match.js";
+import { trimmer } from "./trim.js";
+import { Warp } from "./warp.js";
+
+export async function searchView({ sea, params, about, place, signal, ready }) {
+  const ref = params.get("query");
+  acceptDrops(place, "Drop a video to search with it", async ([file]) => searchWith(file), signal);
+
+  async function searchWith(file) {
+    if (!file) return;
+    const sent = await sendFile(file);
+    if (sent) location.hash = link(sea, "search", { query: sent.ref });
+  }
+
+  if (!ref) {
+    place.append(h("section.drop-here", {},
+      h("h1", {}, "What moves in step with…?"),
+      h("p", {}, "Drop a video here, or choose a clip of the sea. Seasync finds the clips that make the same movement, whatever they look like and however fast they go."),
+      h("div.actions", {},
+        h("button.primary", { type: "button", onclick: async () => searchWith((await chooseFiles(false))[0]) }, icon("add"), "Choose a video"),
+        h("a.button", { href: link(sea, "sea") }, "Choose from the sea"))));
+    return;
+  }
+
+  const number = (name) => (params.has(name) ? Number(params.get(name)) : null);
+  const options = { recipe: params.get("recipe") ?? "motion", label: params.get("label") ?? "", k: number("k") ?? 12 };
+  const stage = h("canvas.picture");
+  const note = h("div.stage-note", {}, loading("Opening the query…"));
+  const name = h("h2.name");
+  const trimPlace = h("div.trim-place");
+  const results = h("section.results", { "aria-label": "Matches" });
+  const labels = h("span");
+  const side = h("section.query", { "aria-label": "Query" },
+    h("div.kicker", {}, h("span.dot.query"), "Query"), name, h("div.stage", {}, stage, note), trimPlace,
+    h("div.options", {},
+      choice("Recipe", [["motion", "Motion", "How things move: Seasync's own recipe"], ["paper", "Paper", "The published method's recipe"]], options.recipe, (recipe) => again({ recipe })),
+      labels,
+      menu("How many", [[6, "6 matches"], [12, "12 matches"], [25, "25 matches"], [50, "50 matches"]], options.k, (k) => again({ k: Number(k) }))));
+  place.append(side, results);
+  ready();
+
+  const info = await get(`/seas/${sea}`, {}, signal);
+  const names = Object.entries(info.labels);
+  if (names.length) labels.append(menu("Only label", [["", "Any label"], ...names.map(([one, n]) => [one, `${one} (${n})`])], options.label, (label) => again({ label })));
+
+  let span = { start: number("start"), end: number("end") };
+  let reel = null;
+  let solo = null;
+  let cards = [];
+  let turn = 0;
+  signal.addEventListener("abort", () => {
+    for (const card of cards) card.close();
+    solo?.close();
+    reel?.close();
+  });
+  const found = search();
+  await openQuery().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    note.replaceChildren(notice("bad", "The query cannot be shown", error.message));
+  });
+  await found;
+
+  async function openQuery() {
+    const whole = await get(`/seas/${sea}/footage/${ref}`, {}, signal);
+    name.textContent = whole.name;
+    name.title = whole.file;
+    reel = await openReel(sea, { ref, start: 0, end: whole.length }, { signal, note: (text, share) => note.replaceChildren(loading(`${text} ${Math.round(100 * share)} %`)) });
+    note.replaceChildren();
+    span = { start: span.start ?? whole.start, end: span.end ?? whole.end };
+    Object.assign(stage, { width: reel.width, height: reel.height });
+    const ink = stage.getContext("2d");
+    solo = new InStep(reel, null, Warp.identity(0, whole.length), (picture) => ink.drawImage(picture, 0, 0, stage.width, stage.height));
+    const trim = trimmer(sea, { ref, length: whole.length, step: reel.step }, { ...span }, {
+      change: (changed) => {
+        span = changed;
+        solo.from = span.start;
+        solo.to = span.end;
+        search(true);
+      },
+      scrub: (seconds) => {
+        solo.from = 0;
+        solo.to = whole.length;
+        solo.seek(seconds);
+      },
+    });
+    solo.addEventListener("time", () => trim.setTime(solo.time));
+    trimPlace.append(trim);
+    stage.addEventListener("click", () => solo.toggle());
+    stage.title = "Click to play";
+    [solo.from, solo.to, solo.loop] = [span.start, span.end, true];
+    await solo.seek(span.start);
+  }
+
+  function again(change) {
+    Object.assign(options, change);
+    return search(true);
+  }
+
+  async function search(changed = false) {
+    const mine = (turn += 1);
+    for (const card of cards) card.close();
+    cards = [];
+    if (changed) history.replaceState(null, "", link(sea, "search", { query: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), ...options }));
+    results.replaceChildren(loading(ref.startsWith("upload") || changed ? "Encoding the query and searching…" : "Searching…"));
+    let answer;
+    try {
+      const query = { ref, start: span.start, end: span.end };
+      answer = await post(`/seas/${sea}/search`, { query, k: options.k, recipe: options.recipe, label: options.label || null });
+    } catch (error) {
+      if (mine === turn) results.replaceChildren(notice("bad", "The search did not work", error.message, h("button.primary", { type: "button", onclick: () => search() }, "Try again")));
+      return;
+    }
+    if (mine !== turn || signal.aborted) return;
+    show(answer);
+  }
+
+  function show(answer) {
+    const { matches } = answer;
+    if (!matches.length) {
+      results.replaceChildren(notice("empty", "Nothing to compare with", options.label ? `No other clip has the label ${options.label}.` : "The sea has no other clip yet. Add more videos.",
+        options.label ? h("button", { type: "button", onclick: () => again({ label: "" }) }, "Any label") : h("a.button", { href: link(sea, "sea") }, "To the sea")));
+      return;
+    }
+    const good = matches.filter((match) => match.alignable).length;
+    cards = matches.map((match) => matchCard(sea, match, { answer, span: () => ({ ref, ...span }), shared: () => reel, playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
+    results.replaceChildren(
+      h("h1", {}, good ? `${good} of ${matches.length} move in step` : "Nothing here moves in step"),
+      good ? h("p.faint", {}, `Best of ${answer.candidates} candidates. ${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} one to play it in step with the query.`) : hints(answer),
+      h("ol.matches", {}, cards.map((card) => card.item)));
+  }
+
+  function hints(answer) {
+    return h("div.hints", {},
+      h("p", {}, `The best DRAQ of ${answer.candidates} candidates is ${answer.best_draq.toFixed(2)}; a clip moves in step below ${answer.threshold}. What may help:`),
+      h("ul", {},
+        h("li", {}, "Trim the query to one action, from its beginning to its end."),
+        options.label && h("li", {}, "Search among all labels."),
+        h("li", {}, "Add more footage: perhaps nobody makes this movement here yet.")));
+  }
+}

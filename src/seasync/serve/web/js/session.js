@@ -1,0 +1,131 @@
+// Two videos, their alignment, and the player that shows them; or one video alone.
+
+import { get, put } from "./api.js";
+import { InStep } from "./instep.js";
+import { openReel } from "./reel.js";
+import { Warp } from "./warp.js";
+
+/** Events: "time" (another picture), "state" (started, stopped), "keep", "alignment" (solved anew). */
+export class Session extends EventTarget {
+  constructor(sea, request, reels) {
+    super();
+    Object.assign(this, { sea, request, reels });
+    this.keep = "query";
+    this.anchors = [];
+    this.alignment = null;
+    this.draw = () => {};
+  }
+
+  /** Open {query, match, start, …} as the API takes them; without a match, the query alone. */
+  static async open(sea, request, { signal, note }) {
+    const ends = { query: { ref: request.query, start: request.start, end: request.end } };
+    if (request.match) ends.match = { ref: request.match, start: request.match_start, end: request.match_end };
+    const sides = Object.keys(ends);
+    const opening = Promise.allSettled(sides.map((side) => openReel(sea, ends[side], { signal, note: (text, share) => note(side, text, share) })));
+    const session = new Session(sea, request, {});
+    try {
+      if (request.match) {
+        session.anchors = (await get(session.anchorPlace, {}, signal)).anchors;
+        await session.solve(signal);
+      }
+    } finally {
+      const opened = await opening;
+      opened.forEach(({ value }, n) => value && (session.reels[sides[n]] = value));
+      const failed = opened.find(({ status }) => status === "rejected");
+      if (failed || signal.aborted) {
+        session.close();
+        throw failed?.reason ?? new DOMException("left", "AbortError");
+      }
+    }
+    session.setKeep("query");
+    return session;
+  }
+
+  get anchorPlace() {
+    return `/seas/${this.sea}/anchors/${this.request.query}/${this.request.match}`;
+  }
+
+  /** What the server needs to compute this alignment. */
+  get asked() {
+    return { ...this.request, anchor: this.anchors.map(({ query, match }) => `${query.toFixed(6)}=${match.toFixed(6)}`) };
+  }
+
+  get other() {
+    return this.keep === "query" ? "match" : "query";
+  }
+
+  get lead() {
+    return this.reels[this.keep];
+  }
+
+  get follow() {
+    return this.alignment ? this.reels[this.other] : null;
+  }
+
+  get warp() {
+    return this.alignment ? new Warp(this.alignment.warps[this.keep]) : Warp.identity(this.lead.start, this.lead.end);
+  }
+
+  /** From seconds of one video to those of the other. */
+  warpFrom(side) {
+    return new Warp(this.alignment.warps[side]);
+  }
+
+  async solve(signal) {
+    this.alignment = await get(`/seas/${this.sea}/alignment`, this.asked, signal);
+    this.player?.setWarp(this.warp);
+    this.dispatchEvent(new Event("alignment"));
+  }
+
+  /** Solve again through these anchors, and keep them. Left as it was if that cannot be. */
+  async setAnchors(anchors) {
+    const before = this.anchors;
+    this.anchors = [...anchors].sort((one, other) => one.query - other.query);
+    try {
+      await this.solve();
+    } catch (error) {
+      this.anchors = before;
+      throw error;
+    }
+    await put(this.anchorPlace, this.anchors);
+  }
+
+  /** Another anchor; ones too close to it, or out of order with it, make way. */
+  addAnchor(anchor) {
+    const near = 0.05;
+    const fits = (one) => (one.query - anchor.query) * (one.match - anchor.match) > 0 && Math.abs(one.query - anchor.query) > near;
+    return this.setAnchors([...this.anchors.filter(fits), anchor]);
+  }
+
+  /** Whose clock runs evenly. */
+  setKeep(keep) {
+    const old = this.player;
+    const time = old && this.times[keep];
+    old?.close();
+    this.keep = keep;
+    const player = new InStep(this.lead, this.follow, this.warp, (lead, follow, info) => this.draw(lead, follow, info));
+    for (const name of ["time", "state"]) player.addEventListener(name, () => this.dispatchEvent(new Event(name)));
+    if (old) {
+      player.loop = old.loop;
+      player.setSpeed(old.speed);
+    }
+    this.player = player;
+    this.dispatchEvent(new Event("keep"));
+    player.seek(time ?? this.lead.start);
+  }
+
+  /** The moments on show, by side. */
+  get times() {
+    const { time, partner } = this.player;
+    return { [this.keep]: time, [this.other]: partner };
+  }
+
+  seek(side, seconds) {
+    return this.player.seek(side === this.keep ? seconds : this.warpFrom(side).at(seconds));
+  }
+
+  close() {
+    this.player?.close();
+    for (const reel of Object.values(this.reels)) reel.close();
+  }
+}

@@ -1,0 +1,107 @@
+// Play, step, scrub, speed, loop: one control for all that is shown.
+
+import { clock, drag, h, icon, iconButton, isTyping, menu } from "./dom.js";
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2];
+
+/** `ticks()` gives the marks to show on the bar: [{seconds, name, kind}]. */
+export function transport(session, { ticks = () => [], signal }) {
+  const toggle = iconButton("play", "Play (space)", { class: "icon-button play", onclick: () => session.player.toggle() });
+  const time = h("output.time");
+  const speed = menu("Speed", SPEEDS.map((one) => [one, `${one}×`]), 1, (value) => session.player.setSpeed(Number(value)));
+  const loop = iconButton("loop", "Loop (L)", { "aria-pressed": "false", onclick: turnLoop });
+  const rail = h("div.rail");
+  const head = h("div.head");
+  const slider = h("div.scrub", { role: "slider", tabindex: 0, "aria-label": "Moment", onpointerdown: scrub }, rail, head);
+  const box = h("div.transport", {}, slider,
+    h("div.buttons", {},
+      iconButton("back", "One frame back (←)", { onclick: () => session.player.step(-1) }), toggle,
+      iconButton("forward", "One frame on (→)", { onclick: () => session.player.step(1) }),
+      time, h("span.space"), speed, loop));
+
+  const range = () => [session.lead.seconds[0], session.lead.seconds.at(-1) + session.lead.step];
+  const share = (seconds) => {
+    const [from, to] = range();
+    return `${(100 * (seconds - from)) / (to - from)}%`;
+  };
+
+  function drawRail() {
+    const spans = session.warp.spans.map(([from, to]) => {
+      const span = h("span.covered");
+      const [first, last] = range();
+      span.style.left = share(Math.max(from, first));
+      span.style.width = `calc(${share(Math.min(to, last))} - ${share(Math.max(from, first))})`;
+      return span;
+    });
+    const marks = ticks().map(({ seconds, name, kind }) => {
+      const mark = h(`span.tick.${kind}`, { title: `${name} · ${clock(seconds, 3)}` });
+      mark.style.left = share(seconds);
+      return mark;
+    });
+    rail.replaceChildren(...spans, ...marks);
+  }
+
+  function drawTime() {
+    const { time: now } = session.player;
+    head.style.left = share(now);
+    time.textContent = `${clock(now, 3)} / ${clock(range()[1], 2)}`;
+    slider.setAttribute("aria-valuemin", range()[0].toFixed(3));
+    slider.setAttribute("aria-valuemax", range()[1].toFixed(3));
+    slider.setAttribute("aria-valuenow", now.toFixed(3));
+    slider.setAttribute("aria-valuetext", clock(now, 3));
+  }
+
+  function drawState() {
+    const { playing } = session.player;
+    toggle.replaceChildren(icon(playing ? "pause" : "play"));
+    toggle.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
+  }
+
+  function scrub(event) {
+    const playing = session.player.playing;
+    const to = (move) => {
+      const { left, width } = slider.getBoundingClientRect();
+      const [from, until] = range();
+      session.player.seek(from + ((move.clientX - left) / width) * (until - from));
+    };
+    session.player.pause();
+    to(event);
+    drag(event, to, () => playing && session.player.play());
+  }
+
+  function turnLoop() {
+    session.player.loop = !session.player.loop;
+    loop.setAttribute("aria-pressed", String(session.player.loop));
+  }
+
+  function changeSpeed(by) {
+    const at = Math.min(Math.max(SPEEDS.indexOf(session.player.speed) + by, 0), SPEEDS.length - 1);
+    session.player.setSpeed(SPEEDS[at]);
+    speed.value = SPEEDS[at];
+  }
+
+  const keys = {
+    " ": () => session.player.toggle(),
+    ArrowLeft: (event) => session.player.step(event.shiftKey ? -10 : -1),
+    ArrowRight: (event) => session.player.step(event.shiftKey ? 10 : 1),
+    Home: () => session.player.seek(session.lead.start),
+    End: () => session.player.seek(session.lead.end),
+    l: turnLoop,
+    "[": () => changeSpeed(-1),
+    "]": () => changeSpeed(1),
+  };
+  window.addEventListener("keydown", (event) => {
+    const act = keys[event.key];
+    if (!act || event.defaultPrevented || isTyping(event) || (event.key === " " && event.target.closest("button, a"))) return;
+    event.preventDefault();
+    act(event);
+  }, { signal });
+
+  session.addEventListener("time", drawTime);
+  session.addEventListener("state", drawState);
+  for (const name of ["keep", "alignment"]) session.addEventListener(name, () => (drawRail(), drawTime()));
+  drawRail();
+  drawTime();
+  box.drawMarks = drawRail;
+  return box;
+}

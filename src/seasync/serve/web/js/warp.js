@@ -1,0 +1,50 @@
+// A warp: which second of one video goes with each second of another. The same as the library's `Warp`.
+
+export class Warp {
+  /** stretches: [{times, values, end}], in the order of their times */
+  constructor(stretches) {
+    this.stretches = stretches;
+  }
+
+  static identity(start, end) {
+    return new Warp([{ times: [start], values: [start], end }]);
+  }
+
+  get spans() {
+    return this.stretches.map((one) => [one.times[0], one.end]);
+  }
+
+  covers(t) {
+    return this.stretches.some((one) => t >= one.times[0] - 1e-6 && t <= one.end + 1e-6);
+  }
+
+  /** The partner of second t; outside the spans it goes on at unit slope, to be shown as no counterpart. */
+  at(t) {
+    let k = 0;
+    while (k + 1 < this.stretches.length && this.stretches[k + 1].times[0] <= t) k += 1;
+    const value = along(this.stretches[k], t);
+    const next = this.stretches[k + 1];
+    const last = this.stretches[k].values.at(-1);
+    return next && next.values[0] >= last ? Math.min(value, next.values[0]) : value;
+  }
+
+  /** How fast the partner runs at second t, over a tenth of a second to both sides. */
+  slope(t, reach = 0.1) {
+    return (this.at(t + reach) - this.at(t - reach)) / (2 * reach);
+  }
+}
+
+function along({ times, values }, t) {
+  const last = times.length - 1;
+  if (t <= times[0]) return values[0] + t - times[0];
+  if (t >= times[last]) return values[last] + t - times[last];
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle;
+    else high = middle;
+  }
+  const share = (t - times[low]) / (times[high] - times[low]);
+  return values[low] + share * (values[high] - values[low]);
+}
