@@ -21,14 +21,7 @@ from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.sea import care, index
-from seasync.sea.calibration import (
-    Calibration,
-    Doubles,
-    calibration_of,
-    fit,
-    random_products,
-    with_calibration,
-)
+from seasync.sea.calibration import Calibration, alignability, fit, with_calibration
 from seasync.sea.ingest import Added, add
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Asked, Query, resolve
@@ -66,7 +59,6 @@ class Sea(Record):
     ) -> None:
         super().__init__(uri, storage_options=storage_options)
         self._encoder = encoder
-        self._random: dict[tuple[int, str], NDArray[np.float64]] = {}
         if self.exists():
             about = self.snapshot().about
             if encoder is not None and getattr(encoder, "name", encoder) != about.encoder:
@@ -189,10 +181,18 @@ class Sea(Record):
 
         asked = [resolve(snapshot, query, self._encode) for query in queries]
         found = _retrieve(snapshot, asked, wanted, where, trajectory=moving)
+        alone = len(asked) == 1  # the cost matrices of many would fill the memory
         rank = bind(
-            self._rank, snapshot, k=k, recipe=recipe, rerank=rerank, max_draq=max_draq, partial=partial
+            self._rank,
+            snapshot,
+            k=k,
+            recipe=recipe,
+            rerank=rerank,
+            max_draq=max_draq,
+            partial=partial,
+            cost=alone,
         )
-        if len(asked) == 1:
+        if alone:
             return [rank(asked[0], *found[0])]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(lambda query, candidates: rank(query, *candidates), asked, found))
@@ -272,8 +272,9 @@ class Sea(Record):
         rerank: Rerank | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
+        cost: bool = True,
     ) -> Matches:
-        """Candidates in their final order, as matches."""
+        """Candidates in their final order, as matches; with their cost matrices if `cost`."""
         encodings = self._encodings(snapshot, rows)
         there = np.array([encoding is not None for encoding in encodings], bool)
         rows, similarity = rows[there], similarity[there]
@@ -285,12 +286,12 @@ class Sea(Record):
         order = np.argsort(KEYS[rerank](similarity, scores), kind="stable")
         best = [n for n in order.tolist() if max_draq is None or scores.draq[n] <= max_draq][:k]
         table = snapshot.take(rows[best], CLIP_COLUMNS)
-        likely, better = self._alignability(snapshot, recipe, KEYS["product"](similarity, scores)[best])
+        likely, better = alignability(snapshot, recipe, KEYS["product"](similarity, scores)[best])
         matches = []
         for at, (n, clip) in enumerate(zip(best, snapshot.clips_of(table), strict=True)):
             aligned = align_encodings(query.encoding, known[n], recipe=recipe, partial=partial)
-            kept = aligned.cost if aligned.cost is not None and aligned.cost.size <= KEPT_CELLS else None
-            aligned = replace(aligned, query=query.clip, match=clip, cost=kept)
+            kept = cost and aligned.cost is not None and aligned.cost.size <= KEPT_CELLS
+            aligned = replace(aligned, query=query.clip, match=clip, cost=aligned.cost if kept else None)
             duration = table["duration"][at].as_py()
             matches.append(Match(clip, duration, float(similarity[n]), likely[at], better[at], aligned))
         return Matches(
@@ -317,21 +318,6 @@ class Sea(Record):
             except VideoError as error:
                 warnings.warn(f"a candidate is left out: {error}", stacklevel=2)
         return found
-
-    def _alignability(
-        self, snapshot: Snapshot, recipe: Recipe, product: Doubles
-    ) -> tuple[list[float | None], list[float | None]]:
-        """How likely each is the same movement; or, without calibration, how many random pairs are worse."""
-        unknown: list[float | None] = [None] * len(product)
-        if calibration := calibration_of(snapshot, recipe):
-            return calibration.probability(product).tolist(), unknown
-        key = snapshot.version, recipe.name
-        if key not in self._random:
-            self._random = {key: random_products(snapshot, recipe)}
-        by_chance = self._random[key]
-        if not len(by_chance):
-            return unknown, unknown
-        return unknown, (1 - np.searchsorted(by_chance, product, "right") / len(by_chance)).tolist()
 
 
 def _retrieve(

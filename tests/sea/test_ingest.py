@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seasync.encoders import encode_clip
+from seasync.encoders import encode_clip, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.sea.ingest import Added
 from seasync.search import Sea
@@ -21,6 +22,16 @@ from tests.sea.test_rows import assert_same
 def contents(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
     """All rows, whole."""
     return sea.snapshot().dataset.to_table().to_pylist()
+
+
+class Wrapped:
+    """An encoder around another, to be made to misbehave."""
+
+    def __init__(self, encoder: str) -> None:
+        self._inner, self.count = get_encoder(encoder), 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
 
 
 def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encoder: str) -> None:
@@ -94,6 +105,16 @@ def test_shots_become_clips(tmp_path: Path, encoder: str) -> None:
     assert [(clip.start, clip.end) for clip in sea.clips()] == [(0.0, 3.0), (3.0, 6.0)]
 
 
+def test_a_span_out_of_a_list_does_not_stand_for_the_whole_film(tmp_path: Path, encoder: str) -> None:
+    film = video(tmp_path / "film.mp4", frames=60)
+    listing = tmp_path / "list.csv"
+    listing.write_text("file,start,end,label\nfilm.mp4,0,2,a\nfilm.mp4,0,2,b\nfilm.mp4,0,2,c\n")
+    sea = Sea(tmp_path / "s.sea", encoder)
+    added = sea.add(listing, split=1)
+    assert (added.added, added.present) == (1, 2)
+    assert sea.add(film, split=1).added == 4
+
+
 def test_several_processes_give_the_same_rows(tmp_path: Path, clips: Path, encoder: str) -> None:
     one, two = Sea(tmp_path / "1.sea", encoder), Sea(tmp_path / "2.sea", encoder)
     one.add(clips, labels="folder")
@@ -138,6 +159,21 @@ def test_an_interruption_keeps_what_is_done(tmp_path: Path, clips: Path, encoder
     whole = Sea(tmp_path / "whole.sea", encoder)
     whole.add(clips)
     assert contents(sea) == contents(whole)
+
+
+def test_what_is_encoded_is_kept_when_the_encoder_breaks(tmp_path: Path, clips: Path, encoder: str) -> None:
+    class Breaks(Wrapped):
+        def encode(self, batches):  # type: ignore[no-untyped-def]
+            self.count += 1
+            if self.count == 4:
+                raise ZeroDivisionError
+            return self._inner.encode(batches)
+
+    with pytest.raises(ZeroDivisionError):
+        Sea(tmp_path / "s.sea", Breaks(encoder)).add(clips)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert len(sea) == 3
+    assert sea.add(clips).added == 6
 
 
 def test_two_adds_at_once_double_nothing(tmp_path: Path, encoder: str) -> None:
@@ -187,23 +223,12 @@ def test_a_folder_of_images_is_a_video(tmp_path: Path, encoder: str) -> None:
 
 
 def test_features_beyond_half_precision_are_refused(tmp_path: Path, clips: Path, encoder: str) -> None:
-    from seasync.encoders import get_encoder
-
-    class Loud:
-        def __init__(self) -> None:
-            self._quiet = get_encoder(encoder)
-            self.name, self.fingerprint = "loud", "loud/1"
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self._quiet, name)
-
+    class Loud(Wrapped):
         def encode(self, batches):  # type: ignore[no-untyped-def]
-            from dataclasses import replace
-
-            quiet = self._quiet.encode(batches)
+            quiet = self._inner.encode(batches)
             loud = replace(quiet.streams[0], features=np.full_like(quiet.features, 1e5))
             return replace(quiet, streams=(loud,))
 
-    added = Sea(tmp_path / "s.sea", Loud()).add(clips / "dive")
+    added = Sea(tmp_path / "s.sea", Loud(encoder)).add(clips / "dive")
     assert added.added == 0
     assert "half precision" in added.failed[0].reason

@@ -60,6 +60,21 @@ def with_calibration(snapshot: Snapshot, recipe: Recipe, fitted: Calibration) ->
     return {CALIBRATION: json.dumps(kept | {recipe.name: vars(fitted)})}
 
 
+def alignability(
+    snapshot: Snapshot, recipe: Recipe, product: Doubles
+) -> tuple[list[float | None], list[float | None]]:
+    """How likely each is the same movement; or, without calibration, how many random pairs are worse."""
+    unknown: list[float | None] = [None] * len(product)
+    if calibration := calibration_of(snapshot, recipe):
+        return calibration.probability(product).tolist(), unknown
+    if recipe not in snapshot.by_chance:
+        snapshot.by_chance[recipe] = random_products(snapshot, recipe)
+    by_chance = snapshot.by_chance[recipe]
+    if not len(by_chance):
+        return unknown, unknown
+    return unknown, (1 - np.searchsorted(by_chance, product, "right") / len(by_chance)).tolist()
+
+
 def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Doubles:
     """Sorted products of random pairs of the sea's clips; empty if it keeps no frame features."""
     table = snapshot.table(["content"], _WITH_FEATURES)

@@ -111,6 +111,8 @@ def relocate(record: Record, root: str | Path, *, old: str | Path | None = None)
     with record.writing():
         snapshot = record.snapshot()
         files = {clip.file for clip in snapshot.clips()}
+        if not files:
+            raise SeaError(f"{record.uri}: the sea is empty; nothing has moved")
         old = str(old or os.path.commonpath([Path(file).parent for file in files]))
         new = str(Path(root).absolute())
         pair = (old, new)

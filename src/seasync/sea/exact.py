@@ -15,7 +15,8 @@ from seasync.sea.vectors import best, clip_vectors
 if TYPE_CHECKING:
     from seasync.sea.record import RowIds, Snapshot
 
-CHUNK = 16_384
+CHUNK = 16_384  # clips read at once
+QUERIES = 256  # queries compared with a chunk at once
 
 
 class Exact:
@@ -38,11 +39,12 @@ class Exact:
         """Row ids and similarities of the k nearest to each of `vectors` (Q, D), best first."""
         found = [(np.empty(0, np.uint64), np.empty(0, np.float32)) for _ in vectors]
         for ids, chunk in self._chunks(snapshot, where):
-            similarities = vectors @ chunk.T
-            for n, (kept_ids, kept) in enumerate(found):
-                all_ids, merged = np.concatenate([kept_ids, ids]), np.concatenate([kept, similarities[n]])
-                top = best(merged, k)
-                found[n] = all_ids[top], merged[top]
+            for first in range(0, len(vectors), QUERIES):
+                for n, similarities in enumerate(vectors[first : first + QUERIES] @ chunk.T, first):
+                    kept_ids, kept = found[n]
+                    all_ids, merged = np.concatenate([kept_ids, ids]), np.concatenate([kept, similarities])
+                    top = best(merged, k)
+                    found[n] = all_ids[top], merged[top]
         return found
 
     def _chunks(self, snapshot: Snapshot, where: str | None) -> Iterator[tuple[RowIds, Floats]]:

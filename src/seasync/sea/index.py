@@ -112,28 +112,35 @@ def standard_of(snapshot: Snapshot) -> Standard:
 
 def build(record: Record, kind: str = "auto") -> None:
     """Make the index anew. `auto`: none (exact search) up to 50,000 clips, IVF_RQ beyond."""
+    from seasync.sea.record import plain_errors
+
     snapshot = record.snapshot()
     if kind == "auto":
         kind = "exact" if len(snapshot) <= EXACT_UP_TO else "ivf_rq"
     if kind != "exact" and kind not in KINDS:
         raise SeaError(f"index {kind!r}: expected one of auto, exact, {', '.join(KINDS)}")
-    if kind == "exact":
-        record.put_metadata({INDEX: ""})
-    else:
-        index = Index(kind, _free_name(snapshot), standard_of(snapshot))
-        dataset = record.open()
-        _write_vectors(dataset, index)
-        dimension = dataset.schema.field(index.column).type.list_size
-        dataset.create_index(
-            index.column,
-            KINDS[kind],
-            metric="dot",
-            num_partitions=max(1, int(np.sqrt(len(snapshot)))),
-            **({"num_bits": 5} if kind == "ivf_rq" else {"num_sub_vectors": _divisor(dimension, 8)}),
-        )
-        dataset.create_scalar_index("content", "BTREE", replace=True)
-        record.put_metadata({INDEX: index.to_json()})
-    _drop_unused(record)
+    with plain_errors(record.uri):
+        if kind == "exact":
+            record.put_metadata({INDEX: ""})
+        else:
+            index = Index(kind, _free_name(snapshot), standard_of(snapshot))
+            _index(record.open(), index, len(snapshot))
+            record.put_metadata({INDEX: index.to_json()})
+        _drop_unused(record)
+
+
+def _index(dataset: Any, index: Index, rows: int) -> None:
+    _write_vectors(dataset, index)
+    dimension = dataset.schema.field(index.column).type.list_size
+    fineness = {"ivf_rq": {"num_bits": 5}, "ivf_pq": {"num_sub_vectors": _parts(dimension, 8)}}
+    dataset.create_index(
+        index.column,
+        KINDS[index.kind],
+        metric="dot",
+        num_partitions=max(1, int(np.sqrt(rows))),
+        **fineness[index.kind],
+    )
+    dataset.create_scalar_index("content", "BTREE", replace=True)  # a query's own footage is looked up by it
 
 
 def _write_vectors(dataset: Any, index: Index) -> None:
@@ -173,6 +180,6 @@ def _drop_unused(record: Record) -> None:
         dataset.drop_columns(unused)
 
 
-def _divisor(number: int, about: int) -> int:
-    """PQ's sub-vectors: `number` divided into equal parts of about `about` values."""
-    return next(parts for parts in range(max(1, number // about), 0, -1) if number % parts == 0)
+def _parts(dimension: int, wanted: int) -> int:
+    """How many equal parts of about `wanted` values (or a few more) a vector can be cut into."""
+    return next(parts for parts in range(max(1, dimension // wanted), 0, -1) if dimension % parts == 0)

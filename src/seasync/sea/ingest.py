@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from seasync.sea.record import Record
     from seasync.video import Frames
 
+Batch = tuple[tuple[int, Step], "Frames | SeasyncError | None"]
 Outcomes = Generator[tuple[Step, "Row | Failure | None"]]
 COMMIT_ROWS = 512
 TIDY_COMMITS = 64
@@ -105,7 +106,7 @@ def add(
                     commits.flush()
                 if progress:
                     progress(added)
-        except KeyboardInterrupt:
+        except BaseException:  # whatever ends it, Ctrl-C included: what is encoded is kept
             commits.flush()
             raise
         finally:
@@ -137,7 +138,7 @@ def here(steps: Iterator[Step], encoder: Encoder, fps: float) -> Outcomes:
 
     reader = encoder if isinstance(encoder, TakesFrames) else None
     batches = ahead(_batches(ahead(steps, depth=8), reader, fps), depth=4)
-    for step, group in groupby(batches, key=itemgetter(0)):
+    for (_, step), group in groupby(batches, key=itemgetter(0)):
         if not isinstance(step, Work):
             yield step, step if isinstance(step, Failure) else None
             continue
@@ -199,29 +200,28 @@ def _end_with(parent: BaseProcess) -> None:
     os._exit(1)
 
 
-def _batches(
-    steps: Iterator[Step], encoder: TakesFrames | None, fps: float
-) -> Iterator[tuple[Step, Frames | SeasyncError | None]]:
-    """The frames of all clips one after the other, for an encoder that takes frames; an error in place of
-    those that cannot be read."""
+def _batches(steps: Iterator[Step], encoder: TakesFrames | None, fps: float) -> Iterator[Batch]:
+    """The frames of all clips one after the other, each with its numbered step, for an encoder that takes
+    frames; an error in place of those that cannot be read."""
     from seasync.encoders.encode import BATCH
     from seasync.video import read
 
-    for step in steps:
+    for numbered in enumerate(steps):
+        step = numbered[1]
         if encoder is None or not isinstance(step, Work):
-            yield step, None
+            yield numbered, None
             continue
         clip, size, fit = step.clip, encoder.input_size, encoder.fit
         try:
             for frames in read(
                 clip.file, fps=fps, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH
             ):
-                yield step, frames
+                yield numbered, frames
         except SeasyncError as error:
-            yield step, error
+            yield numbered, error
 
 
-def _frames(group: Iterator[tuple[Step, Frames | SeasyncError | None]]) -> Iterator[Frames]:
+def _frames(group: Iterator[Batch]) -> Iterator[Frames]:
     for _, frames in group:
         if isinstance(frames, SeasyncError):
             raise frames

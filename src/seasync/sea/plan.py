@@ -106,7 +106,7 @@ def plan(sources: Sequence[Source], split: str, known: Known) -> Iterator[Step]:
                 continue
             works = list(_cut(source, content, split, size))
         except (VideoError, OSError) as error:
-            reason = f"{file}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            reason = f"{file}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
             yield Failure(file, reason, size)
             continue
         missing = [work for work in works if known.claim(str(work.clip.id))]
@@ -129,6 +129,7 @@ def _cut(source: Source, content: str, split: str, size: int) -> Iterator[Work]:
     file = str(source.file)
     rate, length = probe(file).fps, frame_table(file).end
     fps = None if rate is None else float(rate)
+    split = "none" if source.has_span else split
     spans = _spans(source, split)
     for part, (start, end) in enumerate(spans):
         clip = Clip(file, start, end, source.label, clip_id(content, start, end))
@@ -140,6 +141,6 @@ def _cut(source: Source, content: str, split: str, size: int) -> Iterator[Work]:
 def _spans(source: Source, split: str) -> list[tuple[float, float | None]]:
     from seasync.video import shots, windows
 
-    if source.has_span or split == "none":
+    if split == "none":
         return [(source.start or 0.0, source.end)]
     return list(shots(source.file) if split == "shots" else windows(source.file, float(split)))

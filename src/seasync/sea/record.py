@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import lance
     import pyarrow as pa
 
+    from seasync.align import Recipe
     from seasync.sea.exact import Exact
 
 RowIds = NDArray[np.uint64]
@@ -42,7 +43,10 @@ OLD = timedelta(hours=1)
 
 
 class Snapshot:
-    """The record at one version. Rows are known by row ids, which belong to this version alone."""
+    """The record at one version. Rows are known by row ids, which belong to this version alone.
+
+    by_chance  what was found out about random pairs, by recipe
+    """
 
     def __init__(self, dataset: lance.LanceDataset) -> None:
         self.dataset = dataset
@@ -50,6 +54,7 @@ class Snapshot:
         self.about = About.from_json(metadata[layout.ABOUT])
         self.index = Index.from_json(metadata[INDEX]) if metadata.get(INDEX) else None
         self.metadata = metadata
+        self.by_chance: dict[Recipe, NDArray[np.float64]] = {}
         self.moved: tuple[tuple[str, str], ...] = tuple(map(tuple, json.loads(metadata.get(MOVED) or "[]")))
 
     @property
@@ -140,7 +145,9 @@ class Record:
             return any((self.folder / "_versions").glob("*.manifest"))
         try:
             self.snapshot()
-        except SeaError:
+        except SeaError as error:
+            if "was not found" not in str(error):
+                raise
             return False
         return True
 
