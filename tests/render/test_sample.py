@@ -11,6 +11,7 @@ from seasync.align import Alignment
 from seasync.render import retime
 from seasync.sample import SampleClip, make
 from tests.render.aligned import click_times, heard, pictures, pitch, whole
+from tests.render.test_sound import exact
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,7 @@ def test_key_moments_are_seen_within_a_frame(
         assert np.abs(alike - key * float(query.fps)).min() <= 1
 
 
+@exact
 def test_clicks_are_heard_within_a_frame_and_the_tone_keeps_its_pitch(
     clips: tuple[SampleClip, SampleClip], truth: Alignment, tmp_path: Path
 ) -> None:

@@ -117,8 +117,7 @@ class PixelPage:
         self.image.paste(picture, self._scaled([(left, top)])[0])
 
     def save(self, file: str | Path) -> None:
-        width, height = self.image.size
-        save(self.image.resize((width // self.SCALE, height // self.SCALE), resample=1), file)
+        save(self.image.reduce(self.SCALE), file)
 
     def _scaled(self, points: Sequence[Point]) -> list[tuple[int, int]]:
         return [(round(x * self.SCALE), round(y * self.SCALE)) for x, y in points]

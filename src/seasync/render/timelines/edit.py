@@ -94,8 +94,9 @@ class Edit:
     @property
     def note(self) -> str:
         """One line for the file itself: what this is and how exact."""
+        pieces = "1 linear piece" if len(self.events) == 1 else f"{len(self.events)} linear pieces"
         return (
-            f"{self.media.name} retimed to {self.kept.name} by Seasync: {len(self.events)} linear pieces, "
+            f"{self.media.name} retimed to {self.kept.name} by Seasync: {pieces}, "
             f"within {self.error_frames:.2f} frame of the alignment"
         )
 
@@ -131,12 +132,12 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     # Half a frame is left for the editor, which shows whole frames; whole source frames take it themselves.
     # Pieces are joined and rounded: where that costs too much, tighter ones make up for it.
     limit = 0.5 if source_rate == "media" else 1.0
-    for bound in (0.4, 0.2, 0.1, 0.05):
+    for bound in (0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05):
         pieces = even(warp, longer, max_error_frames=bound)
         events = tuple(
             events_of(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds)
         )
-        error = _error(events, warp, rate, first) * float(longer)
+        error = _error(events, warp, rate, first, media.seconds) * float(longer)
         if error <= limit:
             break
     return Edit(name, rate, frames, kept, first / rate, media, events, error)
@@ -155,13 +156,14 @@ def events_of(
                 yield Event(start, end, source, source_end)
 
 
-def _error(events: Sequence[Event], warp: Warp, rate: Fraction, first: int) -> float:
+def _error(events: Sequence[Event], warp: Warp, rate: Fraction, first: int, until: Fraction) -> float:
     """The largest distance in seconds between the events and the warp, over all frames that both know."""
     worst = 0.0
     for event in events:
         frames = range(event.start, event.end)
         times = np.asarray([float((frame + first) / rate) for frame in frames])
         shown = np.asarray([float(event.source_at(frame)) for frame in frames])
-        off = np.abs(shown - warp.at(times))[warp.covers(times)]
+        wanted = np.clip(warp.at(times), 0, float(until))
+        off = np.abs(shown - wanted)[warp.covers(times)]
         worst = max(worst, float(off.max(initial=0.0)))
     return worst
