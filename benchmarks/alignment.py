@@ -11,14 +11,17 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.goals import Goals
-from seasync.align import align_encodings, align_many, draq_many, dtw_many, score_many
+from seasync.align import MOTION, align_encodings, align_many, cost_matrix, draq_many, dtw_many, score_many
+from seasync.align.batch import Abreast
 from seasync.align.kernels import lanes
+from seasync.align.partial import PricedLanes
 from seasync.encoding import Encoding, Stream
 
 Matrix = NDArray[np.float32]
@@ -40,6 +43,7 @@ def main() -> int:
     goals = Goals()
     speed(goals, rounds)
     own_draq(goals, rounds)
+    in_part(goals, rounds)
     share_of_extraction(goals, rounds)
     return goals.exit_code
 
@@ -115,10 +119,9 @@ def times(costs: list[Matrix], rounds: int) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for peer, solve in peers().items():
-            some = costs[:: 50 if peer == "dtaidistance" else 5]
-            out[peer] = seconds(partial(_each, solve, some), 1 if peer == "dtaidistance" else rounds) / len(
-                some
-            )
+            slow = peer == "dtaidistance"
+            some = costs[:: 50 if slow else 5]
+            out[peer] = seconds(partial(_each, solve, some), 1 if slow else rounds) / len(some)
     return out
 
 
@@ -133,10 +136,8 @@ def own_draq(goals: Goals, rounds: int) -> None:
     for length in (64, 256):
         sides = np.full(lanes.LANES, length)
         planes = np.stack(costs_of(sides.tolist()))
-        totals, moves = (
-            np.zeros((2, lanes.LANES), np.float32),
-            np.empty((length, length * lanes.LANES), np.uint8),
-        )
+        totals = np.zeros((2, lanes.LANES), np.float32)
+        moves = np.empty((length, length * lanes.LANES), np.uint8)
         solve = partial(lanes.solve, planes, sides, sides, totals, moves)
         alone, both = seconds(partial(solve, False), 20 * rounds), seconds(partial(solve, True), 20 * rounds)
         added.append(100 * (both / alone - 1))
@@ -144,11 +145,42 @@ def own_draq(goals: Goals, rounds: int) -> None:
 
 
 def clip(length: int, seed: int) -> Encoding:
-    """Random frame features of an encoder of 384 dimensions at 7.5 fps."""
+    """Random frame features of 384 dimensions that change slowly."""
     rng = np.random.default_rng(seed)
-    features = np.cumsum(rng.normal(size=(length, 384)), axis=0).astype(np.float32)
-    at = np.arange(length)
+    return encoding(np.cumsum(rng.normal(size=(length, 384)), axis=0).astype(np.float32))
+
+
+def encoding(features: Matrix) -> Encoding:
+    """Features (T, d) at 7.5 fps."""
+    at = np.arange(len(features))
     return Encoding("random", (Stream("frames", at / 7.5, 4 * at, features),), features[0], features[0])
+
+
+def in_part(goals: Goals, rounds: int) -> None:
+    """What the best partial path costs beside the whole one, of clips that share a half."""
+    recipe = replace(MOTION, grid_fps=None)
+    course = clip(64 + 32 * lanes.LANES, 0).features
+    query = encoding(course[:64])
+    starts = range(64, len(course), 32)
+    halves = [encoding(np.concatenate([course[16:48], course[k : k + 32]])) for k in starts]
+    costs = [cost_matrix(query, match, recipe=recipe) for match in halves]
+    share = recipe.price or recipe.threshold
+
+    def partial_paths() -> None:
+        priced = PricedLanes(Abreast(costs), costs, share)
+        for lane in range(len(costs)):
+            priced.pieces(lane)
+
+    whole = seconds(lambda: Abreast(costs).solve(), 10 * rounds)
+    parts = seconds(partial_paths, 10 * rounds)
+    never = seconds(lambda: align_many(query, halves, recipe=recipe, partial="never"), rounds)
+    auto = seconds(lambda: align_many(query, halves, recipe=recipe), rounds)
+    share_of = [1e6 * time / len(costs) for time in (whole, parts, never, auto)]
+    print(
+        "64 × 64, microseconds a pair: whole path {:.1f}, partial path {:.1f}; "
+        "from features: whole {:.0f}, the better of both {:.0f}".format(*share_of)
+    )
+    goals.at_most("partial path at 64, times our whole path", parts / whole, 5)
 
 
 def share_of_extraction(goals: Goals, rounds: int) -> None:
@@ -164,12 +196,12 @@ def share_of_extraction(goals: Goals, rounds: int) -> None:
     count = 16
     pixels = np.random.default_rng(0).integers(0, 256, (count, *encoder.input_size, 3), np.uint8)
     frames = Frames(pixels, np.arange(count) / 7.5, np.arange(count))
-    encoding = seconds(lambda: encoder.encode([frames]), max(1, rounds // 5)) / count * 128
+    features = seconds(lambda: encoder.encode([frames]), max(1, rounds // 5)) / count * 128
     print(
-        f"a pair of 64-frame clips, CPU ms: features {1e3 * encoding:.0f}; aligned alone {1e3 * alone:.3f}, "
+        f"a pair of 64-frame clips, CPU ms: features {1e3 * features:.0f}; aligned alone {1e3 * alone:.3f}, "
         f"among {CANDIDATES} {1e3 * together:.3f}, scored among {CANDIDATES} {1e3 * scored:.3f}"
     )
-    goals.at_most("cost, DTW and DRAQ of one pair, share of extraction", 100 * alone / encoding, 0.01, " %")
+    goals.at_most("cost, DTW and DRAQ of one pair, share of extraction", 100 * alone / features, 0.01, " %")
 
 
 if __name__ == "__main__":

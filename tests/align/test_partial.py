@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from seasync.align import MOTION, PAPER, align_encodings, align_many, cost_matrix, random_cost, score_many
 from seasync.align import partial as partial_module
 from seasync.align.batch import Abreast
-from seasync.align.partial import best_pieces, prices_of
+from seasync.align.partial import PricedLanes, Prices, best_pieces
 from seasync.errors import FeatureError
 from tests import naive
 from tests.align.clips import encoding, retimed
@@ -41,18 +41,24 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
 @given(
     st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=32), st.integers(0, 99)
 )
-def test_gains_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
+def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
     rng = np.random.default_rng(seed)
-    costs = [rng.random(shape, dtype=np.float32) ** 3 for shape in shapes]
-    prices = [prices_of(cost, MOTION) for cost in costs]
-    together = Abreast(costs).gains(*zip(*((p.rows, p.columns, p.jump) for p in prices), strict=True))
-    assert together == [best_pieces(cost, price)[0] for cost, price in zip(costs, prices, strict=True)]
+    costs = [(rng.random(shape) ** rng.integers(1, 9)).astype(np.float32) for shape in shapes]
+    together = PricedLanes(Abreast(costs), costs, 0.57)
+    for lane, cost in enumerate(costs):
+        prices = Prices.of(cost, 0.57)
+        gain, pieces = best_pieces(cost, prices)
+        assert together.gains[lane] == gain
+        assert together.prices(lane).whole == prices.whole
+        assert np.array_equal(together.prices(lane).columns, prices.columns)
+        for found, expected in zip(together.pieces(lane), pieces, strict=True):
+            assert np.array_equal(found, expected)
 
 
 @given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 99))
 def test_prices_are_a_share_of_what_random_paths_spend(n, m, seed):
     cost = np.random.default_rng(seed).random((n, m), dtype=np.float32)
-    prices = prices_of(cost, MOTION)
+    prices = Prices.of(cost, 0.57)
     across = n / (n + m)
     assert prices.rows == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(1), rel=1e-5)
     assert prices.columns == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(0), rel=1e-5)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasync.align.kernels import lanes, partial
+from seasync.align.kernels import lanes
 from seasync.align.matrix import Path, Solved, checked, finite, solve_whole
 from seasync.encoding import Floats
 
@@ -35,6 +35,11 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     return ratios(*totals.T)
 
 
+def random_cost_many(costs: Sequence[ArrayLike]) -> list[float]:
+    """`random_cost` of every matrix, exact."""
+    return [solved.random for solved in _solve_many(costs, Abreast.scores)]
+
+
 def _solve_many(costs: Sequence[ArrayLike], solve: Callable[[Abreast], list[Solved]]) -> list[Solved]:
     matrices = [checked(cost) for cost in costs]
     out: dict[int, Solved] = {}
@@ -57,7 +62,7 @@ def lane_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
             yield block
 
 
-def _reserve(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
+def reserve(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
     """This thread's room of that name, as large as needed; what was there before is still in it."""
     size = math.prod(shape)
     room: NDArray[Any] | None = getattr(_room, name, None)
@@ -76,10 +81,11 @@ class Abreast:
         self.rows, self.columns = np.zeros((2, lanes.LANES), np.int64)
         self.rows[: self.count], self.columns[: self.count] = zip(*sizes, strict=True)
         self.n, self.m = int(self.rows.max()), int(self.columns.max())
-        self.planes = _reserve("planes", np.float32, lanes.LANES, self.n, self.m)
+        self.planes = reserve("planes", np.float32, lanes.LANES, self.n, self.m)
         if len(set(sizes)) == 1:
             np.stack(costs, out=self.planes[: self.count])
         else:
+            self.planes[: self.count] = 0.0
             for plane, cost in zip(self.planes, costs, strict=False):
                 plane[: cost.shape[0], : cost.shape[1]] = cost
 
@@ -90,7 +96,7 @@ class Abreast:
 
     def solve(self) -> list[Solved]:
         """Path, cost and mean cost of random paths of every lane."""
-        moves = _reserve("moves", np.uint8, self.n, self.m * lanes.LANES)
+        moves = reserve("moves", np.uint8, self.n, self.m * lanes.LANES)
         totals = self._totals(moves)
         paths = np.empty((lanes.LANES, self.n + self.m - 1, 2), np.int32)
         lengths = np.empty(lanes.LANES, np.int64)
@@ -104,16 +110,3 @@ class Abreast:
         finite(float(totals[1].sum()))
         pairs: list[list[float]] = totals.T[: self.count].tolist()
         return pairs
-
-    def gains(self, rows: Sequence[Floats], columns: Sequence[Floats], jumps: Sequence[float]) -> list[float]:
-        """What the best priced path of every lane gains: see `kernels.partial`; prices (n,), (m,) by lane."""
-        row_prices = np.zeros((lanes.LANES, self.n), np.float32)
-        column_prices = np.zeros((lanes.LANES, self.m), np.float32)
-        jump = np.zeros(lanes.LANES, np.float32)
-        for lane, prices in enumerate(zip(rows, columns, jumps, strict=True)):
-            row_prices[lane, : len(prices[0])], column_prices[lane, : len(prices[1])], jump[lane] = prices
-        out = np.empty(lanes.LANES, np.float32)
-        interleaved = row_prices.T.copy(), column_prices.T.ravel()
-        partial.best_gains(self.planes, self.rows, self.columns, *interleaved, jump, out)
-        gains: list[float] = out[: self.count].tolist()
-        return gains

@@ -15,9 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from seasync.align.batch import Abreast
+from seasync.align.batch import Abreast, random_cost_many, reserve
+from seasync.align.kernels import lanes
 from seasync.align.kernels import partial as kernels
-from seasync.align.matrix import Path, Solved, random_cost
+from seasync.align.matrix import Path, Solved
 from seasync.align.recipe import Recipe
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -40,17 +41,24 @@ _LARGEST = 1 << 25
 class Prices:
     """What the frames of a pair are worth: rows (n,), columns (m,) float32, `share` of their random prices.
 
-    The random prices themselves are rows / share and columns / share.
+    totals  the sums of both
     """
 
     rows: Floats
     columns: Floats
+    totals: tuple[float, float]
     share: float
+
+    @classmethod
+    def of(cls, cost: Floats, share: float) -> Prices:
+        """The prices of a cost matrix (n, m)."""
+        rows, columns = (np.empty(length, np.float32) for length in cost.shape)
+        return cls(rows, columns, kernels.prices(cost, share, rows, columns), share)
 
     @property
     def whole(self) -> float:
         """The random price of both clips."""
-        return float(self.rows.sum(dtype=np.float64) + self.columns.sum(dtype=np.float64)) / self.share
+        return sum(self.totals) / self.share
 
     @property
     def jump(self) -> np.float32:
@@ -60,24 +68,56 @@ class Prices:
         """Whether a partial path of that gain beats the whole path of that cost."""
         return gain - (self.share * self.whole - dtw_cost) > _MARGIN * self.whole
 
-    def coverage(self, path: Path) -> tuple[float, float]:
-        """The share of both clips' prices that the path covers: frames without movement hardly count."""
-        shares = []
-        for side, prices in ((0, self.rows), (1, self.columns)):
-            covered = prices[np.unique(path[:, side])].sum(dtype=np.float64)
-            shares.append(float(covered / prices.sum(dtype=np.float64)))
-        return shares[0], shares[1]
+
+def best_pieces(cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
+    """The gain of the best path with jumps, and its pieces (L, 2), in order in both clips."""
+    gain, path, breaks = kernels.priced_path(cost, prices.rows, prices.columns, prices.jump)
+    return float(gain), [path[a:b] for a, b in pairwise(breaks)]
 
 
-def prices_of(cost: Floats, recipe: Recipe) -> Prices:
-    """The prices of a cost matrix (n, m)."""
-    n, m = cost.shape
-    rows, columns = np.empty(n, np.float32), np.empty(m, np.float32)
-    kernels.mean_costs(cost, rows, columns)
-    share = recipe.threshold if recipe.price is None else recipe.price
-    across = n / (n + m)
-    factor = np.float32(share * (1 - across * (1 - across)))
-    return Prices(rows * factor, columns * factor, share)
+def further_pieces(cost: Floats, prices: Prices, pieces: list[Path]) -> Iterator[Path]:
+    """Pieces out of order, the best first, of frames that no piece before has taken."""
+    left = cost.copy()
+    for _ in range(_ROUNDS):
+        for piece in pieces:
+            i, j = piece.T
+            left[i], left[:, j] = _CLOSED, _CLOSED
+        gain, path, _ = kernels.priced_path(left, prices.rows, prices.columns, np.float32(np.inf))
+        if gain < _AGAIN * prices.whole:
+            return
+        yield path
+        pieces = [path]
+
+
+class PricedLanes:
+    """`Prices` and `best_pieces` of every lane of a block of cost matrices, computed together."""
+
+    def __init__(self, abreast: Abreast, costs: list[Floats], share: float) -> None:
+        self.costs, self.share = costs, share
+        count, n, m = lanes.LANES, abreast.n, abreast.m
+        self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
+        self.totals, self.ends = np.empty((count, 2)), np.empty(count, np.int32)
+        gains = np.empty(count, np.float32)
+        self.moves = reserve("moves", np.uint8, n, m * count)
+        self.places = reserve("places", np.int32, n + 1, (m + 1) * count)
+        kernels.lane_prices(
+            abreast.planes, abreast.rows, abreast.columns, share, self.rows, self.columns, self.totals
+        )
+        jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
+        kernels.lane_gains(
+            abreast.planes, abreast.rows, abreast.columns, self.rows, self.columns, jumps,
+            self.moves, self.places, gains, self.ends,
+        )  # fmt: skip
+        self.gains: list[float] = gains.tolist()
+
+    def prices(self, lane: int) -> Prices:
+        n, m = self.costs[lane].shape
+        columns = self.columns.reshape(-1, lanes.LANES)[:m, lane].copy()
+        return Prices(self.rows[:n, lane].copy(), columns, tuple(self.totals[lane].tolist()), self.share)
+
+    def pieces(self, lane: int) -> list[Path]:
+        path, breaks = kernels.trace(self.moves, self.places, self.ends[lane], lane, lanes.LANES)
+        return [path[a:b] for a, b in pairwise(breaks)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,58 +169,56 @@ class Manner:
             if self.partial == "auto":
                 return Parts([whole])
             raise FeatureError("the clips are too long to align in part: align shorter spans of them")
-        prices = prices_of(cost, self.recipe)
+        prices = Prices.of(cost, self.share)
         gain, pieces = best_pieces(cost, prices)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Parts([whole])
-        return self._parts(cost, prices, pieces, random)
+        pieces = self._ordered(cost, prices, pieces)
+        randoms = [random(box) for box in _boxes(cost, pieces)]
+        return _parts(cost, prices, pieces, randoms)
 
     def parts_abreast(
         self, abreast: Abreast, costs: list[Floats], wholes: list[Solved], moving: list[bool]
     ) -> list[Parts]:
-        """`parts` of every lane that is moving; only paths that are worth it are traced."""
+        """`parts` of every lane that is moving, with exact random costs."""
+        out = [Parts([whole]) for whole in wholes]
         if self.partial == "never":
-            return [Parts([whole]) for whole in wholes]
-        prices = [prices_of(cost, self.recipe) for cost in costs]
-        gains = abreast.gains(*zip(*((each.rows, each.columns, each.jump) for each in prices), strict=True))
-        worth = [
-            moves and (self.partial == "always" or price.better(gain, whole.cost))
-            for moves, price, gain, whole in zip(moving, prices, gains, wholes, strict=True)
-        ]
-        return [
-            self._parts(cost, price, best_pieces(cost, price)[1], random_cost) if apart else Parts([whole])
-            for apart, cost, price, whole in zip(worth, costs, prices, wholes, strict=True)
-        ]
+            return out
+        priced = PricedLanes(abreast, costs, self.share)
+        apart: dict[int, tuple[Prices, list[Path]]] = {}
+        for lane, (whole, moves) in enumerate(zip(wholes, moving, strict=True)):
+            prices = priced.prices(lane)
+            if moves and (self.partial == "always" or prices.better(priced.gains[lane], whole.cost)):
+                apart[lane] = prices, self._ordered(costs[lane], prices, priced.pieces(lane))
+        boxes = [box for lane, (_, pieces) in apart.items() for box in _boxes(costs[lane], pieces)]
+        randoms = iter(random_cost_many(boxes))
+        for lane, (prices, pieces) in apart.items():
+            out[lane] = _parts(costs[lane], prices, pieces, [next(randoms) for _ in pieces])
+        return out
 
-    def _parts(
-        self, cost: Floats, prices: Prices, pieces: list[Path], random: Callable[[Floats], float]
-    ) -> Parts:
+    @property
+    def share(self) -> float:
+        """Of its random price, what leaving a frame out costs."""
+        return self.recipe.threshold if self.recipe.price is None else self.recipe.price
+
+    def _ordered(self, cost: Floats, prices: Prices, pieces: list[Path]) -> list[Path]:
+        """`pieces`, with further ones if any order will do, as they come in the query."""
         if self.order == "any":
             pieces = [*pieces, *further_pieces(cost, prices, pieces)]
-        pieces.sort(key=lambda piece: int(piece[0, 0]))
-        solved = []
-        for piece in pieces:
-            (top, left), (bottom, right) = piece[0], piece[-1] + 1
-            along = cost[piece[:, 0], piece[:, 1]].sum(dtype=np.float64)
-            solved.append(Solved(piece, float(along), random(cost[top:bottom, left:right])))
-        return Parts(solved, prices.coverage(np.concatenate(pieces)))
+        return sorted(pieces, key=lambda piece: int(piece[0, 0]))
 
 
-def best_pieces(cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
-    """The gain of the best path with jumps, and its pieces (L, 2), in order in both clips."""
-    gain, path, breaks = kernels.priced_path(cost, prices.rows, prices.columns, prices.jump)
-    return float(gain), [path[a:b] for a, b in pairwise(breaks)]
+def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
+    """The part of the matrix around each piece."""
+    corners = ((piece[0].tolist(), piece[-1].tolist()) for piece in pieces)
+    return [cost[i : k + 1, j : last + 1] for (i, j), (k, last) in corners]
 
 
-def further_pieces(cost: Floats, prices: Prices, pieces: list[Path]) -> Iterator[Path]:
-    """Pieces out of order, the best first, of frames that no piece before has taken."""
-    rows, columns, left = prices.rows.copy(), prices.columns.copy(), cost.copy()
-    for _ in range(_ROUNDS):
-        for piece in pieces:
-            i, j = piece.T
-            left[i], left[:, j] = _CLOSED, _CLOSED
-        gain, path, _ = kernels.priced_path(left, rows, columns, np.float32(np.inf))
-        if gain < _AGAIN * prices.whole:
-            return
-        yield path
-        pieces = [path]
+def _parts(cost: Floats, prices: Prices, pieces: list[Path], randoms: list[float]) -> Parts:
+    solved, covered = [], [0.0, 0.0]
+    for piece, random in zip(pieces, randoms, strict=True):
+        along, rows, columns = kernels.measure(cost, prices.rows, prices.columns, piece)
+        solved.append(Solved(piece, along, random))
+        covered = [covered[0] + rows, covered[1] + columns]
+    of_query, of_match = (a / b if b > 0 else 1.0 for a, b in zip(covered, prices.totals, strict=True))
+    return Parts(solved, (of_query, of_match))

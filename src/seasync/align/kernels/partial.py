@@ -14,21 +14,40 @@ from seasync.align.kernels.lanes import LANES, interleave
 
 DIAGONAL, UP, LEFT, JUMP, START = range(5)
 _NONE = np.float32(-np.inf)
+_CLOSED = np.float32(-1e9)  # the price of rows and columns that are none
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def mean_costs(costs, rows, columns):
-    """Mean of each row into rows (n,), of each column into columns (m,), float32."""
+@njit(cache=True, nogil=True)
+def _factor(n, m, share):
+    """`share` of the mean number of cells that a random path has in a row of an n × m matrix."""
+    across = n / (n + m)
+    return np.float32(share * (1.0 - across * (1.0 - across)))
+
+
+@njit(cache=True, nogil=True)
+def prices(costs, share, rows, columns):
+    """Write the prices of rows (n,) and columns (m,), float32: their mean cost times `_factor`.
+
+    Returns both sums.
+    """
     n, m = costs.shape
+    factor = _factor(n, m, share)
     columns[:] = 0.0
     for i in range(n):
         total = np.float32(0.0)
         for j in range(m):
             total += costs[i, j]
+        rows[i] = total * factor / np.float32(m)
+        for j in range(m):
             columns[j] += costs[i, j]
-        rows[i] = total / np.float32(m)
+    row_total = 0.0
+    column_total = 0.0
+    for i in range(n):
+        row_total += rows[i]
     for j in range(m):
-        columns[j] /= np.float32(n)
+        columns[j] = columns[j] * factor / np.float32(n)
+        column_total += columns[j]
+    return row_total, column_total
 
 
 @njit(cache=True, nogil=True)
@@ -86,12 +105,33 @@ def priced_path(costs, rows, columns, jump):
             if value > best:
                 best = value
                 end = i * m + j
-    return best, *_trace(moves, sources, end)
+    return best, *trace(moves, sources, end, 0, 1)
 
 
 @njit(cache=True, nogil=True)
-def _trace(moves, sources, end):
-    n, m = moves.shape
+def measure(costs, rows, columns, path):
+    """What a piece (L, 2) costs, and the prices of the rows and of the columns it enters."""
+    cost = 0.0
+    entered = 0.0
+    passed = 0.0
+    for at in range(len(path)):
+        i = path[at, 0]
+        j = path[at, 1]
+        cost += costs[i, j]
+        if at == 0 or i > path[at - 1, 0]:
+            entered += rows[i]
+        if at == 0 or j > path[at - 1, 1]:
+            passed += columns[j]
+    return cost, entered, passed
+
+
+@njit(cache=True, nogil=True)
+def trace(moves, sources, end, lane, lanes):
+    """The path to a cell, and where its pieces begin, as `priced_path` returns them.
+
+    moves (n, m * lanes); a jump to (i, j) comes from the cell sources[i, j * lanes + lane], as i * m + j.
+    """
+    n, m = len(moves), moves.shape[1] // lanes
     path = np.empty((n + m, 2), np.int32)
     breaks = np.empty(n + 1, np.int64)
     at = len(path)
@@ -103,13 +143,13 @@ def _trace(moves, sources, end):
         at -= 1
         path[at, 0] = i
         path[at, 1] = j
-        move = moves[i, j]
+        move = moves[i, j * lanes + lane]
         if move >= JUMP:
             pieces -= 1
             breaks[pieces] = at
             if move == START:
                 return path[at:].copy(), breaks[pieces:] - at
-            place = sources[i, j]
+            place = sources[i, j * lanes + lane]
             i = place // m
             j = place % m
             continue
@@ -120,51 +160,113 @@ def _trace(moves, sources, end):
 
 
 @njit(cache=True, nogil=True)
-def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump):
-    """One row of gains and of greatest gains so far, LANES pairs at once.
-
-    entered (LANES,) the row's prices, columns (m * LANES,) those of the columns, jump (LANES,).
-    """
+def _add_row(costs, totals, columns):
+    """Add a row of costs (m * LANES,) to totals (LANES,) and columns (m * LANES,)."""
     for j in range(len(costs) // LANES):
-        first = j * LANES
-        for k in range(first, first + LANES):
-            lane = k - first
-            both = entered[lane] + columns[k]
-            fresh = peaks_above[k] - jump[lane]
-            value = above[k] + both
-            up = above[k + LANES] + entered[lane]
-            value = up if up > value else value
-            left = row[k] + columns[k]
-            value = left if left > value else value
-            jumped = fresh + both
-            value = jumped if jumped > value else value
-            value = (both if both > value else value) - costs[k]
-            row[k + LANES] = value
-            peak = peaks[k] if peaks[k] > value else value
-            peaks[k + LANES] = peak if peak > peaks_above[k + LANES] else peaks_above[k + LANES]
+        for k in range(j * LANES, (j + 1) * LANES):
+            totals[k - j * LANES] += costs[k]
+    for k in range(len(costs)):
+        columns[k] += costs[k]
 
 
 @njit(cache=True, nogil=True)
-def best_gains(planes, rows, columns, row_prices, column_prices, jump, out):
-    """The greatest gain of each lane into out (LANES,): what `priced_path` finds, without the path.
+def lane_prices(planes, rows, columns, share, row_prices, column_prices, totals):
+    """`prices` of LANES matrices into row_prices (n, LANES), column_prices (m * LANES,), totals (LANES, 2).
 
-    planes (LANES, n, m), rows and columns (LANES,) as in `lanes.solve`; row_prices (n, LANES),
-    column_prices (m * LANES,), jump (LANES,) float32
+    planes (LANES, n, m), zero beyond rows and columns (LANES,) of each lane: there, prices forbid entry.
     """
     _, n, m = planes.shape
     costs = np.empty(m * LANES, np.float32)
     four = np.empty(m * 4, np.float32)
     fours = four.view(np.complex128)
     places = costs.view(np.complex128)
+    row_prices[:] = 0.0
+    column_prices[:] = 0.0
+    for i in range(n):
+        interleave(planes, i, four, fours, places)
+        _add_row(costs, row_prices[i], column_prices)
+    for lane in range(LANES):
+        height = rows[lane]
+        width = columns[lane]
+        factor = _factor(height, width, share) if height > 0 else np.float32(0.0)
+        totals[lane] = 0.0
+        for i in range(n):
+            inside = i < height
+            row_prices[i, lane] = row_prices[i, lane] * factor / np.float32(width) if inside else _CLOSED
+            totals[lane, 0] += row_prices[i, lane] if inside else 0.0
+        for j in range(m):
+            k = j * LANES + lane
+            inside = j < width
+            column_prices[k] = column_prices[k] * factor / np.float32(height) if inside else _CLOSED
+            totals[lane, 1] += column_prices[k] if inside else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump, moves):
+    """One row of gains, the greatest gains so far and the moves, LANES pairs at once.
+
+    entered (LANES,) the row's prices, columns (m * LANES,) those of the columns, jump (LANES,).
+    """
+    for j in range(len(costs) // LANES):
+        for k in range(j * LANES, (j + 1) * LANES):
+            lane = k - j * LANES
+            both = entered[lane] + columns[k]
+            diagonal = above[k] + both
+            up = above[k + LANES] + entered[lane]
+            left = row[k] + columns[k]
+            jumped = (peaks_above[k] - jump[lane]) + both
+            value = up if up > diagonal else diagonal
+            move = np.uint8(UP) if up > diagonal else np.uint8(DIAGONAL)
+            move = np.uint8(LEFT) if left > value else move
+            value = left if left > value else value
+            move = np.uint8(JUMP) if jumped > value else move
+            value = jumped if jumped > value else value
+            moves[k] = np.uint8(START) if both > value else move
+            value = (both if both > value else value) - costs[k]
+            row[k + LANES] = value
+            peak = peaks_above[k + LANES]
+            peak = peaks[k] if peaks[k] > peak else peak
+            peaks[k + LANES] = value if value > peak else peak
+
+
+@njit(cache=True, nogil=True)
+def _place_row(i, row, peaks_above, peaks, places_above, places):
+    """Where the greatest gains so far are, as i * m + j: the one above, then to the left, else here."""
+    m = len(row) // LANES - 1
+    for j in range(m):
+        here = np.int32(i * m + j)
+        for k in range(j * LANES, (j + 1) * LANES):
+            peak = peaks[k + LANES]
+            place = places[k] if peaks[k] == peak else here
+            places[k + LANES] = places_above[k + LANES] if peaks_above[k + LANES] == peak else place
+
+
+@njit(cache=True, nogil=True)
+def lane_gains(planes, rows, columns, row_prices, column_prices, jump, moves, places, best, ends):
+    """What `priced_path` finds in each of LANES matrices: gains into best (LANES,), last cells into ends.
+
+    Prices as `lane_prices` writes them; moves (n, m * LANES) uint8 and places (n + 1, (m + 1) * LANES) int32
+    are written for `trace`.
+    """
+    _, n, m = planes.shape
+    costs = np.empty(m * LANES, np.float32)
+    four = np.empty(m * 4, np.float32)
+    fours = four.view(np.complex128)
+    cells = costs.view(np.complex128)
     above = np.full((m + 1) * LANES, _NONE)
     row = np.full((m + 1) * LANES, _NONE)
     peaks_above = np.full((m + 1) * LANES, _NONE)
     peaks = np.full((m + 1) * LANES, _NONE)
+    places[0] = 0
     for i in range(n):
-        interleave(planes, i, four, fours, places)
-        _gain_row(costs, above, row, peaks_above, peaks, row_prices[i], column_prices, jump)
+        interleave(planes, i, four, fours, cells)
+        _gain_row(costs, above, row, peaks_above, peaks, row_prices[i], column_prices, jump, moves[i])
+        places[i + 1, :LANES] = 0
+        _place_row(i, row, peaks_above, peaks, places[i], places[i + 1])
         for lane in range(LANES):
             if rows[lane] == i + 1:
-                out[lane] = peaks[columns[lane] * LANES + lane]
+                corner = columns[lane] * LANES + lane
+                best[lane] = peaks[corner]
+                ends[lane] = places[i + 1, corner]
         above, row = row, above
         peaks_above, peaks = peaks, peaks_above
