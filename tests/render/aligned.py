@@ -10,6 +10,7 @@ import av
 import numpy as np
 
 from seasync.align import MOTION, Alignment, Piece
+from seasync.align.alignment import end_of
 from seasync.clip import Clip
 from seasync.video.table import frame_table
 from tests.videos import number_of
@@ -21,6 +22,7 @@ def alignment(query: Path, match: Path, *pieces: tuple[float, float, Map]) -> Al
     """The alignment whose path, for each piece (start, end, map), pairs every frame of the query from `start`
     to `end` with the frame of the match nearest to `map(seconds)`."""
     times, others = frame_table(query).seconds, frame_table(match).seconds
+    steps = [float(np.median(np.diff(each))) if len(each) > 1 else 1 / 30 for each in (times, others)]
     cells, spans = [], []
     for start, end, where in pieces:
         inside = np.flatnonzero((times >= start - 1e-9) & (times <= end + 1e-9))
@@ -29,14 +31,13 @@ def alignment(query: Path, match: Path, *pieces: tuple[float, float, Map]) -> Al
             Piece(
                 start=sum(map(len, cells)),
                 stop=sum(map(len, cells)) + len(inside),
-                query=(float(times[inside[0]]), float(times[inside[-1]])),
-                match=(float(others[partners[0]]), float(others[partners[-1]])),
+                query=(float(times[inside[0]]), end_of(times, inside[-1], steps[0])),
+                match=(float(others[partners[0]]), end_of(others, partners[-1], steps[1])),
                 dtw_cost=1.0,
                 random_cost=4.0,
             )
         )
         cells.append(np.stack([inside, partners], axis=1))
-    steps = [float(np.median(np.diff(each))) if len(each) > 1 else 1 / 30 for each in (times, others)]
     rng = np.random.default_rng(0)
     return Alignment(
         recipe=MOTION,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -52,7 +53,7 @@ def alignment_picture(alignment: Alignment, file: str | Path, *, strips: int = 8
     sheet = page(WIDTH, top + upper.height + lower.height + MARGIN // 2, file)
     _header(sheet, alignment, query.name, match.name)
     _matrix(sheet, alignment, axes)
-    _left_out(sheet, warp, axes)
+    _left_out(sheet, alignment, axes)
     _path(sheet, warp, axes)
     centres = axes.x(times).tolist()
     for at, partner in zip(centres, lower.seconds, strict=True):
@@ -73,6 +74,8 @@ class _Axes:
     last: float
     match_first: float
     match_last: float
+    cell: float
+    match_cell: float
     left: ClassVar = MARGIN + AXIS
     right: ClassVar = WIDTH - MARGIN
     top: ClassVar = HEADER
@@ -80,8 +83,16 @@ class _Axes:
 
     @classmethod
     def of(cls, alignment: Alignment) -> _Axes:
-        query = _cells(alignment.query_seconds, alignment.query_step)
-        return cls(*query, *_cells(alignment.match_seconds, alignment.match_step))
+        query, match = alignment.query_seconds, alignment.match_seconds
+        cells = [
+            float(np.median(np.diff(seconds))) if len(seconds) > 1 else step
+            for seconds, step in ((query, alignment.query_step), (match, alignment.match_step))
+        ]
+        ends = [
+            (float(seconds[0]) - cell / 2, float(seconds[-1]) + cell / 2)  # each cell centred on its sample
+            for seconds, cell in zip((query, match), cells, strict=True)
+        ]
+        return cls(*ends[0], *ends[1], *cells)
 
     def x(self, seconds: Seconds | float) -> NDArray[np.float64]:
         share = (np.asarray(seconds) - self.first) / (self.last - self.first)
@@ -90,12 +101,6 @@ class _Axes:
     def y(self, seconds: Seconds | float) -> NDArray[np.float64]:
         share = (np.asarray(seconds) - self.match_first) / (self.match_last - self.match_first)
         return self.bottom - share * (self.bottom - self.top)
-
-
-def _cells(seconds: Seconds, step: float) -> tuple[float, float]:
-    """From where to where the cells of these samples reach, each centred on its own."""
-    half = float(np.median(np.diff(seconds))) / 2 if len(seconds) > 1 else step / 2
-    return float(seconds[0]) - half, float(seconds[-1]) + half
 
 
 def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
@@ -151,23 +156,24 @@ def heat(cost: Floats) -> NDArray[np.uint8]:
     return sea_colours(np.sqrt(scaled).T[::-1])
 
 
-def _left_out(sheet: Page, warp: Warp, axes: _Axes) -> None:
-    """Shade the columns and rows that belong to no piece."""
-    left = float(axes.left)
-    for start, end in (*warp.spans, (axes.last, axes.last)):
-        x = float(axes.x(start))
-        if x - left > 2:
-            sheet.veil(left, axes.top, x, axes.bottom)
-        left = max(left, float(axes.x(end)))
-    if axes.right - left > 2:
-        sheet.veil(left, axes.top, axes.right, axes.bottom)
-    bottom = float(axes.bottom)
-    for start, end in sorted((float(warp.at(start)), float(warp.at(end))) for start, end in warp.spans):
-        if bottom - float(axes.y(start)) > 2:
-            sheet.veil(axes.left, float(axes.y(start)), axes.right, bottom)
-        bottom = min(bottom, float(axes.y(end)))
-    if bottom - axes.top > 2:
-        sheet.veil(axes.left, axes.top, axes.right, bottom)
+def _left_out(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
+    """Veil the columns and rows that belong to no piece."""
+    columns, rows = ([getattr(piece, side) for piece in alignment.pieces] for side in ("query", "match"))
+    for start, end in _gaps(columns, axes.first, axes.last, axes.cell):
+        sheet.veil(float(axes.x(start)), axes.top, float(axes.x(end)), axes.bottom)
+    for start, end in _gaps(rows, axes.match_first, axes.match_last, axes.match_cell):
+        sheet.veil(axes.left, float(axes.y(end)), axes.right, float(axes.y(start)))
+
+
+def _gaps(
+    spans: Sequence[tuple[float, float]], first: float, last: float, cell: float
+) -> Iterator[tuple[float, float]]:
+    """What `spans` leave of `first`–`last`; a span's cells reach half a cell before their times."""
+    now = first
+    for start, end in (*sorted(spans), (last + cell, last + cell)):
+        if start - cell / 2 - now > cell / 2:
+            yield now, min(start - cell / 2, last)
+        now = max(now, end - cell / 2)
 
 
 def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:
