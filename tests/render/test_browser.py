@@ -32,7 +32,14 @@ READ_FRAMES = """async ([data, times]) => {
     const sought = new Promise((yes) => { video.onseeked = yes; });
     video.currentTime = time;
     await Promise.race([sought, failed]);
-    canvas.getContext("2d").drawImage(video, 0, 0);
+    let frame = new VideoFrame(video);
+    for (let turn = 0; turn < 100 && Math.abs(frame.timestamp / 1e6 - time) > 1 / 30; turn++) {
+      frame.close();  // "seeked" may come before its frame on a busy machine
+      await new Promise((yes) => setTimeout(yes, 20));
+      frame = new VideoFrame(video);
+    }
+    canvas.getContext("2d").drawImage(frame, 0, 0);
+    frame.close();
     pictures.push(canvas.toDataURL("image/png").split(",")[1]);
   }
   return [pictures, video.duration];
