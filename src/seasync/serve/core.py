@@ -136,7 +136,9 @@ class Core:
         return self._solve(request, query, match)
 
     def _solve(self, request: models.AlignmentRequest, query: Clip, match: Clip) -> work.Solve:
-        return work.Solve(query, match, request.recipe, request.partial, tuple(request.anchors))
+        return work.Solve(
+            query, match, request.recipe, request.partial, request.order, tuple(request.anchors)
+        )
 
     def _add_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         asked = models.AddRequest(**request)

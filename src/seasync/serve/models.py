@@ -19,6 +19,7 @@ Ref = Annotated[
 Moment = Annotated[float, Field(ge=0, le=LATEST, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 Side = Literal["query", "match"]
+Partial = Literal["auto", "never", "always"]
 RecipeName = Literal["motion", "paper"]
 Layout = Literal["side", "stack", "overlay", "retime"]
 Audio = Literal["query", "match", "mix", "none"]
@@ -112,6 +113,7 @@ class SearchRequest(Model):
     rerank: Literal["product", "draq", "dtw", "none"] | None = None
     candidates: int | None = Field(None, ge=1, le=1000)
     max_draq: float | None = Field(None, ge=0, le=100, allow_inf_nan=False)
+    partial: Partial = "auto"
     label: Name | None = None
 
 
@@ -126,7 +128,9 @@ class Match(Model):
     similarity: float
     draq: float
     dtw_cost: float
+    coverage: dict[Side, float]
     alignable: bool
+    verdict: str
     alignability: float | None
     better_than: float | None
 
@@ -152,7 +156,8 @@ class AlignmentRequest(Model):
     match_start: Moment | None = None
     match_end: Moment | None = None
     recipe: RecipeName = "motion"
-    partial: Literal["auto", "never", "always"] = "auto"
+    partial: Partial = Field("auto", description="Whether parts of the videos may be left out.")
+    order: Literal["same", "any"] = Field("same", description="`any`: stretches may come in another order.")
     anchor: list[AnchorText] = Field(
         [], max_length=64, description="Moments that correspond: QUERY_S=MATCH_S."
     )

@@ -12,6 +12,7 @@ from seasync.errors import SeaError, SeasyncError, ServeError
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
+    from seasync.align.partial import Order, Partial
     from seasync.encoding import Encoding
     from seasync.render import Mark
     from seasync.sea.ingest import Added
@@ -41,7 +42,8 @@ class Solve:
     query: Clip
     match: Clip
     recipe: str
-    partial: str
+    partial: Partial
+    order: Order
     anchors: tuple[tuple[float, float], ...]
 
     def on(self, sea: Sea) -> Alignment:
@@ -49,7 +51,9 @@ class Solve:
 
         query, match = (encoding_of(sea, clip) for clip in (self.query, self.match))
         recipe = PAPER if self.recipe == "paper" else MOTION
-        alignment = align_encodings(query, match, recipe=recipe, anchors=self.anchors)
+        alignment = align_encodings(
+            query, match, recipe=recipe, anchors=self.anchors, partial=self.partial, order=self.order
+        )
         return replace(alignment, query=self.query, match=self.match)
 
 

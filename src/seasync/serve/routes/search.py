@@ -17,7 +17,7 @@ def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> models.Searc
     """The clips that move in step with a clip, an upload, or a span of either; best first."""
     clip = core.library.clip(sea, asked.query)
     recipe = PAPER if asked.recipe == "paper" else MOTION
-    options = asked.model_dump(include={"k", "rerank", "candidates", "max_draq", "label"})
+    options = asked.model_dump(include={"k", "rerank", "candidates", "max_draq", "partial", "label"})
     matches = sea.find(clip, recipe=recipe, **options)
     return models.SearchResult(
         query=asked.query,
@@ -34,7 +34,9 @@ def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> models.Searc
                 similarity=match.similarity,
                 draq=match.draq,
                 dtw_cost=match.dtw_cost,
+                coverage=dict(zip(("query", "match"), match.alignment.coverage, strict=True)),
                 alignable=match.alignable,
+                verdict=match.alignment.verdict,
                 alignability=match.alignability,
                 better_than=match.better_than,
             )

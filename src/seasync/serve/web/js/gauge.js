@@ -2,12 +2,17 @@
 
 import { h } from "./dom.js";
 
-export function gauge(draq, threshold) {
-  const good = draq < threshold;
+/** Of a match or an alignment: {draq, alignable, coverage}. */
+export function gauge({ draq, alignable, coverage }, threshold) {
+  const word = !alignable ? "does not align" : Math.min(coverage.query, coverage.match) < 1 ? "in part" : "in step";
   const bar = h("span.bar");
   const tick = h("span.tick");
   bar.style.width = `${Math.min(Math.max(draq, 0.02), 1) * 100}%`;
   tick.style.left = `${threshold * 100}%`;
-  return h("div.gauge", { class: `gauge ${good ? "good" : "poor"}`, role: "img", "aria-label": `DRAQ ${draq.toFixed(2)}, in step below ${threshold}`, title: `DRAQ ${draq.toFixed(3)}: cost of the best path over that of random ones. Below ${threshold} it moves in step.` },
-    h("span.faint", {}, "DRAQ"), h("span.value", {}, draq.toFixed(2)), h("span.track", {}, bar, tick), h("span.word", {}, good ? "in step" : "does not align"));
+  return h("div.gauge", {
+    class: `gauge ${alignable ? "good" : "poor"}`,
+    role: "img",
+    "aria-label": `DRAQ ${draq.toFixed(2)}: ${word}`,
+    title: `DRAQ ${draq.toFixed(3)}: cost of the best path over that of random ones. Below ${threshold} it moves in step.`,
+  }, h("span.faint", {}, "DRAQ"), h("span.value", {}, draq.toFixed(2)), h("span.track", {}, bar, tick), h("span.word", {}, word));
 }

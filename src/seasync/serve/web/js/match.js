@@ -20,8 +20,8 @@ export function matchCard(sea, match, { answer, span, playing }) {
     open,
     h("div.about", {},
       h("div.line", {}, h("span.rank", {}, match.rank), h("span.name", { title: clip.file }, clip.name), clip.label && h("span.label", {}, clip.label)),
-      gauge(match.draq, answer.threshold),
-      h("div.line.faint", {}, h("span.verdict", {}, verdict(match)), h("span.space"), h("span", { title: "How alike the clips are as a whole" }, `similarity ${percent(match.similarity)}`)),
+      gauge(match, answer.threshold),
+      h("div.line.faint", {}, h("span.verdict", { title: match.verdict }, verdict(match)), h("span.space"), h("span", { title: "How alike the clips are as a whole" }, `similarity ${percent(match.similarity)}`)),
       h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step")));
   let touched = false;
   open.addEventListener("pointerdown", (event) => (touched = event.pointerType === "touch"));
@@ -101,6 +101,7 @@ function drawer(canvas, reels) {
 }
 
 function verdict(match) {
+  if (match.verdict.includes(":")) return match.verdict; // in part, and which part
   if (match.alignability !== null) return `${percent(match.alignability)} the same movement`;
   if (match.better_than !== null) return `better than ${percent(match.better_than)} of random pairs`;
   return match.alignable ? "moves in step" : "does not align";

@@ -32,8 +32,8 @@ export function matrix(session) {
       return points.map(([left, top]) => `${left.toFixed(1)},${top.toFixed(1)}`).join(" ");
     });
     lines.replaceChildren(...["halo", "path"].flatMap((kind) => ways.map((points) => s("polyline", { class: kind, points }))));
-    veils.replaceChildren(...leftOut(alignment.warps.query.map(({ times, end }) => [x(times[0]), x(end)])).map(([from, to]) => s("rect", { x: from, y: 0, width: to - from, height: 1000 })),
-      ...leftOut(alignment.warps.match.map(({ times, end }) => [y(end), y(times[0])])).map(([from, to]) => s("rect", { x: 0, y: from, width: 1000, height: to - from })));
+    veils.replaceChildren(...leftOut(alignment.warps.query.map(({ times, end }) => [x(times[0]), x(end)]), sizeOf("query").count).map(([from, to]) => s("rect", { x: from, y: 0, width: to - from, height: 1000 })),
+      ...leftOut(alignment.warps.match.map(({ times, end }) => [y(end), y(times[0])]), sizeOf("match").count).map(([from, to]) => s("rect", { x: 0, y: from, width: 1000, height: to - from })));
     pins.replaceChildren(...session.anchors.map(pin));
     for (const side of ["query", "match"]) axes[side].replaceChildren(...ticks(side));
     move();
@@ -153,15 +153,16 @@ export function matrix(session) {
   return box;
 }
 
-/** What lies between 0 and 1000 outside of these spans. */
-function leftOut(spans) {
+/** What lies between 0 and 1000 outside of these spans, where that is more than a sample of `count`. */
+function leftOut(spans, count) {
+  const sample = 1000 / count;
   const gaps = [];
   let from = 0;
   for (const [start, end] of [...spans].sort((one, other) => one[0] - other[0])) {
-    if (start - from > 4) gaps.push([from, start]);
+    if (start - from > sample) gaps.push([from, start]);
     from = Math.max(from, end);
   }
-  if (1000 - from > 4) gaps.push([from, 1000]);
+  if (1000 - from > sample) gaps.push([from, 1000]);
   return gaps;
 }
 

@@ -1,6 +1,6 @@
 // The sync view: query and match in step, why they are, and what to do when they are not.
 
-import { choice, h, icon, isTyping, link, loading, menu } from "./dom.js";
+import { choice, h, icon, isTyping, link, loading, menu, toast } from "./dom.js";
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
@@ -12,7 +12,8 @@ import { stage } from "./stage.js";
 import { strips } from "./strips.js";
 import { transport } from "./transport.js";
 
-const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial"];
+const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order"];
+const PARTS = { auto: "in part if that is better", never: "whole", always: "in part", any: "in part, in any order" };
 const LAYOUTS = ["side", "stack", "overlay"];
 
 export async function syncView({ sea, params, place, signal, ready }) {
@@ -36,6 +37,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const layouts = choice("Layout", [["side", "Side"], ["stack", "Stack"], ["overlay", "Overlay"]], layout, setLayout);
   const keeps = choice("Whose clock is kept", [["query", "Query", "The query plays evenly, the match follows"], ["match", "Match", "The match plays evenly, the query follows"]], "query", setKeep);
   const sound = menu("Sound", [["none", "no sound"], ["query", "query's sound"], ["match", "match's sound"]], "none", setSound);
+  const parts = menu("Whole or in part", Object.entries(PARTS), request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
   const verdict = h("div.verdict");
 
   place.replaceChildren(
@@ -46,7 +48,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
       h("a.button.small", { href: link(sea, "sync", { query: request.match, match: request.query, start: request.match_start, end: request.match_end, match_start: request.start, match_end: request.end, recipe: request.recipe }) }, icon("swap"), "Swap")),
     h("div.sync", {},
       h("section.watch", {}, shown, control,
-        h("div.settings", {}, labelled("Layout", layouts, through), labelled("Keep", keeps), labelled("Sound", sound)),
+        h("div.settings", {}, labelled("Layout", layouts, through), labelled("Keep", keeps), labelled("Sound", sound), labelled("Align", parts)),
         strips(session)),
       h("section.why", {}, verdict, matrix(session), curve(session),
         h("div.tabs", {}, panel("Correct", true, h("div", {}, corrector(session, { signal }), anchorList(session))), panel("Mark", false, marks), panel("Download", false, downloads(session))))));
@@ -55,12 +57,18 @@ export async function syncView({ sea, params, place, signal, ready }) {
   session.addEventListener("alignment", drawVerdict);
 
   function drawVerdict() {
-    const { draq, threshold, verdict: words, coverage, pieces, alignable } = session.alignment;
-    const part = pieces.length > 1 || Math.min(coverage.query, coverage.match) < 0.98;
+    const { threshold, verdict: words, coverage, alignable } = session.alignment;
+    const part = Math.min(coverage.query, coverage.match) < 1;
     verdict.replaceChildren(
       h("p.words", { class: `words ${alignable ? "good" : "poor"}` }, words),
-      gauge(draq, threshold),
+      gauge(session.alignment, threshold),
       h("p.faint", { hidden: !part }, `Covers ${Math.round(100 * coverage.query)} % of what moves in the query, ${Math.round(100 * coverage.match)} % of the match.`));
+  }
+
+  function setPart(part) {
+    Object.assign(session.request, { partial: part === "any" ? "always" : part, order: part === "any" ? "any" : "same" });
+    history.replaceState(null, "", link(sea, "sync", session.request));
+    session.solve().catch((error) => toast(error.message, "bad"));
   }
 
   function setLayout(next) {

@@ -44,7 +44,7 @@ export function transport(session, { ticks = () => [], signal }) {
   function drawTime() {
     const { time: now } = session.player;
     head.style.left = share(now);
-    time.textContent = `${clock(now, 3)} / ${clock(range()[1], 2)}`;
+    time.replaceChildren(clock(now, 3), h("span.total", {}, ` / ${clock(range()[1], 2)}`));
     slider.setAttribute("aria-valuemin", range()[0].toFixed(3));
     slider.setAttribute("aria-valuemax", range()[1].toFixed(3));
     slider.setAttribute("aria-valuenow", now.toFixed(3));
