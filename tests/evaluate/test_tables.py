@@ -240,7 +240,7 @@ def test_phases_put_the_controls_beside_the_features(halves):
 
 def test_phases_without_labels_give_tau_alone(tmp_path):
     unlabelled = Study.of(open_dataset(datasets.features(tmp_path, phases=False)).halved())
-    assert set(phases(unlabelled).rows[0]) == {"features", "context", "tau", "tau_interval"}
+    assert set(phases(unlabelled).rows[0]) == {"features", "kind", "context", "tau", "tau_interval"}
 
 
 def test_phases_need_a_training_side(study):

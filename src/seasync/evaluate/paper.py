@@ -75,6 +75,9 @@ CARL-SW          yes 0.889 0.845 0.648
 NMS              yes 0.918 0.882 0.825
 """
 
+_PHASE_KINDS = dict.fromkeys(("BYOL", "CARL-SW", "NMS"), "frame features")
+_PHASE_KINDS["BYOL+Transformer"] = "control"
+
 _RERANK = """
 PennAction none 82.09 98.76
 PennAction draq 82.40 99.17
@@ -135,6 +138,7 @@ def _phases() -> list[Row]:
             "table": "Table 3",
             "dataset": "PennAction",
             "features": features,
+            "kind": _PHASE_KINDS.get(features, "published"),
             "context": context == "yes",
         }
         figures = {"classification": classification, "frame P@1": retrieval, "tau": tau}

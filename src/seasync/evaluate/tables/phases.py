@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import MOTION
 from seasync.encoding import Encoding
-from seasync.errors import DataError
+from seasync.errors import DataError, MissingExtra
 from seasync.evaluate import paper
 from seasync.evaluate.bootstrap import mean_over_groups
 from seasync.evaluate.controls import UntrainedTransformer, position_only
@@ -53,7 +54,8 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
         ("control: position only", False, lambda e: position_only(len(e.features))),
         ("control: untrained transformer", False, lambda e: transformer(e.features)),
     ]
-    rows = [_row(study, name, context, embed, protocol, seed) for name, context, embed in kinds]
+    with _one_blas_thread():
+        rows = [_row(study, name, context, embed, protocol, seed) for name, context, embed in kinds]
     return Table(
         "phases",
         f"Proxy tasks (Table 3) on {study.name}, protocol {protocol.name}",
@@ -61,9 +63,18 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
         record(**study.counts(), protocol=protocol.name, stride=protocol.stride, seed=seed),
         paper.rows("phases", study.paper),
         main="tau",
-        compare=("context",),
+        compare=("kind", "context"),
         notes=NOTES,
     )
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Many small products: threads would wait for each other longer than they work."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise MissingExtra("evaluate", "the proxy tasks") from None
+    return cast("AbstractContextManager[object]", threadpool_limits(1))
 
 
 def contextualized(features: NDArray[np.float32]) -> Array:
@@ -86,7 +97,8 @@ def state_and_change(encoding: Encoding) -> Array:
 
 
 def _row(study: Study, name: str, context: bool, embed: Embed, protocol: Protocol, seed: int) -> Row:
-    row: Row = {"features": name, "context": context}
+    kind = "control" if name.startswith("control") else "frame features"
+    row: Row = {"features": name, "kind": kind, "context": context}
     actions = sorted(set(study.query_labels))
     test = {a: [s for s in study.queries if s.item.label == a] for a in actions}
     embedded = {a: [embed(s.encoding) for s in test[a]] for a in actions}
