@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def demo(
     out: Path = typer.Option(Path("demo"), help="Folder for what it makes."),
     clips: int = typer.Option(60, min=16, help="How many clips the sample sea has."),
+    serve: bool = typer.Option(False, "--serve", help="Then open the sample sea in the web page."),
+    port: int = typer.Option(8080, help="Port of the page; 0 takes any that is free.", min=0, max=65535),
     as_json: Json = False,
 ) -> None:
     """Make a sea of sample clips, search it, sync the best match, and score all of it against the truth."""
@@ -44,6 +46,14 @@ def demo(
         _print_json(result)
     else:
         _print(result, out)
+    if serve:
+        from seasync.serve import serve as run_server
+
+        run_server(
+            out / "sample.sea",
+            port=port,
+            ready=lambda address: print(f"\n{address}\nCtrl-C ends it.", flush=True),
+        )
 
 
 def _print(result: Result, out: Path) -> None:
@@ -78,6 +88,7 @@ Try
   seasync search {query} --sea {out / "sample.sea"}
   seasync render {query} {match} --to retimed.mp4 --layout retime
   seasync export {query} {match} --to edit.otio
+  seasync serve --sea {out / "sample.sea"}
 and with your own videos
   seasync add VIDEOS --sea footage.sea
   seasync search CLIP --sea footage.sea""")
