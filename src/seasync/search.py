@@ -308,11 +308,10 @@ class Sea(Record):
 
     def _encodings(self, snapshot: Snapshot, rows: RowIds) -> list[Encoding | None]:
         """Frame features as kept, or made anew where only the clip vector is; None where the file is gone."""
-        found = snapshot.encodings(rows)
+        found = snapshot.encodings(rows, vectors=False)
         missing = [n for n, encoding in enumerate(found) if encoding is None]
-        for n, clip in zip(
-            missing, snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)), strict=True
-        ):
+        clips = snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)) if missing else []
+        for n, clip in zip(missing, clips, strict=True):
             try:
                 found[n] = self._encode(clip)
             except VideoError as error:

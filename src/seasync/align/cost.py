@@ -80,6 +80,9 @@ def _motion(strands: list[Strand], length: int) -> Floats:
     """How much moves at each grid point, the mean of all strands, (length,)."""
     if not strands:
         return np.ones(length, np.float32)
+    if len(strands) == 1:
+        only: Floats = strands[0].grid[2]
+        return only
     mean: Floats = np.mean([strand.grid[2] for strand in strands], axis=0, dtype=np.float32)
     return mean
 

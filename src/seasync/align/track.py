@@ -112,7 +112,9 @@ def _clock(stream: Stream, recipe: Recipe) -> _Clock:
         features = np.ascontiguousarray(features, np.float32)
     steps = np.diff(seconds)
     # The mean of ordinary steps: sampling 25 fps at 7.5 gives steps of 3 and 4 frames, and 7.5 in the mean.
-    rate = 1 / float(steps[steps < 1.5 * np.median(steps)].mean()) if len(steps) else 1.0
+    ordered = np.sort(steps)  # many times faster than np.median on so few
+    median = (ordered[(len(steps) - 1) // 2] + ordered[len(steps) // 2]) / 2 if len(steps) else 0.0
+    rate = 1 / float(steps[steps < 1.5 * median].mean()) if len(steps) else 1.0
     as_they_are = _Clock(seconds, features, shots, rate)
     if recipe.grid_fps is None and recipe.change_seconds is None:
         return as_they_are

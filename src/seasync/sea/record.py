@@ -98,9 +98,12 @@ class Snapshot:
                 file = new + file[len(old.rstrip("/\\")) :]
         return file
 
-    def encodings(self, row_ids: Sequence[int] | RowIds) -> list[Encoding | None]:
-        """What is kept of these clips' encodings; None for one that keeps its clip vector only."""
-        columns = ["mean", "trajectory", *layout.stream_columns(self.about)]
+    def encodings(self, row_ids: Sequence[int] | RowIds, *, vectors: bool = True) -> list[Encoding | None]:
+        """What is kept of these clips' encodings; None for one that keeps its clip vector only.
+
+        vectors  false leaves mean and trajectory empty: an alignment does not need them, and they take time
+        """
+        columns = [*layout.stream_columns(self.about), *(["mean", "trajectory"] if vectors else [])]
         return layout.encodings(self.take(row_ids, columns), self.about)
 
     @cached_property

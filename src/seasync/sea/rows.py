@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -172,8 +172,12 @@ def matrix(column: pa.ChunkedArray | pa.Array) -> Floats:
 
 
 def encodings(table: pa.Table, about: About) -> list[Encoding | None]:
-    """The encodings of rows read with mean, trajectory and `stream_columns`; None where no features are."""
-    means, trajectories = matrix(table["mean"]), matrix(table["trajectory"])
+    """The encodings of rows read with `stream_columns`, and with mean and trajectory if these are wanted;
+    None where there are no features."""
+    means, trajectories = (
+        matrix(table[part]) if part in table.column_names else np.empty((len(table), 0), np.float32)
+        for part in ("mean", "trajectory")
+    )
     streams = [_streams(table, n, name) for n, (name, _) in enumerate(about.streams)]
     found: list[Encoding | None] = []
     for at, of_row in enumerate(zip(*streams, strict=True)):
@@ -187,25 +191,22 @@ def encodings(table: pa.Table, about: About) -> list[Encoding | None]:
 
 
 def _streams(table: pa.Table, n: int, name: str) -> list[Stream | None]:
-    lists = [_lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots", "features")]
+    from seasync.align.kernels.half import single
+
+    seconds, numbers, shots = (_lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots"))
+    features = _lists(table[f"features_{n}"], single)
     found = table[f"found_{n}"].to_pylist()
-    streams: list[Stream | None] = []
-    for share, seconds, numbers, shots, features in zip(found, *lists, strict=True):
-        streams.append(
-            None
-            if share is None
-            else Stream(name, seconds, numbers, features.astype(np.float32), shots, share)
-        )
-    return streams
+    columns = zip(found, seconds, numbers, features, shots, strict=True)
+    return [None if share is None else Stream(name, s, f, x, cuts, share) for share, s, f, x, cuts in columns]
 
 
-def _lists(column: pa.ChunkedArray) -> list[Any]:
-    """The lists of a column as arrays (an empty one for null), sliced out of one buffer."""
+def _lists(column: pa.ChunkedArray, convert: Callable[[Any], Any] = np.asarray) -> list[Any]:
+    """The lists of a column as arrays (an empty one for null), sliced out of one that is converted whole."""
     array = _one_array(column)
     ends = array.offsets.to_numpy()
-    values = array.values
-    flat = matrix(values) if hasattr(values.type, "list_size") else values.to_numpy()
-    return [flat[start:end] for start, end in pairwise(ends)]
+    values = array.values[ends[0] : ends[-1]]
+    flat = convert(matrix(values) if hasattr(values.type, "list_size") else values.to_numpy())
+    return [flat[start:end] for start, end in pairwise(ends - ends[0])]
 
 
 def _one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
