@@ -17,7 +17,7 @@ demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
 
 test: $(VENV)/.ready check  ## style, types, rooms, tests
 	@tests/install_programs.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical
 
 check: $(VENV)/.ready
 	$(BIN)/ruff format --check .
@@ -26,7 +26,7 @@ check: $(VENV)/.ready
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.ready  ## every benchmark that needs no data of yours
-	@for name in alignment extract; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@for name in alignment extract render search ingest; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 docs: $(VENV)/.ready  ## the command-line reference, from the code
 	$(BIN)/python docs/make_cli.py
