@@ -112,6 +112,7 @@ def test_several_streams_are_averaged_on_the_leading_clock_and_lost_ones_left_ou
             for f, p in zip(lead, pose, strict=True)
         ]
 
+    assert prepare(both(0.9)[0], MOTION).step == pytest.approx(1 / 7.5)
     flat = replace(MOTION, power=1.0, stillness=1.0)
     alone = cost_matrix(*plain, recipe=flat), cost_matrix(*poses, recipe=flat)
     np.testing.assert_allclose(cost_matrix(*both(0.9), recipe=flat), (alone[0] + alone[1]) / 2, atol=1e-5)

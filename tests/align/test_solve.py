@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
 
@@ -93,6 +94,14 @@ def test_many_matches_together_give_exactly_what_each_gives_alone(lengths, manne
         assert together[k].draq == alone.draq == scores.draq[k]
         assert together[k].dtw_cost == alone.dtw_cost == scores.dtw_cost[k]
         assert together[k].random_cost == alone.random_cost == scores.random_cost[k]
+
+
+def test_threads_do_not_disturb_each_other():
+    query, matches = encoding(walk(30)), [encoding(walk(20 + k, seed=k)) for k in range(20)]
+    expected = score_many(query, matches, partial="auto").score
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: score_many(query, matches, partial="auto").score, range(40)))
+    assert all(np.array_equal(each, expected) for each in found)
 
 
 def test_a_penalty_is_a_share_of_the_mean_cost_and_not_part_of_draq():

@@ -97,8 +97,8 @@ def prepare(encoding: Encoding, recipe: Recipe) -> Track:
         seconds[:-1] += weight[:-1] * np.diff(clock.seconds)[lower[:-1]]
     strands = [_strand(lead, clock, lower, weight, recipe)]
     for stream in others:
-        clock = _clock(stream, recipe)
-        strands.append(_strand(stream, clock, *_between(clock.seconds, seconds), recipe))
+        own = _clock(stream, recipe)
+        strands.append(_strand(stream, own, *_between(own.seconds, seconds), recipe))
     frames = lead.frames
     if seconds is not lead.seconds:
         frames = np.rint(np.interp(seconds, lead.seconds, lead.frames)).astype(np.int64)
