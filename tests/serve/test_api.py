@@ -86,6 +86,13 @@ def test_search_by_upload_and_by_span(server: Server, tmp_path: Path) -> None:
     assert "2.00 s" in outside.json()["detail"]
 
 
+def test_a_span_of_next_to_nothing_is_one_frame(server: Server) -> None:
+    span = {"ref": server.clip("right/a"), "start": 0.5, "end": 0.5000001}
+    answer = server.client.post(f"{API}/search", json={"query": span})
+    assert answer.status_code == 200
+    assert answer.json()["matches"]
+
+
 def test_alignment_and_its_warps(server: Server, pair: dict[str, str], films: Path) -> None:
     from seasync.align import Warp
     from seasync.align.warp import Stretch
