@@ -33,6 +33,7 @@ _COMMANDS = (
     "sea",
     "calibrate",
     "evaluate",
+    "train",
     "serve",
     "models",
     "version",

@@ -20,7 +20,7 @@ from seasync.clip import Clip
 from seasync.encoders.encode import encode_clip
 from seasync.encoders.encoder import Encoder, halved
 from seasync.encoders.session import providers
-from seasync.encoders.transformer import METADATA, Shape, positions
+from seasync.encoders.transformer import METADATA, Shape, distances, positions
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Indices, Stream
 from seasync.errors import EncoderError
@@ -35,7 +35,7 @@ class About:
     kind       "nms" or "carl"
     encoder    name and fingerprint of the frame encoder it was trained on
     window     frames it sees at once; stride: from one window to the next
-    stretch    frames whose positions are stretched over any window (CARL); 0: each frame has its own
+    stretch    the positions of a window go from 0 to stretch − 1, however many frames it has (CARL)
     fps        the rate it was trained at
     """
 
@@ -84,10 +84,12 @@ class TemporalModel:
 
     def window(self, features: Floats) -> Floats:
         """(T, d) → (T, dimension), all frames at once."""
-        count, stretch = len(features), self.about.stretch
-        places = np.linspace(0, stretch - 1, count) if stretch else np.arange(count, dtype=np.float64)
-        inputs = {"features": features, "positions": positions(places, self.about.shape.width)}
-        output: Floats = self._session.run(None, inputs)[0]
+        shape, count = self.about.shape, len(features)
+        if shape.reach:
+            when = {"distances": distances(count, shape.reach).astype(np.float32)}
+        else:
+            when = {"positions": positions(np.linspace(0, self.about.stretch - 1, count), shape.width)}
+        output: Floats = self._session.run(None, {"features": features, **when})[0]
         return output
 
     def run(self, features: Floats) -> Floats:

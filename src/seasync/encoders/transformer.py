@@ -18,7 +18,11 @@ METADATA = "seasync"  # key under which a model says what it is
 
 @dataclass(frozen=True)
 class Shape:
-    """(T, features) → `hidden` layers with ReLU → width, + positions → pre-norm layers → output.
+    """(T, features) → `hidden` layers with ReLU → width → pre-norm layers → output.
+
+    Where a frame stands in time is told in one of two ways: by sines and cosines of its place, added to it
+    (`reach` 0, as CARL has it), or by how far apart two frames are, up to `reach`, added to their attention.
+    Of the latter no absolute place can be read off.
 
     features     numbers a frame in
     hidden       widths of the layers before the transformer
@@ -34,6 +38,7 @@ class Shape:
     hidden: tuple[int, ...] = ()
     output: int | None = None
     unit: bool = False
+    reach: int = 0
 
     def __post_init__(self) -> None:
         if self.width % self.heads or self.width % 2:
@@ -60,18 +65,27 @@ def positions(places: NDArray[np.float64], width: int) -> Floats:
     return np.where(channel % 2, np.cos(angles), np.sin(angles)).astype(np.float32)
 
 
-def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
-    """The ONNX model (features (T, d), positions (T, width)) → (T, dimension), with `about` in its metadata.
+def distances(length: int, reach: int) -> NDArray[np.int64]:
+    """How much later j is than i, from 0 (`reach` or more earlier) to 2·reach (or more later): (T, T)."""
+    at = np.arange(length)
+    return np.clip(at - at[:, None], -reach, reach) + reach
 
+
+def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
+    """The ONNX model features (T, d) → (T, dimension), with `about` in its metadata.
+
+    Its second input is `positions` (T, width), or `distances` (T, T) if the shape has a reach.
     Weights by name, matrices as (out, in): shift, scale (of the features); hidden.N, input, layers.N.norm1,
     .attend (query, key, value, one above the other), .merge, .norm2, .widen, .narrow, norm (may be absent),
-    output, each with .weight and .bias.
+    output, each with .weight and .bias; layers.N.nearness (heads, 2·reach + 1).
     """
     build = _Transformer(weights)
     x = build.node("Mul", build.node("Sub", "features", build.tensor("shift")), build.tensor("scale"))
     for n in range(len(shape.hidden)):
         x = build.node("Relu", build.linear(x, f"hidden.{n}"))
-    x = build.node("Add", build.linear(x, "input"), "positions")
+    x = build.linear(x, "input")
+    if not shape.reach:
+        x = build.node("Add", x, "positions")
     for n in range(shape.layers):
         attended = build.attention(build.norm(x, f"layers.{n}.norm1"), f"layers.{n}", shape)
         x = build.node("Add", x, build.linear(attended, f"layers.{n}.merge"))
@@ -83,7 +97,8 @@ def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
         x = build.linear(x, "output")
     if shape.unit:
         x = build.node("LpNormalization", x, axis=-1)
-    inputs = {"features": ["frames", shape.features], "positions": ["frames", shape.width]}
+    inputs = {"features": ["frames", shape.features]}
+    inputs |= {"distances": ["frames", "frames"]} if shape.reach else {"positions": ["frames", shape.width]}
     model = build.model(inputs, x, ["frames", shape.dimension])
     model.metadata_props.add(key=METADATA, value=about)
     return model
@@ -114,6 +129,9 @@ class _Transformer(Nodes):
         query, key, value = (self.node("Gather", split, self.constant(np.array(n)), axis=0) for n in range(3))
         query = self.node("Mul", query, self.constant(np.array(head**-0.5, np.float32)))
         scores = self.node("MatMul", query, self.node("Transpose", key, perm=[0, 2, 1]))
+        if shape.reach:
+            apart = self.node("Cast", "distances", to=7)  # int64; inputs are floats
+            scores = self.node("Add", scores, self.node("Gather", self.tensor(f"{name}.nearness"), apart, axis=1))
         mixed = self.node("MatMul", self.node("Softmax", scores, axis=-1), value)
         joined = self.constant(np.array([-1, shape.width]))
         return self.node("Reshape", self.node("Transpose", mixed, perm=[1, 0, 2]), joined)

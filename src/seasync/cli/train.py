@@ -1,0 +1,104 @@
+"""`seasync train`: a temporal encoder, learned on frame features."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from seasync.cli.options import Fps, Json
+
+if TYPE_CHECKING:
+    from seasync.train.fit import Trained
+
+
+class Kind(StrEnum):
+    nms = "nms"
+    carl = "carl"
+
+
+def train(
+    kind: Kind = typer.Argument(
+        help="nms: what is out of order, and how fast? carl: which moments are the same?"
+    ),
+    videos: list[str] = typer.Argument(None, help="Videos, folders, patterns or lists, if not a sea."),
+    out: Path = typer.Option(..., help="The model to write, .onnx; a checkpoint lies beside it."),
+    sea: str = typer.Option(None, help="Train on the clips of this sea."),
+    encoder: str = typer.Option("dinov2-small", help="What makes the frame features of videos."),
+    fps: Fps = None,
+    steps: int = typer.Option(2000, min=0, help="Training steps; 0 writes an untrained control."),
+    batch: int = typer.Option(16, min=2, help="Clips in a step."),
+    rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
+    views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
+    taught: float = typer.Option(
+        0.0, min=0, max=1, help="carl: share of pairs from alignments of two clips."
+    ),
+    held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to validate on only."),
+    patience: int = typer.Option(8, min=1, help="Validations without a better score before it stops."),
+    width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="512, carl 256"),
+    layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="4, carl 3"),
+    seed: int = typer.Option(0, help="All that is random follows from it."),
+    restart: bool = typer.Option(False, "--restart", help="Begin anew although there is a checkpoint."),
+    as_json: Json = False,
+) -> None:
+    """Train a temporal encoder. Interrupted, run it again: it goes on exactly where it was.
+
+    The result is an encoder like any other: ENCODER+nms:OUT, or ENCODER+carl:OUT.
+    """
+    from seasync.encoders.torch_model import require_torch
+
+    require_torch("seasync train")
+    from seasync.train import train_on
+
+    if bool(videos) == bool(sea):
+        raise typer.BadParameter("say what to train on: videos, or --sea")
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        try:
+            trained = train_on(
+                sea or videos,
+                kind=kind.value,
+                file=out,
+                encoder=encoder,
+                fps=fps,
+                views=views,
+                size={name: value for name, value in (("width", width), ("layers", layers)) if value},
+                steps=steps,
+                batch=batch,
+                rate=rate,
+                taught=taught,
+                held_out=held_out,
+                patience=patience,
+                seed=seed,
+                restart=restart,
+                progress=show,
+            )
+        except KeyboardInterrupt:
+            print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
+            raise typer.Exit(130) from None
+    _report(trained, kind, out, as_json)
+
+
+def _report(trained: Trained, kind: Kind, out: Path, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps({"file": str(out), "kind": kind.value, **vars(trained)}))
+        return
+    print(
+        f"{out}: {trained.steps} steps on {trained.training_clips} clips, {trained.held_out_clips} held out"
+    )
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items() if name != "step")
+    print(f"on held-out clips, at step {trained.best.get('step', 0):g}: {scores}")
+    print(f"use it as the encoder {trained.encoder}+{kind}:{out}")

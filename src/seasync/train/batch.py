@@ -1,0 +1,69 @@
+"""Sequences of features put together for a training step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from seasync.encoding import Floats, Seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two clips that show the same, often one and the same clip, with the looks of each.
+
+    one, other    (V, T, d), (W, U, d)
+    seconds       (T,) of the frames of one
+    partner       (U,) when the frames of the other happen in one; NaN where that is not known
+    """
+
+    one: Floats
+    other: Floats
+    seconds: Seconds
+    partner: Seconds
+
+
+@dataclass(frozen=True)
+class Batch:
+    """features (B, T, d); places (B, T) in time; known (B, T), False where a short sequence is filled up."""
+
+    features: Any
+    places: Any
+    known: Any
+    labels: dict[str, Any]
+
+    def to(self, device: str) -> Batch:
+        labels = {name: label.to(device) for name, label in self.labels.items()}
+        return Batch(self.features.to(device), self.places.to(device), self.known.to(device), labels)
+
+
+def padded(
+    sequences: Sequence[Floats], places: Sequence[NDArray[Any]], **labels: Sequence[NDArray[Any]]
+) -> Batch:
+    """Sequences (T_i, d), their places (T_i,) and labels (T_i,) as one batch, filled up with 0 and −1."""
+    known = np.zeros((len(sequences), max(map(len, sequences))), bool)
+    features = np.zeros((*known.shape, sequences[0].shape[1]), np.float32)
+    for n, sequence in enumerate(sequences):
+        known[n, : len(sequence)] = True
+        features[n, : len(sequence)] = sequence
+
+    def filled(rows: Sequence[NDArray[Any]], value: int) -> Any:
+        table = np.full(known.shape, value, np.result_type(rows[0], np.int64))
+        for n, row in enumerate(rows):
+            table[n, : len(row)] = row
+        return torch.from_numpy(table)
+
+    tensors = {name: filled(rows, -1) for name, rows in labels.items()}
+    return Batch(torch.from_numpy(features), filled(places, 0).double(), torch.from_numpy(known), tensors)
+
+
+def altered(sequence: Floats, rng: np.random.Generator, noise: float) -> Floats:
+    """(T, d) with noise of its own on every frame, `noise` of each channel's spread over the sequence."""
+    spread = sequence.std(axis=0, keepdims=True)
+    jitter: Floats = np.float32(noise) * spread * rng.standard_normal(sequence.shape, np.float32)
+    return sequence + jitter

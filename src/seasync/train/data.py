@@ -1,0 +1,150 @@
+"""Frame features to train on: of a sea, read from its record as they are needed, or of videos."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.encoders import Encoder, encode_clip
+from seasync.encoding import Encoding, Floats, Seconds
+from seasync.errors import FeatureError
+from seasync.search import Sea
+from seasync.train.views import View
+
+SHORTEST = 8  # frames a clip needs to be trained on
+Progress = Callable[[str, int, int], None]
+
+
+class Footage(Protocol):
+    """Clips with frame features of one encoder."""
+
+    encoder: str
+    fingerprint: str
+    dimension: int
+    fps: float
+    clips: list[Clip]
+
+    def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
+        """What the encoder made of these clips."""
+        ...
+
+
+class SeaFootage:
+    """The clips of a sea that keep frame features. Only those asked for are in memory."""
+
+    def __init__(self, sea: Sea) -> None:
+        self._snapshot = snapshot = sea.snapshot()
+        about = snapshot.about
+        self.encoder, self.fingerprint, self.fps = about.encoder, about.fingerprint, about.fps
+        self.dimension = about.dimension
+        table = snapshot.table(
+            ["id", "file", "start", "end", "label", "duration"],
+            f"frames >= {SHORTEST} AND features_0 IS NOT NULL",
+        )
+        self._rows = table["_rowid"].to_numpy()
+        self.clips = snapshot.clips_of(table)
+        _enough(len(self.clips), sea.uri)
+
+    def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
+        return [encoding for encoding in self._snapshot.encodings(self._rows[list(chosen)]) if encoding]
+
+
+class VideoFootage:
+    """Videos, encoded first (or found in the cache) and held in memory."""
+
+    def __init__(
+        self,
+        videos: Sequence[Clip | str | Path],
+        encoder: Encoder,
+        *,
+        fps: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.encoder, self.fingerprint, self.dimension = encoder.name, encoder.fingerprint, encoder.dimension
+        self.fps = fps or encoder.fps
+        self._encodings = []
+        self.clips = []
+        for at, video in enumerate(videos):
+            if progress:
+                progress("encoding", at, len(videos))
+            encoding = encode_clip(video, encoder, fps=fps)
+            if len(encoding.seconds) >= SHORTEST:
+                self._encodings.append(encoding)
+                self.clips.append(Clip.of(video))
+        _enough(len(self.clips), f"{len(videos)} videos")
+
+    def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
+        return [self._encodings[n] for n in chosen]
+
+
+def _enough(count: int, where: str) -> None:
+    if count < 5:
+        raise FeatureError(
+            f"{where}: {count} clips of at least {SHORTEST} sampled frames with frame features; "
+            "training needs five or more"
+        )
+
+
+def split(clips: Sequence[Clip], share: float, seed: int) -> tuple[list[int], list[int]]:
+    """Numbers of the clips to train on, and of those held out; clips of one file stay together."""
+    files = sorted({clip.file for clip in clips}, key=lambda file: _draw(f"{seed} {Path(file).name}"))
+    held = set(files[: max(1, round(share * len(files)))])
+    inside = [clip.file in held for clip in clips]
+    return [n for n, out in enumerate(inside) if not out], [n for n, out in enumerate(inside) if out]
+
+
+def _draw(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A clip as training sees it: its longest shot under several looks (V, T, d), and its seconds (T,)."""
+
+    looks: Floats
+    seconds: Seconds
+
+
+def longest_shot(encoding: Encoding) -> Seen:
+    """The longest stretch without a cut, under its one look."""
+    stream = encoding.streams[0]
+    ends = np.append(stream.shots[1:], len(stream.seconds))
+    longest = int(np.argmax(ends - stream.shots))
+    inside = slice(stream.shots[longest], ends[longest])
+    return Seen(stream.features[None, inside], stream.seconds[inside])
+
+
+class Looks:
+    """Clips under their plain look and, of `views`, under others; those are held in memory."""
+
+    def __init__(
+        self,
+        footage: Footage,
+        *,
+        encoder: Encoder | None = None,
+        views: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self._footage = footage
+        self._views: list[list[Seen]] = [[] for _ in footage.clips]
+        for at, clip in enumerate(footage.clips if views else ()):
+            if progress:
+                progress("views", at, len(footage.clips))
+            for n in range(views):
+                self._views[at].append(longest_shot(encode_clip(clip, View(encoder, n), fps=footage.fps)))
+
+    def of(self, chosen: Sequence[int]) -> list[Seen]:
+        """These clips, each with its plain look first."""
+        out = []
+        for number, encoding in zip(chosen, self._footage.encodings(chosen), strict=True):
+            plain = longest_shot(encoding)
+            # A view may see a cut where the plain picture has none; it is left out then.
+            views = [view.looks for view in self._views[number] if len(view.seconds) == len(plain.seconds)]
+            out.append(Seen(np.concatenate([plain.looks, *views]), plain.seconds))
+        return out

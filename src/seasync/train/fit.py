@@ -1,0 +1,257 @@
+"""The training loop: steps, validation, early stop, and checkpoints that go on exactly where they were."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from seasync.encoders.temporal import About
+from seasync.encoders.torch_model import best_device
+from seasync.errors import EncoderError
+from seasync.train.batch import Pair
+from seasync.train.carl import Carl
+from seasync.train.data import Footage, Looks, Progress, split
+from seasync.train.model import Temporal, write_onnx
+from seasync.train.nms import Nms
+from seasync.train.teacher import Teacher
+
+Task = Nms | Carl
+Tell = Callable[
+    [int, dict[str, float]], None
+]  # after each step: its number, losses and, now and then, scores
+VALIDATED = 64  # held-out clips, at most
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how to train.
+
+    steps, batch   how many, and clips in each; the rate rises over `warmup` steps and falls as a cosine
+    every          steps between validations; after `patience` of them without a better score it stops
+    held_out       share of the files that is only validated on
+    taught         share of the pairs (of CARL-style training) that come from a teacher's alignments
+    """
+
+    steps: int = 2000
+    batch: int = 16
+    rate: float = 1e-4
+    warmup: int = 100
+    decay: float = 0.01
+    every: int = 100
+    patience: int = 8
+    held_out: float = 0.2
+    taught: float = 0.0
+    seed: int = 0
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate: up in a line, down in half a cosine."""
+        if step < self.warmup:
+            return self.rate * (step + 1) / self.warmup
+        done = (step - self.warmup) / max(1, self.steps - self.warmup)
+        return self.rate * (1 + math.cos(math.pi * done)) / 2
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of it: scores on held-out clips at the best step, all validations, and where it ended."""
+
+    best: dict[str, float]
+    history: list[dict[str, float]]
+    steps: int
+    training_clips: int
+    held_out_clips: int
+    encoder: str
+
+
+class Training:
+    """One training, from its first step or from the checkpoint beside `file`."""
+
+    def __init__(
+        self,
+        footage: Footage,
+        task: Task,
+        plan: Plan,
+        file: Path,
+        *,
+        looks: Looks | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.footage, self.task, self.plan, self.file = footage, task, plan, file
+        self.looks = looks or Looks(footage)
+        self.train, self.held_out = split(footage.clips, plan.held_out, plan.seed)
+        self.device = best_device()
+        torch.manual_seed(plan.seed)
+        self.model = Temporal(task.shape(footage.dimension), dropout=task.dropout).to(self.device)
+        self.head = task.head().to(self.device)
+        self._standardize()
+        parameters = [*self.model.parameters(), *self.head.parameters()]
+        self.optimizer = torch.optim.AdamW(parameters, lr=plan.rate, weight_decay=plan.decay)
+        self.teacher = (
+            Teacher(footage, self.train, seed=plan.seed, progress=progress) if plan.taught else None
+        )
+        self.step, self.stale = 0, 0
+        self.history: list[dict[str, float]] = []
+        self.best: dict[str, float] = {"score": -np.inf}
+        self.best_weights = _copied(self.model)
+        if self.checkpoint.is_file():
+            self._resume()
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.file.with_suffix(".ckpt")
+
+    def run(self, *, until: int | None = None, tell: Tell | None = None) -> Trained:
+        """Train to the end, or `until` a step; what is reached is kept even if it is interrupted."""
+        last = self.plan.steps if until is None else min(until, self.plan.steps)
+        try:
+            if not self.history:
+                self._validate()  # what is there before anything is learned
+            while self.step < last and self.stale <= self.plan.patience:
+                said = self._step()
+                self.step += 1
+                if self.step % self.plan.every == 0 or self.step == self.plan.steps:
+                    said |= self._validate()
+                    self._save()
+                if tell:
+                    tell(self.step, said)
+        finally:
+            self._save()
+        self.model.load_state_dict(self.best_weights)
+        write_onnx(self.model, self.about(), self.file)
+        return Trained(
+            self.best, self.history, self.step, len(self.train), len(self.held_out), self.footage.encoder
+        )
+
+    def about(self) -> About:
+        footage, window = self.footage, self.task.window
+        return About(
+            kind=self.task.kind,
+            encoder=footage.encoder,
+            fingerprint=footage.fingerprint,
+            shape=self.model.shape,
+            window=window,
+            stride=window // 2,
+            fps=footage.fps,
+            stretch=self.task.stretch,
+        )
+
+    def _step(self) -> dict[str, float]:
+        """One step; all that is random in it follows from the seed and its number."""
+        plan = self.plan
+        rng = np.random.default_rng((plan.seed, self.step))
+        torch.manual_seed(plan.seed * 1_000_003 + self.step)
+        chosen = rng.choice(self.train, min(plan.batch, len(self.train)), replace=False).tolist()
+        batch = self.task.draw(self._pairs(chosen, rng), rng).to(self.device)
+        for group in self.optimizer.param_groups:
+            group["lr"] = plan.rate_at(self.step)
+        self.model.train()
+        self.head.train()
+        with self._precision():
+            features = self.model(batch.features, batch.places, batch.known)
+            losses = self.task.losses(self.head, features, batch)
+        total = sum(losses.values())
+        self.optimizer.zero_grad()
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return {name: float(loss.detach()) for name, loss in losses.items()}
+
+    def _pairs(self, chosen: Sequence[int], rng: np.random.Generator) -> list[Pair]:
+        """Each clip with itself or, as often as is `taught`, with one that moves in step with it."""
+        partners = [
+            self.teacher.partner(n, rng) if self.teacher and rng.random() < self.plan.taught else None
+            for n in chosen
+        ]
+        others = [n if partner is None else partner[0] for n, partner in zip(chosen, partners, strict=True)]
+        seen = self.looks.of([*chosen, *others])
+        return [
+            Pair(one.looks, other.looks, one.seconds, other.seconds if partner is None else partner[1])
+            for one, other, partner in zip(seen[: len(chosen)], seen[len(chosen) :], partners, strict=True)
+        ]
+
+    def _validate(self) -> dict[str, float]:
+        """Scores on held-out clips, with the same draws every time."""
+        rng = np.random.default_rng((self.plan.seed, 1 << 32))
+        batch = self.task.draw(self._pairs(self.held_out[:VALIDATED] * 4, rng), rng)
+        self.model.eval()
+        self.head.eval()
+        with torch.inference_mode():
+            moved = batch.to(self.device)
+            features = self.model(moved.features, moved.places, moved.known)
+            losses = self.task.losses(self.head, features, moved)
+            scores = self.task.scores(self.head.cpu(), features.cpu().float(), batch)
+        self.head.to(self.device)
+        scores |= {f"held-out {name}": float(loss) for name, loss in losses.items()}
+        self.history.append({"step": self.step, **scores})
+        self.stale += 1
+        if scores["score"] > self.best["score"]:
+            self.best, self.stale, self.best_weights = self.history[-1], 0, _copied(self.model)
+        return scores
+
+    def _standardize(self) -> None:
+        """Features at mean 0 and spread 1, by up to 200 training clips."""
+        sample = np.random.default_rng(self.plan.seed).permutation(self.train)[:200].tolist()
+        frames = np.concatenate([seen.looks[0] for seen in self.looks.of(sample)])
+        self.model.shift.copy_(torch.from_numpy(frames.mean(0)))
+        self.model.scale.copy_(torch.from_numpy(1 / (frames.std(0) + 1e-6)))
+
+    def _precision(self) -> Any:
+        return torch.autocast("cuda", torch.bfloat16) if self.device == "cuda" else nullcontext()
+
+    def _identity(self) -> str:
+        """What a checkpoint must have been made of to be gone on with."""
+        clips = [(clip.file, clip.start, clip.end) for clip in self.footage.clips]
+        said = repr((self.task, self.plan, self.footage.fingerprint, self.footage.fps, clips))
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def _save(self) -> None:
+        state = {
+            "identity": self._identity(),
+            "step": self.step,
+            "stale": self.stale,
+            "history": self.history,
+            "best": self.best,
+            "best_weights": self.best_weights,
+            "model": self.model.state_dict(),
+            "head": self.head.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+        part = self.checkpoint.with_name(f"{self.checkpoint.name}.{os.getpid()}.part")
+        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            torch.save(state, part)
+            part.replace(self.checkpoint)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _resume(self) -> None:
+        try:
+            state = torch.load(self.checkpoint, weights_only=True, map_location=self.device)
+            known = state["identity"]
+        except Exception as error:  # pickle, zip and torch errors of a file that is something else
+            raise EncoderError(
+                f"{self.checkpoint}: not a checkpoint of a training; delete it to begin anew"
+            ) from error
+        if known != self._identity():
+            raise EncoderError(
+                f"{self.checkpoint}: of a training with other clips or settings; delete it to begin anew, or "
+                "write to another file"
+            )
+        self.model.load_state_dict(state["model"])
+        self.head.load_state_dict(state["head"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.stale, self.history = state["step"], state["stale"], state["history"]
+        self.best, self.best_weights = state["best"], state["best_weights"]
+
+
+def _copied(model: Temporal) -> dict[str, Any]:
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}

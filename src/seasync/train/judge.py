@@ -1,0 +1,66 @@
+"""How well clips align under an encoder, measured without labels, on clips that it was not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import Recipe, align_encodings, align_many
+from seasync.encoders.vector import clip_vector_parts
+from seasync.encoding import Encoding, Seconds
+from seasync.train.teacher import nearest_others
+
+Errors = NDArray[np.float64]
+NEIGHBOURS = 3
+
+
+def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:
+    """Of each clip, there and back through its nearest others: squared frames at 30 a second (FPE)."""
+    errors = []
+    for query, others in zip(encodings, nearest_others(encodings, NEIGHBOURS), strict=True):
+        matches = [encodings[n] for n in others]
+        there = align_many(query, matches, recipe=recipe, partial="never")
+        back = [align_encodings(match, query, recipe=recipe, partial="never") for match in matches]
+        lost = [
+            home.warp().at(away.warp().at(query.seconds)) - query.seconds
+            for away, home in zip(there, back, strict=True)
+        ]
+        errors.append(np.mean(np.square(lost)) * 30**2)
+    return np.array(errors)
+
+
+def planted_errors(
+    encodings: Sequence[Encoding], retimed: Sequence[Encoding], truths: Sequence[Seconds], recipe: Recipe
+) -> Errors:
+    """Mean distance of each clip's alignment with its retimed self from the truth, in milliseconds.
+
+    truths  when the sampled frames of the retimed clip happen in the first
+    """
+    errors = []
+    for first, second, truth in zip(encodings, retimed, truths, strict=True):
+        warp = align_encodings(second, first, recipe=recipe, partial="never").warp()
+        errors.append(1000 * np.abs(warp.at(second.seconds) - truth).mean())
+    return np.array(errors)
+
+
+def retime(encoding: Encoding, rng: np.random.Generator) -> tuple[Encoding, Seconds]:
+    """The clip at a smoothly changing pace between half and double, and when its frames happened before.
+
+    Only for clips without a cut: what lies between two sampled frames is drawn in a straight line.
+    """
+    stream = encoding.streams[0]
+    first, last = stream.seconds[0], stream.seconds[-1]
+    times = np.linspace(first, last, len(stream.seconds))
+    waves = rng.normal(size=3) / np.arange(1, 4)
+    share = (times - first) / max(last - first, 1e-9)
+    pace = np.exp(np.clip(np.sin(np.pi * np.outer(share, np.arange(1, 4))) @ waves, -0.7, 0.7))
+    truth = np.append(0, np.cumsum((pace[1:] + pace[:-1]) / 2))
+    truth = first + truth * (last - first) / max(truth[-1], 1e-9)
+    columns = [np.interp(truth, stream.seconds, column) for column in stream.features.T]
+    features = np.stack(columns, axis=1).astype(np.float32)
+    mean, trajectory = clip_vector_parts(features, times)
+    moved = replace(stream, seconds=times, features=features)
+    return replace(encoding, streams=(moved,), mean=mean, trajectory=trajectory), truth

@@ -1,0 +1,25 @@
+"""What needs an extra says which."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from seasync.cli import app
+from seasync.encoders import get_encoder
+from seasync.errors import MissingExtra
+
+
+@pytest.mark.parametrize("name", ["timm:resnet50", "hf:some/model", "torch:file.pt"])
+def test_without_torch_the_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"needs the extra 'torch': pip install 'seasync\[torch\]'"):
+        get_encoder(name)
+
+
+def test_training_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"seasync train needs the extra 'torch'"):
+        CliRunner().invoke(app, ["train", "nms", "a.mp4", "--out", "m.onnx"], catch_exceptions=False)

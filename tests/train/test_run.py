@@ -1,0 +1,117 @@
+"""`seasync train` from videos and from a sea, and what comes of it used as an encoder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from seasync.cli import app
+from seasync.encoders import encode_clip, get_encoder
+from seasync.errors import EncoderError
+from seasync.search import Sea
+from tests.encoders.models import colour_grid, token_grid
+from tests.videos import write
+
+torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+
+QUICK = ["--steps", "4", "--batch", "4", "--width", "16", "--layers", "1", "--json"]
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    """Six videos in which a bright square moves, each at its own pace."""
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    for n in range(6):
+        at = np.cumsum(np.random.default_rng(n).integers(1, 3, 40))
+        pictures = np.full((40, 48, 96, 3), 40 + 5 * n, np.uint8)
+        for picture, left in zip(pictures, at, strict=True):
+            picture[16:32, left : left + 16] = 220
+        write(folder / f"{n}.mp4", pictures, fps=15)
+    return folder
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> str:
+    return f"onnx:{token_grid(tmp_path / 'frames.onnx')}"
+
+
+def train(*arguments: object) -> dict[str, object]:
+    torch.set_num_threads(1)
+    result = CliRunner().invoke(app, ["train", *map(str, arguments), *QUICK], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    said: dict[str, object] = json.loads(result.stdout)
+    return said
+
+
+@pytest.mark.parametrize("kind", ["nms", "carl"])
+def test_a_model_trained_on_videos_is_an_encoder_like_any_other(
+    tmp_path: Path, videos: Path, encoder: str, kind: str
+) -> None:
+    said = train(kind, videos, "--encoder", encoder, "--out", tmp_path / "m.onnx")
+    assert (said["training_clips"], said["held_out_clips"], said["steps"]) == (5, 1, 4)
+    name = f"{encoder}+{kind}:{tmp_path / 'm.onnx'}"
+    encoding = encode_clip(videos / "0.mp4", name)
+    assert encoding.features.shape[1] == get_encoder(name).dimension
+    assert get_encoder(f"{kind}:{tmp_path / 'm.onnx'}").fingerprint == get_encoder(name).fingerprint
+    sea = Sea(tmp_path / "new.sea", name)
+    sea.add(videos)
+    assert len(sea.search(videos / "0.mp4")) == 5
+
+
+def test_a_sea_is_trained_on_from_its_record(tmp_path: Path, videos: Path, encoder: str) -> None:
+    sea = Sea(tmp_path / "old.sea", encoder)
+    sea.add(videos)
+    for video in videos.iterdir():  # what is learned is in the record, not in the files
+        video.rename(video.with_suffix(".gone"))
+    said = train("nms", "--sea", tmp_path / "old.sea", "--out", tmp_path / "m.onnx")
+    assert said["training_clips"] == 5
+    assert said["encoder"] == encoder
+
+
+def test_views_are_encoded_and_drawn_from(tmp_path: Path, videos: Path, encoder: str) -> None:
+    plain = train("nms", videos, "--encoder", encoder, "--out", tmp_path / "plain.onnx")
+    viewed = train("nms", videos, "--encoder", encoder, "--out", tmp_path / "viewed.onnx", "--views", 2)
+    assert plain["history"] != viewed["history"]
+
+
+def test_views_of_a_clip_differ_from_it_and_from_each_other(videos: Path, encoder: str) -> None:
+    from seasync.train.views import View
+
+    looks = [encode_clip(videos / "0.mp4", View(get_encoder(encoder), n)) for n in (0, 1)]
+    plain = encode_clip(videos / "0.mp4", encoder)
+    assert np.abs(looks[0].features - plain.features).max() > 0.1
+    assert np.abs(looks[0].features - looks[1].features).max() > 0.1
+    again = encode_clip(videos / "0.mp4", View(get_encoder(encoder), 1), cache=False)
+    np.testing.assert_array_equal(again.features, looks[1].features)
+    assert len({plain.encoder, looks[0].encoder, looks[1].encoder}) == 3
+
+
+def test_a_finished_training_is_not_done_again(tmp_path: Path, videos: Path, encoder: str) -> None:
+    first = train("nms", videos, "--encoder", encoder, "--out", tmp_path / "m.onnx")
+    assert train("nms", videos, "--encoder", encoder, "--out", tmp_path / "m.onnx") == first
+    anew = train("nms", videos, "--encoder", encoder, "--out", tmp_path / "m.onnx", "--restart")
+    assert anew == first
+
+
+def test_a_model_on_other_features_is_refused(tmp_path: Path, videos: Path, encoder: str) -> None:
+    train("nms", videos, "--encoder", encoder, "--out", tmp_path / "m.onnx")
+    other = f"onnx:{colour_grid(tmp_path / 'other.onnx')}"
+    with pytest.raises(EncoderError, match="trained on features of"):
+        get_encoder(f"{other}+nms:{tmp_path / 'm.onnx'}")
+    with pytest.raises(EncoderError, match="holds a model of kind nms, not carl"):
+        get_encoder(f"{encoder}+carl:{tmp_path / 'm.onnx'}")
+    with pytest.raises(EncoderError, match="not a temporal model"):
+        get_encoder(f"{encoder}+nms:{tmp_path / 'other.onnx'}")
+
+
+def test_bad_usage_is_told(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    assert run(app, ["train", "nms", "--out", "m.onnx"]).exit_code == 2
+    assert run(app, ["train", "other", "a.mp4", "--out", "m.onnx"]).exit_code == 2
+    with pytest.raises(EncoderError, match=r"name it something\.onnx"):
+        run(app, ["train", "nms", "a.mp4", "--out", "m.pt"], catch_exceptions=False)
