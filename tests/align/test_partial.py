@@ -195,7 +195,7 @@ def test_scores_of_a_partial_alignment_are_those_of_its_pieces():
     covered = [np.unique(np.concatenate(boxes)[:, side]) for side in (0, 1)]
     expected = rows[covered[0]].sum() / rows.sum(), columns[covered[1]].sum() / columns.sum()
     assert alignment.coverage == pytest.approx(expected, rel=1e-4)
-    assert alignment.score == pytest.approx(1 - expected[0] * (1 - alignment.draq), rel=1e-4)
+    assert alignment.score == pytest.approx(1 - expected[0] ** 0.5 * (1 - alignment.draq), rel=1e-4)
     drawn = align_encodings(query, match, paths=50, seed=1)
     assert [piece.random_cost for piece in drawn.pieces] == [
         random_cost(cost[path[0, 0] : path[-1, 0] + 1, path[0, 1] : path[-1, 1] + 1], paths=50, seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -83,8 +84,12 @@ class Alignment:
 
     @property
     def score(self) -> float:
-        """To rank matches of one query by, lower is better: DRAQ, raised by what of the query is left out."""
-        return 1 - self.coverage[0] * (1 - self.draq)
+        """To rank matches of one query by, lower is better: DRAQ, raised by what of the query is left out.
+
+        1 − √coverage · (1 − DRAQ): with the root, composites that share an action are told from others better
+        than with the plain coverage.
+        """
+        return 1 - math.sqrt(self.coverage[0]) * (1 - self.draq)
 
     @property
     def alignable(self) -> bool:

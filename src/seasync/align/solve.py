@@ -44,8 +44,8 @@ class Scores:
 
     @property
     def score(self) -> NDArray[np.float64]:
-        """To rank by, lower is better: DRAQ, raised by what of the query is left out."""
-        return 1 - self.query_coverage * (1 - self.draq)
+        """To rank by, lower is better: as `Alignment.score`."""
+        return 1 - np.sqrt(self.query_coverage) * (1 - self.draq)
 
 
 def align_encodings(
