@@ -90,7 +90,7 @@ class Clips:
                 "shots_0": pa.ListArray.from_arrays(
                     np.arange(count + 1, dtype=np.int32), np.zeros(count, np.int64)
                 ),
-                "found_0": np.ones(count, np.float32),
+                "found_0": np.ones(count),
                 "features_0": pa.ListArray.from_arrays(ends, vectors_column(features)),
             }
         return pa.table(columns, schema=schema)

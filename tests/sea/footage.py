@@ -73,7 +73,7 @@ def encoding(
         half = features.astype(np.float16).astype(np.float32)
         numbers = np.arange(frames) * 2
         shots = np.array([0, frames // 2])
-        made.append(Stream(f"stream {n}", numbers / 15, numbers, half, shots))
+        made.append(Stream(f"stream {n}", numbers / 15, numbers, half, shots, 1 - 0.1 * n))
     return Encoding("made/1", tuple(made), *clip_vector_parts(made[0].features, made[0].seconds))
 
 

@@ -109,7 +109,7 @@ def schema(about: About) -> pa.Schema:
             pa.field(f"seconds_{n}", pa.list_(real)),
             pa.field(f"numbers_{n}", pa.list_(pa.int64())),
             pa.field(f"shots_{n}", pa.list_(pa.int64())),
-            pa.field(f"found_{n}", pa.float32()),
+            pa.field(f"found_{n}", real),
             pa.field(f"features_{n}", pa.list_(pa.list_(pa.float16(), width))),
         ]
     return pa.schema(columns, metadata={ABOUT: about.to_json()})

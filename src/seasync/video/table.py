@@ -101,7 +101,8 @@ class FrameTable:
         edges = np.append(self.seconds[span.start : span.stop], until)
         # The first sample at or after each edge; a frame is taken if its own and the next one's differ.
         samples = np.ceil((edges - self.slack - start) * fps).clip(0)
-        samples[0], samples[-1] = 0, max(samples[-1], 1)  # the frame on screen at start, however short the span
+        # However short the span, the frame on screen at its start is in it.
+        samples[0], samples[-1] = 0, max(samples[-1], 1)
         return span.start + np.flatnonzero(np.diff(samples) > 0)
 
 
