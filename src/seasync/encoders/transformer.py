@@ -68,7 +68,8 @@ def positions(places: NDArray[np.float64], width: int) -> Floats:
 def distances(length: int, reach: int) -> NDArray[np.int64]:
     """How much later j is than i, from 0 (`reach` or more earlier) to 2·reach (or more later): (T, T)."""
     at = np.arange(length)
-    return np.clip(at - at[:, None], -reach, reach) + reach
+    apart: NDArray[np.int64] = np.clip(at - at[:, None], -reach, reach) + reach
+    return apart
 
 
 def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
@@ -131,7 +132,8 @@ class _Transformer(Nodes):
         scores = self.node("MatMul", query, self.node("Transpose", key, perm=[0, 2, 1]))
         if shape.reach:
             apart = self.node("Cast", "distances", to=7)  # int64; inputs are floats
-            scores = self.node("Add", scores, self.node("Gather", self.tensor(f"{name}.nearness"), apart, axis=1))
+            nearness = self.node("Gather", self.tensor(f"{name}.nearness"), apart, axis=1)
+            scores = self.node("Add", scores, nearness)
         mixed = self.node("MatMul", self.node("Softmax", scores, axis=-1), value)
         joined = self.constant(np.array([-1, shape.width]))
         return self.node("Reshape", self.node("Transpose", mixed, perm=[1, 0, 2]), joined)
