@@ -106,12 +106,18 @@ def test_the_table_reports_error_and_retrieval_for_each_recipe(tmp_path):
         moving(tmp_path / "clips" / "square" / f"{at}.mp4", at)
     encoder = f"onnx:{colour_grid(tmp_path / 'grid.onnx', cells=8)}"
     table = planted(open_dataset(tmp_path / "clips"), tmp_path / "films", encoder=encoder)
-    assert [row["recipe"] for row in table.rows] == ["straight line", "paper", "paper", "motion"]
+    assert [row["recipe"] for row in table.rows] == ["straight line", "paper", "paper", "motion", "motion"]
     for row in table.rows:
         assert row["error ms p95"] >= row["error ms median"] >= 0
         assert row["error ms mean_interval"][0] <= row["error ms mean"] <= row["error ms mean_interval"][1]
     assert table.rows[-1]["R@10"] == 100  # there are three clips
-    assert len(list((tmp_path / "films").iterdir())) == 3
+    assert table.rows[-1]["partial"] == "auto"
+    assert [row["covered %"] for row in table.rows[:4]] == [100] * 4
+    films = {film: film.stat().st_mtime_ns for film in (tmp_path / "films").iterdir()}
+    assert len(films) == 3
+    again = planted(open_dataset(tmp_path / "clips"), tmp_path / "films", encoder=encoder)
+    assert again.rows == table.rows
+    assert {film: film.stat().st_mtime_ns for film in (tmp_path / "films").iterdir()} == films
 
 
 def test_the_straight_line_is_wrong_by_as_much_as_the_warp_bends():

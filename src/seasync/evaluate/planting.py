@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,9 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.encoders import content_hash
 from seasync.errors import VideoError
 
 Array = NDArray[np.float64]
+VERSION = 1  # of how films are made
 RATES = (Fraction(20), Fraction(24), Fraction(25), Fraction(30000, 1001), Fraction(30))
 
 
@@ -43,6 +46,7 @@ def plant(source: str | Path, file: Path, *, seed: int = 0, look: Look | None = 
     """Write to `file` what `source` shows, at another pace and with another look, both drawn from `seed`.
 
     Pace: a stretch cut off either end, speed ramps between 0.6× and 1.7×, and one pause of up to 0.8 s.
+    A film that is there already is kept: its name must tell source and seed (`film_name`).
     """
     from seasync.video.table import frame_table
 
@@ -54,8 +58,15 @@ def plant(source: str | Path, file: Path, *, seed: int = 0, look: Look | None = 
     times, wanted = draw_warp(random, table.end)
     seconds = np.arange(int(times[-1] * look.fps)) / float(look.fps)
     shown = np.searchsorted(table.seconds, np.interp(seconds, times, wanted) + table.slack, side="right") - 1
-    _write(source, file, shown, look)
+    if not file.exists():
+        _write(source, file, shown, look)
     return Planted(str(source), str(file), seconds, table.seconds[shown], look)
+
+
+def film_name(source: str | Path, seed: int) -> str:
+    """A name that changes with the source's content, the seed, and the way films are made."""
+    made = hashlib.sha256(f"{VERSION} {content_hash(source)} {seed}".encode())
+    return f"{Path(source).stem}-{made.hexdigest()[:12]}.mp4"
 
 
 def draw_warp(random: np.random.Generator, length: float) -> tuple[Array, Array]:

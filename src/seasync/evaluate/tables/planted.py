@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from functools import partial
+from functools import partial as partial_of
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Recipe
+from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.metrics import Array, recall_at
-from seasync.evaluate.planting import Planted, plant
-from seasync.evaluate.study import RECIPES, Progress, Study, align_pairs, encode_items
+from seasync.evaluate.planting import Planted, film_name, plant
+from seasync.evaluate.study import RECIPES, Partial, Progress, Study, align_pairs, encode_items
 from seasync.evaluate.table import Row, Table, add_figure, add_mean, record
 
+WAYS: tuple[tuple[Recipe, Partial], ...] = (*((recipe, "never") for recipe in RECIPES), (MOTION, "auto"))
 NOTES = (
     "Each clip has a planted partner: cut at both ends, speed ramps of 0.6–1.7×, a pause; cropped, perhaps "
     "mirrored, other colours, harder compression, another frame rate. The truth is known for every frame.",
     "Error: distance between where the alignment puts a frame of the planted film and where it came from. "
     "R@k: whether the film finds its own source among all clips.",
+    "With partial alignment, errors are those of the frames it covers.",
     "The straight line between the ends is what no alignment at all would give.",
 )
 
@@ -46,13 +48,11 @@ def planted(
     copies = [Item(i.name, i.label, clip=Clip(f.file)) for i, f in zip(items, films, strict=True)]
     queries, sources = (encode_items(side, encoder, progress=progress) for side in (copies, items))
     study = Study(dataset.name, encoder, queries, sources, itself=False, jobs=jobs)
-    straight: Row = {"features": "none", "recipe": "straight line", "context": False}
-    lines = [straight_errors(film, s.encoding) for film, s in zip(films, sources, strict=True)]
-    _add_errors(straight, lines, seed)
-    rows = [straight]
-    for recipe in RECIPES:
-        row: Row = {"features": encoder, "recipe": recipe.name, "context": recipe.context}
-        _add_errors(row, study.map(partial(_errors, study, films, recipe)), seed)
+    straight = [straight_errors(film, s.encoding) for film, s in zip(films, sources, strict=True)]
+    rows = [_row("none", "straight line", False, "never", straight, seed)]
+    for recipe, partial in WAYS:
+        errors = study.map(partial_of(_errors, study, films, recipe, partial))
+        row = _row(encoder, recipe.name, recipe.context, partial, errors, seed)
         found = np.array(study.retrieved(recipe, 10)) == np.arange(len(films))[:, None]
         for k in (1, 10):
             add_mean(row, f"R@{k}", recall_at(found, k), scale=100, seed=seed)
@@ -78,8 +78,8 @@ def plant_all(
         if progress:
             progress("planting", at, len(items))
         assert item.clip is not None
-        file = folder / f"{at:04d}-{Path(item.name).stem}.mp4"
-        films.append(plant(item.clip.file, file, seed=zlib.crc32(f"{seed} {item.name}".encode())))
+        source, own = item.clip.file, zlib.crc32(f"{seed} {item.name}".encode())
+        films.append(plant(source, folder / film_name(source, own), seed=own))
     return films
 
 
@@ -89,18 +89,25 @@ def straight_errors(film: Planted, source: Encoding) -> Array:
     return np.asarray(1000 * np.abs(line - film.truth))
 
 
-def _errors(study: Study, films: Sequence[Planted], recipe: Recipe, at: int) -> Array:
-    """Milliseconds between the truth and the warp, (frames of the film,)."""
-    warp = align_pairs(study.queries[at].encoding, [study.gallery[at].encoding], recipe)[0].warp(keep="query")
-    return np.asarray(1000 * np.abs(warp.at(films[at].seconds) - films[at].truth))
+def _errors(study: Study, films: Sequence[Planted], recipe: Recipe, partial: Partial, at: int) -> Array:
+    """Milliseconds between the truth and the warp, (frames of the film,); NaN for frames left out."""
+    pair = study.queries[at].encoding, [study.gallery[at].encoding]
+    warp = align_pairs(*pair, recipe, partial)[0].warp(keep="query")
+    error = 1000 * np.abs(warp.at(films[at].seconds) - films[at].truth)
+    return np.where(warp.covers(films[at].seconds) | (partial == "never"), error, np.nan)
 
 
-def _add_errors(row: Row, errors: Sequence[Array], seed: int) -> None:
+def _row(
+    features: str, recipe: str, context: bool, partial: Partial, errors: Sequence[Array], seed: int
+) -> Row:
     """Median and 95th percentile over all frames, mean over clips of their mean; intervals over clips."""
+    row: Row = {"features": features, "recipe": recipe, "context": context, "partial": partial}
 
     def percentile(which: float, drawn: NDArray[np.int64]) -> float:
-        return float(np.percentile(np.concatenate([errors[at] for at in drawn]), which))
+        return float(np.nanpercentile(np.concatenate([errors[at] for at in drawn]), which))
 
-    add_figure(row, "error ms median", partial(percentile, 50), len(errors), seed=seed)
-    add_figure(row, "error ms p95", partial(percentile, 95), len(errors), seed=seed)
-    add_mean(row, "error ms mean", [each.mean() for each in errors], seed=seed)
+    add_figure(row, "error ms median", partial_of(percentile, 50), len(errors), seed=seed)
+    add_figure(row, "error ms p95", partial_of(percentile, 95), len(errors), seed=seed)
+    add_mean(row, "error ms mean", [np.nanmean(each) for each in errors], seed=seed)
+    add_mean(row, "covered %", [np.isfinite(each).mean() for each in errors], scale=100, seed=seed)
+    return row
