@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from seasync.align import draq, dtw, dtw_many, random_cost
+from seasync.align import draq, draq_many, dtw, dtw_many, random_cost
 from seasync.align.matrix import solve_rows
 from seasync.errors import FeatureError
 from tests import naive
@@ -93,6 +93,7 @@ def test_many_matrices_together_give_exactly_what_each_gives_alone(shapes, rando
         alone_path, alone_total = dtw(cost)
         assert np.array_equal(path, alone_path)
         assert total == alone_total
+    assert draq_many(costs).tolist() == [draq(cost) for cost in costs]
 
 
 def test_row_blocks_give_exactly_what_the_whole_matrix_gives():
@@ -120,7 +121,8 @@ def test_draq_compares_the_best_path_with_chance():
     ],
 )
 def test_costs_that_mean_nothing_are_refused(cost, message):
-    for function in (dtw, random_cost, draq, lambda c: dtw_many([c, c, c])):
+    many = (lambda c: dtw_many([c, c, c]), lambda c: draq_many([c, c, c]), lambda c: random_cost(c, paths=1))
+    for function in (dtw, random_cost, draq, *many):
         with pytest.raises(FeatureError, match=message):
             function(cost)
 

@@ -38,7 +38,7 @@ def dtw(
     """The cheapest path (L, 2) through cost (n, m), and its cost.
 
     penalty  added for every step that is not diagonal, while choosing; the cost returned is without it
-    band     keep within this share of max(n, m) from the straight line between the ends (Sakoe-Chiba)
+    band     keep within this share of either side from the straight line between the ends (Sakoe-Chiba)
     anchors  cells (i, j) that the path must pass through
 
     >>> dtw([[0, 1], [1, 0], [1, 0]])[0].tolist()
@@ -58,7 +58,8 @@ def random_cost(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> 
     if paths is not None:
         if paths < 1:
             raise FeatureError(f"paths: expected a positive number or None, got {paths}")
-        return finite(float(single.sampled_random_cost(matrix, paths, seed)))
+        finite(float(matrix.sum()))
+        return float(single.sampled_random_cost(matrix, paths, seed))
     return solve_whole(matrix).random
 
 
@@ -67,12 +68,7 @@ def draq(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
     matrix = checked(cost)
     solved = solve_whole(matrix)
     mean = solved.random if paths is None else random_cost(matrix, paths=paths, seed=seed)
-    return ratio(solved.cost, mean)
-
-
-def ratio(cost: float, mean: float) -> float:
-    """cost / mean, and 1 where there is nothing to compare."""
-    return cost / mean if mean > 0 else 1.0
+    return solved.cost / mean if mean > 0 else 1.0
 
 
 def checked(cost: ArrayLike) -> Floats:
@@ -83,11 +79,11 @@ def checked(cost: ArrayLike) -> Floats:
     return matrix
 
 
-def finite(random: float) -> float:
-    """The mean cost of random paths, refused if a cell is NaN or infinite: every cell has a share in it."""
-    if not math.isfinite(random):
+def finite(total: float) -> float:
+    """`total`, to which every cell contributes, refused if one is NaN or infinite."""
+    if not math.isfinite(total):
         raise FeatureError("cost: holds NaN or infinity; a path's cost would mean nothing")
-    return random
+    return total
 
 
 def solve_whole(
