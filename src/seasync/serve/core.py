@@ -6,6 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,8 @@ class ServedSea(Sea):
         self._lane, self._seconds = lane, seconds
         self._prepare = threading.Lock()
         self._known: tuple[int, dict[str, Any]] | None = None
-        # More searches at a time than cores only get in each other's way.
-        self._slots = threading.BoundedSemaphore(os.cpu_count() or 1)
+        # More searches at a time than cores only get in each other's way; first come, first served.
+        self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
     def known(self, ask: Callable[[Sea], dict[str, Any]]) -> dict[str, Any]:
         """What `ask` says of the sea, asked once for each version of it."""
@@ -58,13 +59,18 @@ class ServedSea(Sea):
         return found
 
     def find(self, query: Clip, **options: Any) -> Matches:
-        """`search`, when it is its turn, on clip vectors that are read once for all who wait."""
+        """`search`, when it is its turn."""
         if not self.exists():
             raise ServeError("the sea is empty; add videos first", status=409)
-        with self._slots:
-            with self._prepare:
-                _ = self.snapshot().vectors
-            return self.search(query, **options)
+        return self._searches.submit(self._find, query, options).result()
+
+    def _find(self, query: Clip, options: dict[str, Any]) -> Matches:
+        with self._prepare:  # clip vectors are read once for all who wait
+            _ = self.snapshot().vectors
+        return self.search(query, **options)
+
+    def close(self) -> None:
+        self._searches.shutdown(cancel_futures=True)
 
 
 class Core:
@@ -86,7 +92,8 @@ class Core:
         self.limits = limits = limits or Limits()
         self.state = State(state)
         self.look = Lane("look", memory_bytes=limits.memory_bytes)
-        self._encode, self._add, self._make = Lane("encode"), Lane("add"), Lane("make")
+        self._encode = Lane("encode")
+        self._add, self._make = (Lane(name, patient=True) for name in ("add", "make"))
         self.seas = {name: ServedSea(at, self._encode, limits.encode_seconds) for name, at in seas.items()}
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         self.uploads = Uploads(self.state, self.look, limits)
@@ -177,6 +184,8 @@ class Core:
 
     def close(self) -> None:
         self.jobs.close()
+        for sea in self.seas.values():
+            sea.close()
         for lane in (self.look, self._encode, self._add, self._make):
             lane.close()
         self.state.close()

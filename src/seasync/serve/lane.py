@@ -37,11 +37,12 @@ class Lane:
     """Runs module-level functions in its process, started when first needed.
 
     memory_bytes  address space of the process, where the system can limit it
+    patient       whether it leaves the cores to others who want them
     """
 
-    def __init__(self, name: str, *, memory_bytes: int | None = None) -> None:
+    def __init__(self, name: str, *, memory_bytes: int | None = None, patient: bool = False) -> None:
         self.name = name
-        self._memory = memory_bytes
+        self._memory, self._patient = memory_bytes, patient
         self._lock = threading.Lock()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
@@ -113,7 +114,10 @@ class Lane:
             context = get_context("spawn")
             self._pipe, theirs = context.Pipe()
             self._process = context.Process(
-                target=_work, args=(theirs, self._memory), name=f"seasync-{self.name}", daemon=True
+                target=_work,
+                args=(theirs, self._memory, self._patient),
+                name=f"seasync-{self.name}",
+                daemon=True,
             )
             self._process.start()
             theirs.close()
@@ -136,10 +140,12 @@ class Lane:
             self._end()
 
 
-def _work(pipe: Connection, memory_bytes: int | None) -> None:
+def _work(pipe: Connection, memory_bytes: int | None, patient: bool) -> None:
     """The lane's process: one request after the other, until the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_server, daemon=True).start()
+    if patient and sys.platform != "win32":
+        os.nice(10)
     if memory_bytes and sys.platform == "linux":
         import resource
 

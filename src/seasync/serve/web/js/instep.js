@@ -10,6 +10,7 @@ const GAIN = 2.5; // of an error of one second, in playback speed
 const FAR = 1.0; // seconds off, from which on it is sought instead
 const SLOWEST = 0.07; // browsers refuse less; below, it is paused
 const FASTEST = 8;
+const TELL = 60; // ms between two "time" events while playing: the pictures come first
 const PATIENCE = 1500; // ms for the ring to fill before playing starts anyway
 
 export class InStep extends EventTarget {
@@ -17,7 +18,7 @@ export class InStep extends EventTarget {
    * lead, follow  reels; follow may be null
    * warp          from the leader's seconds to the follower's
    * draw          (picture of the leader, picture of the follower or null, {time, partner, covered})
-   * Events: "time" after each picture; "state" when it starts or stops.
+   * Events: "time" after a picture (while playing, after some); "state" when it starts or stops.
    */
   constructor(lead, follow, warp, draw) {
     super();
@@ -257,6 +258,9 @@ export class InStep extends EventTarget {
     this.time = time;
     this.partner = shown;
     this.draw(this.lead.video, picture, { time, partner: shown, covered: this.warp.covers(time) });
+    const now = performance.now();
+    if (this.playing && now - (this.told ?? 0) < TELL) return;
+    this.told = now;
     this.dispatchEvent(new Event("time"));
   }
 
