@@ -4,7 +4,8 @@ A DIR is a folder of clips of one action, a folder of such folders, or `clips/` 
 …, frames, then a frame number per key event). Composites are put together of the clips' encodings: foreign
 footage around or inside a clip, parts of it, films of many clips, pieces in another order. An alignment is
 good if its moments are off by at most 12 frames at 30 a second in the mean. Moments are the key events where
-they are known; elsewhere evenly spaced ones of clips that align whole, with that alignment as the truth.
+they are known; elsewhere evenly spaced ones of clips that align whole beyond doubt (DRAQ < .4: above, one
+push-up gets paired with two), with that alignment as the truth.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from seasync.film import find_in
 Doubles = NDArray[np.float64]
 Warp = Callable[[Doubles], Doubles]
 GOOD_FRAMES = 12
+BEYOND_DOUBT = 0.4
 STEP = 1 / 7.5
 
 
@@ -149,9 +151,9 @@ def moments(one: Take, other: Take) -> tuple[Doubles, Doubles] | None:
 
 
 def _whole(one: Take, other: Take) -> Warp | None:
-    """How two takes correspond whole to whole; None if they do not."""
+    """How two takes correspond whole to whole; None if that is in doubt."""
     alignment = align_encodings(one.encoding, other.encoding, partial="never")
-    return alignment.warp(keep="query").at if alignment.alignable else None
+    return alignment.warp(keep="query").at if alignment.draq < BEYOND_DOUBT else None
 
 
 def _length(take: Take) -> int:
