@@ -6,11 +6,14 @@ import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from seasync.errors import DataError
+from seasync.errors import DataError, PartlyDecoded, VideoError
 from seasync.evaluate.data import open_dataset, recognize
 from seasync.evaluate.data.penn import fit_length
 from seasync.evaluate.dataset import Dataset, IncompleteData, Item, Phases
+from tests import videos
+from tests.encoders.models import colour_grid
 from tests.evaluate import datasets
 
 
@@ -57,6 +60,26 @@ def test_penn_with_pictures_is_a_video_data_set(tmp_path):
     dataset = open_dataset(root)
     assert dataset.encoder == "dinov2-small"
     assert by_name(dataset)["0002"].clip.file.endswith("frames/0002")
+
+
+def test_penns_pictures_are_encoded_and_a_corrupt_one_is_named(tmp_path):
+    root = datasets.penn(tmp_path / "penn", phases=False)
+    for item in open_dataset(root).items:
+        for at in range(18):
+            file = root / "frames" / item.name / f"{at + 1:06d}.jpg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(videos.picture(at)).save(file)
+    encoder = f"onnx:{colour_grid(tmp_path / 'grid.onnx')}"
+    dataset = open_dataset(root)
+    assert by_name(dataset)["0001"].encode(encoder).frames[-1] < 18
+    for file in (root / "frames" / "0002").iterdir():
+        file.write_bytes(b"not a picture")
+    with pytest.raises(VideoError, match="0002") as caught:
+        by_name(dataset)["0002"].encode(encoder)
+    assert "\n" not in str(caught.value)
+    (root / "frames" / "0003" / "000005.jpg").write_bytes(b"not a picture")
+    with pytest.warns(PartlyDecoded, match="0003"):
+        by_name(dataset)["0003"].encode(encoder)
 
 
 @pytest.mark.parametrize(
@@ -242,8 +265,8 @@ def test_layouts_are_told_apart(tmp_path):
 
 
 def test_phases_beyond_the_labels_are_an_error():
-    with pytest.raises(DataError, match="phases for 3 frames, but frame 3"):
-        Phases.per_frame(np.array([0, 1, 2])).at(np.array([3]))
+    with pytest.raises(DataError, match="clip x: phases for 3 frames, but it has a frame 3"):
+        Phases.per_frame(np.array([0, 1, 2]), clip="clip x").at(np.array([3]))
 
 
 def items(count, labels):

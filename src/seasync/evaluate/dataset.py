@@ -25,16 +25,17 @@ class IncompleteData(UserWarning):
 class Phases:
     """Phase of every frame: from frame starts[i] on it is ids[i]; negative or before starts[0]: none.
 
-    `length` is the number of labelled frames where that is known: asking beyond it is an error.
+    `length`, where it is known, counts the labelled frames: asking beyond it is an error that names `clip`.
     """
 
     starts: Frames
     ids: Frames
     length: int | None = None
+    clip: str = "a clip"
 
     @classmethod
-    def per_frame(cls, ids: Frames) -> Phases:
-        return cls(np.arange(len(ids)), np.asarray(ids, np.int64), len(ids))
+    def per_frame(cls, ids: Frames, *, clip: str = "a clip") -> Phases:
+        return cls(np.arange(len(ids)), np.asarray(ids, np.int64), len(ids), clip)
 
     @classmethod
     def between(cls, events: Frames) -> Phases:
@@ -45,8 +46,8 @@ class Phases:
         """Phases of these frames, (len(frames),)."""
         if self.length is not None and len(frames) and frames.max() >= self.length:
             raise DataError(
-                f"phases for {self.length} frames, but frame {frames.max()} was asked for; "
-                "the labels belong to another version of the clip"
+                f"{self.clip}: phases for {self.length} frames, but it has a frame {frames.max()}; "
+                "the labels belong to another version of it"
             )
         found = np.searchsorted(self.starts, frames, side="right") - 1
         return np.asarray(np.where(found >= 0, self.ids[np.maximum(found, 0)], -1))

@@ -72,9 +72,8 @@ def _item(file: Path, pictures: Path, phases: dict[str, tuple[str, Path]]) -> It
     labelled = None
     if file.stem in phases:
         split, labels = phases[file.stem]
-        labelled = Phases.per_frame(
-            fit_length(read_npy(labels).reshape(-1).astype(np.int64), length, where=labels)
-        )
+        ids = read_npy(labels).reshape(-1).astype(np.int64)
+        labelled = Phases.per_frame(fit_length(ids, length, where=labels), clip=str(labels))
     joints = partial(encode_joints, content["x"], content["y"], content["visibility"], name=str(file))
     clip = Clip(str(pictures), label=action) if pictures.is_dir() else None
     return Item(file.stem, action, split, clip=clip, ready={"joints": joints}, phases=labelled)
@@ -146,4 +145,5 @@ def _processed_item(entry: Any, root: Path, split: str, file: Path) -> Item:
         raise DataError(f"{file}: a clip without name, video_file or frame_label ({error})") from None
     if action is None or not video.exists():
         raise DataError(f"{video}: named in {file.name} but not there; keep the videos beside it")
-    return Item(name, action, split, clip=Clip(str(video), label=action), phases=Phases.per_frame(labels))
+    phases = Phases.per_frame(labels, clip=str(video))
+    return Item(name, action, split, clip=Clip(str(video), label=action), phases=phases)
