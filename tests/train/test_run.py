@@ -14,7 +14,7 @@ from seasync.encoders import encode_clip, get_encoder
 from seasync.errors import EncoderError
 from seasync.search import Sea
 from tests.encoders.models import colour_grid, token_grid
-from tests.videos import write
+from tests.train.footage import sliding_squares
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
@@ -23,16 +23,7 @@ QUICK = ["--steps", "4", "--batch", "4", "--width", "16", "--layers", "1", "--js
 
 @pytest.fixture
 def videos(tmp_path: Path) -> Path:
-    """Six videos in which a bright square moves, each at its own pace."""
-    folder = tmp_path / "videos"
-    folder.mkdir()
-    for n in range(6):
-        at = np.cumsum(np.random.default_rng(n).integers(1, 3, 40))
-        pictures = np.full((40, 48, 96, 3), 40 + 5 * n, np.uint8)
-        for picture, left in zip(pictures, at, strict=True):
-            picture[16:32, left : left + 16] = 220
-        write(folder / f"{n}.mp4", pictures, fps=15)
-    return folder
+    return sliding_squares(tmp_path / "videos")
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from seasync.clip import Clip
-from seasync.encoders.encoder import encoding_of
 from seasync.encoders.temporal import TemporalModel, over_shots
 from seasync.encoders.transformer import positions
-from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, FeatureError
+from tests.train.footage import Swings
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
@@ -36,31 +35,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-class Swings:
-    """Clips of one movement, each at its own pace and with its own appearance: a curve in 8 dimensions."""
-
-    name = encoder = fingerprint = "swings"
-    dimension, fps = 8, 15.0
-
-    def __init__(self, count: int, *, seed: int = 0) -> None:
-        rng = np.random.default_rng(seed)
-        waves = np.random.default_rng(99).normal(size=(4, self.dimension))
-        self.phases, self._encodings, self.clips = [], [], []
-        for n in range(count):
-            pace = np.cumsum(rng.uniform(0.5, 1.5, int(rng.integers(36, 60))))
-            phase = pace / pace[-1]
-            course = np.sin(np.outer(phase, [3, 6, 9, 12]) + np.arange(4)) @ waves
-            features = course + rng.normal(size=self.dimension) + rng.normal(0, 0.05, course.shape)
-            seconds = np.arange(len(phase)) / self.fps
-            stream = Stream(self.name, seconds, np.arange(len(phase)), features.astype(np.float32))
-            self.phases.append(phase)
-            self._encodings.append(encoding_of(self, stream))
-            self.clips.append(Clip(f"{seed}-{n}.mp4"))
-
-    def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
-        return [self._encodings[n] for n in chosen]
 
 
 def pair(length: int, width: int = 3) -> Pair:

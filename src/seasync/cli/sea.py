@@ -6,9 +6,11 @@ import json
 
 import typer
 
+from seasync.cli.adapt import adapt
 from seasync.cli.options import Json, Sea
 
 sea = typer.Typer(help="Look after a sea: what is in it, whether it is whole.", no_args_is_help=True)
+sea.command()(adapt)
 
 
 @sea.command()

@@ -122,7 +122,11 @@ class TemporalEncoder:
         self._frames, self._model = frames, model
 
     def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
-        lead, *others = encode_clip(clip, self._frames, fps=fps or self.fps, cache=cache).streams
+        return self.over(encode_clip(clip, self._frames, fps=fps or self.fps, cache=cache))
+
+    def over(self, encoding: Encoding) -> Encoding:
+        """The same, of an encoding by its frame encoder."""
+        lead, *others = encoding.streams
         features = halved(over_shots(self._model, lead.features, lead.shots))
         stream = Stream(self.name, lead.seconds, lead.frames, features, lead.shots, lead.found)
         mean, trajectory = clip_vector_parts(features, lead.seconds)

@@ -95,9 +95,11 @@ class Training:
         self._standardize()
         parameters = [*self.model.parameters(), *self.head.parameters()]
         self.optimizer = torch.optim.AdamW(parameters, lr=plan.rate, weight_decay=plan.decay)
-        self.teacher = (
-            Teacher(footage, self.train, seed=plan.seed, progress=progress) if plan.taught else None
-        )
+        # One for each side of the split, so that what is learned of pairs is also validated on pairs.
+        self.teachers = [
+            Teacher(footage, numbers, seed=plan.seed, progress=progress) if plan.taught else None
+            for numbers in (self.train, self.held_out)
+        ]
         self.step, self.stale = 0, 0
         self.history: list[dict[str, float]] = []
         self.best: dict[str, float] = {"score": -np.inf}
@@ -150,7 +152,7 @@ class Training:
         rng = np.random.default_rng((plan.seed, self.step))
         torch.manual_seed(plan.seed * 1_000_003 + self.step)
         chosen = rng.choice(self.train, min(plan.batch, len(self.train)), replace=False).tolist()
-        batch = self.task.draw(self._pairs(chosen, rng), rng).to(self.device)
+        batch = self.task.draw(self._pairs(chosen, rng, self.teachers[0]), rng).to(self.device)
         for group in self.optimizer.param_groups:
             group["lr"] = plan.rate_at(self.step)
         self.model.train()
@@ -165,11 +167,10 @@ class Training:
         self.optimizer.step()
         return {name: float(loss.detach()) for name, loss in losses.items()}
 
-    def _pairs(self, chosen: Sequence[int], rng: np.random.Generator) -> list[Pair]:
+    def _pairs(self, chosen: Sequence[int], rng: np.random.Generator, teacher: Teacher | None) -> list[Pair]:
         """Each clip with itself or, as often as is `taught`, with one that moves in step with it."""
         partners = [
-            self.teacher.partner(n, rng) if self.teacher and rng.random() < self.plan.taught else None
-            for n in chosen
+            teacher.partner(n, rng) if teacher and rng.random() < self.plan.taught else None for n in chosen
         ]
         others = [n if partner is None else partner[0] for n, partner in zip(chosen, partners, strict=True)]
         seen = self.looks.of([*chosen, *others])
@@ -181,7 +182,7 @@ class Training:
     def _validate(self) -> dict[str, float]:
         """Scores on held-out clips, with the same draws every time."""
         rng = np.random.default_rng((self.plan.seed, 1 << 32))
-        batch = self.task.draw(self._pairs(self.held_out[:VALIDATED] * 4, rng), rng)
+        batch = self.task.draw(self._pairs(self.held_out[:VALIDATED] * 4, rng, self.teachers[1]), rng)
         self.model.eval()
         self.head.eval()
         with torch.inference_mode():

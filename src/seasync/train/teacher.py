@@ -43,8 +43,8 @@ class Teacher:
         encodings = footage.encodings(numbers)
         whole = [n for n, encoding in enumerate(encodings) if len(encoding.shots) == 1]
         self._pupils: dict[int, list[tuple[int, Seconds]]] = {}
-        nearest = nearest_others([encodings[n] for n in whole], NEIGHBOURS)
-        for at, n in enumerate(whole):
+        nearest = nearest_others([encodings[n] for n in whole], NEIGHBOURS) if len(whole) > 1 else []
+        for at, n in enumerate(whole[: len(nearest)]):
             if progress:
                 progress("teacher", at, len(whole))
             others = [whole[k] for k in nearest[at]]

@@ -1,0 +1,70 @@
+"""`seasync sea adapt`: an encoder that has learned from the sea itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from seasync.cli.options import Json, RecipeName, Sea
+
+
+def adapt(
+    to: Path = typer.Option(..., help="The new sea, NAME.sea; what was learned lies beside it."),
+    sea: Sea = "footage.sea",
+    recipe: RecipeName = RecipeName.motion,
+    steps: int = typer.Option(2000, min=1, help="Training steps."),
+    views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
+    width: int = typer.Option(512, min=16, help="Of the transformer."),
+    layers: int = typer.Option(4, min=1, help="Of the transformer."),
+    rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
+    held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to judge by only."),
+    seed: int = typer.Option(0, help="All that is random follows from it."),
+    as_json: Json = False,
+) -> None:
+    """Train on a sea and, if clips held out then align better, encode it anew. Run it again to go on."""
+    from seasync.encoders.torch_model import require_torch
+
+    require_torch("seasync sea adapt")
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from seasync.search import Sea as OpenSea
+    from seasync.train.adapt import adapt as adapt_sea
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        try:
+            adapted = adapt_sea(
+                OpenSea(sea, create=False),
+                to,
+                recipe=recipe.value_of(),
+                steps=steps,
+                views=views,
+                size={"width": width, "layers": layers},
+                rate=rate,
+                held_out=held_out,
+                seed=seed,
+                progress=show,
+            )
+        except KeyboardInterrupt:
+            print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
+            raise typer.Exit(130) from None
+    if as_json:
+        import json
+
+        print(json.dumps({"sea": str(to) if adapted.better else sea, **vars(adapted)}))
+        return
+    if adapted.planted:
+        print("planted truth   {:.1f} ms before, {:.1f} ms after".format(*adapted.planted))
+    print("there and back  {:.2f} before, {:.2f} after (FPE, frames²)".format(*adapted.cycle))
+    if adapted.better:
+        print(f"{to}: {adapted.clips} clips encoded by {adapted.encoder}")
+    else:
+        print(f"no better on {adapted.judged} held-out clips: {sea} stays with {adapted.encoder}")

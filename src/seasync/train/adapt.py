@@ -1,0 +1,166 @@
+"""Adapting a sea: train on it, see whether held-out clips align better, and if so encode it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seasync.align import MOTION, Recipe
+from seasync.clip import Clip
+from seasync.encoders import Encoder, encode_clip, get_encoder
+from seasync.encoders.encoder import TakesFrames
+from seasync.encoders.sum import SumEncoder
+from seasync.encoders.temporal import TemporalEncoder
+from seasync.encoding import Encoding
+from seasync.errors import SeaError
+from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
+from seasync.search import Sea
+from seasync.train.data import Progress, SeaFootage, split
+from seasync.train.judge import Errors, cycle_errors, planted_errors, retime
+from seasync.train.run import train_on
+from seasync.train.views import View
+
+Renew = Callable[[Encoding], Encoding]
+JUDGED = 40  # held-out clips, at most
+ROWS = 256  # encoded anew at a time
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """How held-out clips align before and after, and whether the sea was encoded anew.
+
+    planted  mean error of clips against themselves, altered and at another pace, in milliseconds (None where
+             the files are gone); cycle: squared frames at 30 a second, there and back (FPE)
+    """
+
+    encoder: str
+    better: bool
+    clips: int
+    judged: int
+    planted: tuple[float, float] | None
+    cycle: tuple[float, float]
+
+
+def adapt(
+    sea: Sea,
+    to: str | Path,
+    *,
+    recipe: Recipe = MOTION,
+    held_out: float = 0.2,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **training: Any,
+) -> Adapted:
+    """Train on `sea` and, if held-out clips then align better, write it to the sea `to`, encoded anew.
+
+    Under a recipe with change the new encoder is the old one with the learned features beside it; under the
+    paper's it is the learned features alone. Interrupted and called again, it goes on where it was. The old
+    sea stays as it is.
+
+    training  steps, size, views, …: as in `train_on`
+    """
+    target = Path(to)
+    if target.suffix != ".sea":
+        raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
+    file = target.with_suffix(".onnx").absolute()
+    train_on(sea, kind="nms", file=file, held_out=held_out, seed=seed, progress=progress, **training)
+    footage = SeaFootage(sea)
+    old, learned = get_encoder(footage.encoder), get_encoder(f"{footage.encoder}+nms:{file}")
+    assert isinstance(learned, TemporalEncoder)
+    new: Encoder = learned if recipe.change_seconds is None else SumEncoder([old, learned])
+
+    def renewed(encoding: Encoding) -> Encoding:
+        """What the new encoder would make of a clip, given what the old one made of it."""
+        after = learned.over(encoding)
+        if new is learned:
+            return after
+        return replace(encoding, encoder=new.fingerprint, streams=(*encoding.streams, after.streams[0]))
+
+    held = split(footage.clips, held_out, seed)[1]
+    clips = [footage.clips[n] for n in held[:JUDGED]]
+    before = footage.encodings(held[:JUDGED])
+    cycle = cycle_errors(before, recipe), cycle_errors([*map(renewed, before)], recipe)
+    planted = _planted(clips, before, old, footage.fps, renewed, recipe, np.random.default_rng(seed))
+    gain = np.subtract(*(cycle if planted is None else planted))
+    better = bool(gain.mean() > gain.std() / len(gain) ** 0.5)
+    count = encode_anew(sea, Sea(target, new), renewed, progress) if better else 0
+    return Adapted(
+        encoder=(new if better else old).name,
+        better=better,
+        clips=count,
+        judged=len(before),
+        planted=None if planted is None else _means(planted),
+        cycle=_means(cycle),
+    )
+
+
+def _means(pair: tuple[Errors, Errors]) -> tuple[float, float]:
+    return float(pair[0].mean()), float(pair[1].mean())
+
+
+def _planted(
+    clips: Sequence[Clip],
+    before: Sequence[Encoding],
+    encoder: Encoder,
+    fps: float,
+    renewed: Renew,
+    recipe: Recipe,
+    rng: np.random.Generator,
+) -> tuple[Errors, Errors] | None:
+    """Planted errors before and after, of the clips without a cut whose files are there."""
+    if not isinstance(encoder, TakesFrames):
+        return None
+    firsts, seconds, truths = [], [], []
+    for clip, encoding in zip(clips, before, strict=True):
+        if len(encoding.shots) > 1 or not Path(clip.file).exists():
+            continue
+        view = encode_clip(clip, View(encoder, 0), fps=fps)
+        if len(view.shots) == 1:
+            retimed, truth = retime(replace(view, encoder=encoding.encoder), rng)
+            firsts.append(encoding)
+            seconds.append(retimed)
+            truths.append(truth)
+    if len(firsts) < 3:
+        return None
+    after = [*map(renewed, firsts)], [*map(renewed, seconds)]
+    return planted_errors(firsts, seconds, truths, recipe), planted_errors(*after, truths, recipe)
+
+
+def encode_anew(sea: Sea, target: Sea, renewed: Renew, progress: Progress | None) -> int:
+    """Write to `target` what `renewed` makes of all clips with frame features, except those already there."""
+    snapshot = sea.snapshot()
+    about, columns = snapshot.about, [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags"]
+    kept = snapshot.table(["id"], "features_0 IS NOT NULL")
+    there = set(target.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
+    missing = [
+        row
+        for row, name in zip(*(kept[c].to_pylist() for c in ("_rowid", "id")), strict=True)
+        if name not in there
+    ]
+    new = target.encoder()
+    with target.writing():
+        for start in range(0, len(missing), ROWS):
+            if progress:
+                progress("encoding anew", start, len(missing))
+            chosen = missing[start : start + ROWS]
+            table = snapshot.take(chosen, columns)
+            rows = [
+                Row(
+                    clip,
+                    **{name: row[name] for name in ("content", "split", "part", "parts", "fps", "duration")},
+                    tags=tuple(row["tags"] or ()),
+                    encoding=renewed(encoding),
+                )
+                for clip, row, encoding in zip(
+                    snapshot.clips_of(table), table.to_pylist(), snapshot.encodings(chosen), strict=True
+                )
+                if encoding is not None
+            ]
+            streams = tuple((s.name, s.features.shape[1]) for s in rows[0].encoding.streams)
+            trajectory = len(rows[0].encoding.trajectory)
+            target.append(rows, About(FORMAT, new.name, new.fingerprint, about.fps, streams, trajectory))
+    return len(kept)

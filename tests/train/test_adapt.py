@@ -1,0 +1,106 @@
+"""Adapting a sea, and the two measures that decide about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from seasync.align import MOTION
+from seasync.cli import app
+from seasync.encoders import get_encoder
+from seasync.search import Sea
+from tests.encoders.models import token_grid
+from tests.train.footage import Swings, sliding_squares
+
+torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+
+from seasync.train.adapt import encode_anew  # noqa: E402
+from seasync.train.judge import cycle_errors, planted_errors, retime  # noqa: E402
+
+
+def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
+    (encoding,) = Swings(1).encodings([0])
+    retimed, truth = retime(encoding, np.random.default_rng(0))
+    pace = np.diff(truth) / np.diff(retimed.seconds)
+    assert pace.min() > 0
+    assert pace.max() / pace.min() > 1.5
+    assert (truth[0], truth[-1]) == pytest.approx((encoding.seconds[0], encoding.seconds[-1]))
+    there = np.interp(truth, encoding.seconds, encoding.features[:, 0])
+    np.testing.assert_allclose(retimed.features[:, 0], there, atol=1e-5)
+
+
+def test_errors_are_small_where_features_tell_the_moment() -> None:
+    good = Swings(8).encodings(range(8))
+    rng = np.random.default_rng(1)
+    retimed, truths = zip(*(retime(encoding, rng) for encoding in good), strict=True)
+    right = planted_errors(good, retimed, truths, MOTION)
+    assert right.mean() < 60
+    untrue = [encoding.seconds for encoding in good]  # as if nothing had been retimed
+    assert planted_errors(good, retimed, untrue, MOTION).mean() > 2 * right.mean()
+    assert cycle_errors(good, MOTION).mean() < 30
+
+
+@pytest.fixture
+def sea(tmp_path: Path) -> Sea:
+    torch.set_num_threads(1)
+    sea = Sea(tmp_path / "old.sea", f"onnx:{token_grid(tmp_path / 'frames.onnx')}")
+    sea.add(sliding_squares(tmp_path / "videos", 8), labels="folder", tags=["squares"])
+    return sea
+
+
+def adapt(sea: Sea, to: Path, *options: str) -> dict[str, object]:
+    quick = ["--steps", "4", "--width", "16", "--layers", "1", "--held-out", "0.5", "--json"]
+    arguments = ["sea", "adapt", "--sea", sea.uri, "--to", str(to), *quick, *options]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    said: dict[str, object] = json.loads(result.stdout)
+    return said
+
+
+@pytest.mark.parametrize("recipe", ["motion", "paper"])
+def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
+    tmp_path: Path, sea: Sea, recipe: str
+) -> None:
+    said = adapt(sea, tmp_path / "new.sea", "--recipe", recipe)
+    (planted_before, planted_after), (before, after) = said["planted"], said["cycle"]  # type: ignore[misc]
+    assert min(planted_before, planted_after, before, after) >= 0
+    assert (planted_before, before) != (planted_after, after)
+    assert said["judged"] == 4
+    assert said["better"] == Path(tmp_path / "new.sea").exists()
+    if not said["better"]:
+        assert said["encoder"] == sea.encoder().name
+        assert said["sea"] == sea.uri
+    assert adapt(sea, tmp_path / "new.sea", "--recipe", recipe) == said
+
+
+def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Path, sea: Sea) -> None:
+    adapt(sea, tmp_path / "first.sea")
+    old = sea.encoder().name
+    learned = get_encoder(f"{old}+nms:{tmp_path / 'first.onnx'}")
+    target = Sea(tmp_path / "second.sea", learned)
+    assert encode_anew(sea, target, learned.over, None) == 8  # type: ignore[attr-defined]
+    assert encode_anew(sea, target, learned.over, None) == 8  # type: ignore[attr-defined]
+    reopened = Sea(tmp_path / "second.sea")
+    assert [(c.id, c.file, c.label) for c in reopened.clips()] == [
+        (c.id, c.file, c.label) for c in sea.clips()
+    ]
+    assert not reopened.verify()
+    assert reopened.encoder().fingerprint == learned.fingerprint
+    assert len(reopened.search(sea.clips()[0].file)) == 7
+
+
+def test_a_sea_of_old_and_learned_features_side_by_side_is_found_by_its_name(
+    tmp_path: Path, sea: Sea
+) -> None:
+    adapt(sea, tmp_path / "first.sea")
+    old = sea.encoder().name
+    both = get_encoder(f"{old}+{old}+nms:{tmp_path / 'first.onnx'}")
+    assert both.name == f"{old}+{old}+nms:{tmp_path / 'first.onnx'}"
+    assert both.fingerprint.startswith(sea.encoder().fingerprint)
+    new = Sea(tmp_path / "both.sea", both.name)
+    new.add(tmp_path / "videos")
+    assert list(new.info()["streams"]) == [old, f"{old}+nms:{tmp_path / 'first.onnx'}"]
