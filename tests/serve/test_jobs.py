@@ -144,13 +144,16 @@ def kill_when(running: subprocess.Popen[str], news: Iterator[Job], due: Callable
 
 
 def test_killed_in_the_middle_of_a_job_it_goes_on(sea: Path, tmp_path: Path) -> None:
-    root, state, count = tmp_path / "more", tmp_path / "state", 40
+    root, state, count = tmp_path / "more", tmp_path / "state", 60
     for number in range(count):
         film(root / f"{number}.mp4", pace(12 + number), action="left")
     with process(sea, state, root) as (running, client):
         job = client.add("small", paths=[str(root)])
-        with pytest.raises(ServeError):
-            kill_when(running, client.watch(job), lambda now: now.progress > 0.2)
+        try:
+            kill_when(running, client.watch(job), lambda now: now.progress > 0.02)
+            pytest.skip("the job was done before it could be killed")
+        except ServeError:
+            pass
     assert verify(Sea(sea)) == []
     with process(sea, state, root) as (_, client):
         job = client.wait(job)
