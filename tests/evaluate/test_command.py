@@ -54,7 +54,7 @@ def test_other_formats(folder):
 
 def test_all_tables_in_one_report(folder, tmp_path):
     result = run("all", folder, "--json", "--report", str(tmp_path / "r.html"))
-    assert set(json.loads(result.stdout)) == {"rerank", "avr", "apa", "indicators", "phases", "cost"}
+    assert set(json.loads(result.stdout)) == {"rerank", "avr", "apa", "indicators", "cost", "phases"}
     assert (tmp_path / "r.html").read_text().count("<table>") == 6
 
 
@@ -70,6 +70,7 @@ def test_a_limit_keeps_some_clips_of_each_label(folder):
 
 def test_bad_usage(folder, tmp_path):
     assert run("phases", folder, "--protocol", "mine").exit_code == 2
+    assert run("apa", folder, "--partial", "perhaps").exit_code == 2
     with pytest.raises(DataError, match="no such folder"):
         run("avr", str(tmp_path / "gone"))
 

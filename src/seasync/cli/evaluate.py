@@ -6,14 +6,16 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from seasync.cli.options import Partial, PartialName
+
 if TYPE_CHECKING:
     from seasync.evaluate.dataset import Dataset
-    from seasync.evaluate.study import Study
     from seasync.evaluate.table import Table
 
 evaluate = typer.Typer(
@@ -49,27 +51,25 @@ class Run:
 
         return open_dataset(self.data, kind=self.kind, fps=self.fps).limited(self.limit, seed=self.seed)
 
-    def studies(self, *, split: bool = False) -> list[Study]:
-        """One study per encoder; with `split`, a set without one is halved."""
+    def other(self) -> Dataset | None:
         from seasync.evaluate.data import open_dataset
-        from seasync.evaluate.study import Study
 
-        dataset = self.dataset()
-        dataset = dataset.halved() if split else dataset
-        other = None
-        if self.gallery:
-            other = open_dataset(self.gallery, fps=self.fps).limited(self.limit, seed=self.seed)
-        return [
-            Study.of(dataset, other, encoder=name, jobs=self.jobs, progress=progress)
-            for name in self.encoder or [dataset.encoder]
-        ]
+        if self.gallery is None:
+            return None
+        return open_dataset(self.gallery, fps=self.fps).limited(self.limit, seed=self.seed)
 
     def each(self, table: Callable[..., Table], *, split: bool = False, **options: Any) -> list[Table]:
-        """The table of every encoder, as one."""
+        """The table of every encoder, as one; with `split`, a set without one is halved."""
+        from seasync.evaluate.study import Study
         from seasync.evaluate.table import merged
 
-        studies = self.studies(split=split)
-        return [merged([table(study, seed=self.seed, **options) for study in studies])]
+        dataset, other = self.dataset(), self.other()
+        dataset = dataset.halved() if split else dataset
+        made = []
+        for name in self.encoder or [dataset.encoder]:
+            study = Study.of(dataset, other, encoder=name, jobs=self.jobs, progress=progress)
+            made.append(table(study, seed=self.seed, **options))
+        return [merged(made)]
 
     def show(self, tables: list[Table]) -> None:
         """Print the tables in the format asked for; write the report."""
@@ -121,6 +121,11 @@ def command(table: Callable[..., list[Table]]) -> Callable[..., None]:
     return run
 
 
+class Protocol(StrEnum):
+    carl = "carl"
+    tcc = "tcc"
+
+
 Candidates = Annotated[int, typer.Option("-k", help="Candidates for each query.", min=1)]
 Films = Annotated[Path | None, typer.Option(help="Keep the planted films in this folder.")]
 
@@ -137,23 +142,23 @@ def avr(run: Run, k: Candidates = 10) -> list[Table]:
 def apa(
     run: Run,
     k: Candidates = 10,
-    partial: Annotated[str, typer.Option(help="never, auto or always: may parts be left out?")] = "never",
+    partial: Partial = PartialName.never,
 ) -> list[Table]:
     """Aligned phase agreement and key-event error (Table 2)."""
     from seasync.evaluate.tables.apa import apa
 
-    return run.each(apa, k=k, partial=partial)
+    return run.each(apa, k=k, partial=partial.value)
 
 
 @command
-def phases(run: Run, protocol: Annotated[str, typer.Option(help="carl or tcc.")] = "carl") -> list[Table]:
+def phases(
+    run: Run, protocol: Annotated[Protocol, typer.Option(help="Whose rules to follow.")] = Protocol.carl
+) -> list[Table]:
     """Phase classification, progression, frame retrieval and Kendall's τ, with controls (Table 3)."""
     from seasync.evaluate.proxies import PROTOCOLS
     from seasync.evaluate.tables.phases import phases
 
-    if protocol not in PROTOCOLS:
-        raise typer.BadParameter(f"--protocol {protocol}: expected {' or '.join(PROTOCOLS)}")
-    return run.each(phases, split=True, protocol=PROTOCOLS[protocol])
+    return run.each(phases, split=True, protocol=PROTOCOLS[protocol.value])
 
 
 @command
@@ -204,7 +209,8 @@ def all_(run: Run) -> list[Table]:
     """Every table that the data allow."""
     from seasync.evaluate.everything import everything
 
-    return everything(run.studies(), run.studies(split=True), seed=run.seed)
+    how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
+    return everything(run.dataset(), run.other(), encoders=run.encoder, **how)
 
 
 @evaluate.command()

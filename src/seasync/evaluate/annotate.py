@@ -29,7 +29,7 @@ def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
     videos = find_videos(folder)
     if not videos:
         raise DataError(f"{folder}: no videos to mark")
-    earlier = read_events(marks)[1] if marks else {}
+    earlier = read_events(marks) if marks else {}
     unknown = sorted(set(earlier) - set(videos))
     if unknown:
         raise DataError(f"{marks}: names {unknown[0]}, which is not below {folder}")

@@ -96,7 +96,6 @@ class Dataset:
     items: tuple[Item, ...]
     encoder: str
     paper: str | None = None
-    event_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.items:

@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from pathlib import Path
 
 from seasync.errors import DataError
-from seasync.evaluate.study import Study
+from seasync.evaluate.dataset import Dataset
+from seasync.evaluate.study import Progress, Study
 from seasync.evaluate.table import Table, merged
 from seasync.evaluate.tables.apa import apa
 from seasync.evaluate.tables.avr import avr
 from seasync.evaluate.tables.cost import cost
 from seasync.evaluate.tables.indicators import indicators
 from seasync.evaluate.tables.phases import phases
+from seasync.evaluate.tables.planted import planted
 from seasync.evaluate.tables.rerank import rerank
 
-TABLES: tuple[tuple[Callable[..., Table], bool], ...] = (
-    (rerank, False),
-    (avr, False),
-    (apa, False),
-    (indicators, False),
-    (phases, True),
-    (cost, False),
-)
+PLANTED_CLIPS = 40  # of each split; their films must be encoded too
 
 
-def everything(whole: Sequence[Study], halves: Sequence[Study], **options: Any) -> list[Table]:
-    """All tables of all studies; one that the data do not allow is left out, and the first table says why.
+def everything(
+    dataset: Dataset,
+    gallery: Dataset | None = None,
+    *,
+    encoders: Sequence[str] | None = None,
+    seed: int = 0,
+    jobs: int = 2,
+    progress: Progress | None = None,
+) -> list[Table]:
+    """All tables for all encoders; what the data do not allow is left out, as a note on the first says."""
+    names = encoders or [dataset.encoder]
 
-    `halves` are the same studies with a training and a test side.
-    """
-    made, missing = [], []
-    for table, split in TABLES:
+    def studies(data: Dataset) -> list[Study]:
+        return [Study.of(data, gallery, encoder=n, jobs=jobs, progress=progress) for n in names]
+
+    whole = studies(dataset)
+    halves = studies(dataset.halved()) if whole[0].itself else whole
+
+    def of(table: Callable[..., Table], some: Sequence[Study]) -> Callable[[], list[Table]]:
+        return lambda: [table(study, seed=seed) for study in some]
+
+    def films() -> list[Table]:
+        few = dataset.limited(PLANTED_CLIPS, seed=seed)
+        with tempfile.TemporaryDirectory() as made:
+            plant = partial(planted, few, Path(made), seed=seed, jobs=jobs, progress=progress)
+            return [plant(encoder=name) for name in names]
+
+    wanted = {table.__name__: of(table, whole) for table in (rerank, avr, apa, indicators, cost)}
+    wanted |= {"phases": of(phases, halves), "planted": films}
+    tables, missing = [], []
+    for name, make in wanted.items():
         try:
-            made.append(merged([table(study, **options) for study in (halves if split else whole)]))
+            tables.append(merged(make()))
         except DataError as error:
-            missing.append(f"Without the table {table.__name__}: {error}")
-    if not made:
+            missing.append(f"Without the table {name}: {error}")
+    if not tables:
         raise DataError("; ".join(missing))
-    first = made[0]
-    return [first.with_notes(missing), *made[1:]]
+    return [tables[0].with_notes(missing), *tables[1:]]

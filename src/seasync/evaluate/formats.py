@@ -109,7 +109,9 @@ def header(table: Table) -> list[str]:
     """Our columns, each figure that the paper has too followed by the paper's."""
     names = []
     for column in table.columns:
-        names += [column, f"paper's {column}"] if _both(table, column) else [column]
+        names.append(column)
+        if _both(table, column):
+            names.append(f"paper's {column} ({table.paper[0]['dataset']})")
     return names
 
 

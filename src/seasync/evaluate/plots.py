@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from seasync.errors import MissingExtra
-from seasync.evaluate.table import Row, Table
+from seasync.evaluate.table import Curve, Row, Table
 
 INK, OURS, THEIRS = "#1b2a33", "#0b7285", "#c2762a"
 
@@ -37,12 +37,21 @@ def plot(table: Table) -> bytes | None:
 
 
 def _curves(axes: Any, table: Table) -> None:
+    """A colour for each indicator, a stroke for each recipe."""
+    recipes, indicators = (list(dict.fromkeys(part)) for part in zip(*map(_parts, table.curves), strict=True))
     for curve in table.curves:
-        (line,) = axes.plot(curve.x, curve.y, label=curve.name, linewidth=1.6)
-        axes.fill_between(curve.x, curve.low, curve.high, color=line.get_color(), alpha=0.15, linewidth=0)
+        recipe, indicator = _parts(curve)
+        colour, stroke = f"C{indicators.index(indicator)}", ("--", "-", ":", "-.")[recipes.index(recipe) % 4]
+        axes.plot(curve.x, curve.y, stroke, color=colour, label=curve.name, linewidth=1.6)
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.1, linewidth=0)
     axes.set_xlabel(table.axes[0])
     axes.set_ylabel(table.axes[1])
     axes.legend(frameon=False, fontsize=8)
+
+
+def _parts(curve: Curve) -> tuple[str, str]:
+    recipe, _, indicator = curve.name.partition(": ")
+    return recipe, indicator
 
 
 def _points(axes: Any, table: Table, rows: list[Row]) -> None:

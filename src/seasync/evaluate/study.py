@@ -53,7 +53,6 @@ class Study:
     gallery: tuple[Sample, ...]
     itself: bool
     paper: str | None = None
-    event_names: tuple[str, ...] = ()
     jobs: int = 2
 
     @classmethod
@@ -81,9 +80,11 @@ class Study:
         itself = not other
         encoded = encode_items((*queries, *other), name, progress=progress)
         left, right = encoded[: len(queries)], encoded[len(queries) :]
-        crossed = f"{dataset.name} ⇄ {gallery.name}" if gallery else dataset.name
-        paper = "Penn ⇄ UCF" if gallery else dataset.paper
-        return cls(crossed, name, left, right or left, itself, paper, dataset.event_names, jobs)
+        crossed, paper = dataset.name, dataset.paper
+        if gallery:
+            crossed = f"{dataset.name} ⇄ {gallery.name}"
+            paper = "Penn ⇄ UCF" if {dataset.paper, gallery.paper} == {"PennAction", "UCF101"} else None
+        return cls(crossed, name, left, right or left, itself, paper, jobs)
 
     @property
     def query_labels(self) -> NDArray[np.str_]:

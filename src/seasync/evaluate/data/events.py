@@ -22,7 +22,7 @@ FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
 def load(root: Path) -> Dataset:
     """Clips of one action, unless a `label` column or their folders say otherwise."""
     file = need(root / "events.csv", "the events file", FORMAT)
-    names, events = read_events(file)
+    events = read_events(file)
     rows = {row["clip"]: row for row in read_csv(file, ("clip",))}
     folder = root / "clips" if (root / "clips").is_dir() else root
     videos = find_videos(folder)
@@ -43,11 +43,11 @@ def load(root: Path) -> Dataset:
                 events=moments,
             )
         )
-    return Dataset(root.resolve().name, tuple(items), "dinov2-small", event_names=names)
+    return Dataset(root.resolve().name, tuple(items), "dinov2-small")
 
 
-def read_events(file: Path) -> tuple[tuple[str, ...], dict[str, Frames]]:
-    """Names of the events (empty where the file only numbers them) and each clip's frame numbers."""
+def read_events(file: Path) -> dict[str, Frames]:
+    """The frame numbers of each clip's events."""
     rows = read_csv(file, ("clip",))
     if not rows:
         raise DataError(f"{file}: no rows; {FORMAT}")
@@ -68,4 +68,4 @@ def read_events(file: Path) -> tuple[tuple[str, ...], dict[str, Frames]]:
         if len(frames) and moments[-1] >= frames[0]:
             raise DataError(f"{where}: an event at frame {moments[-1]} of a clip of {frames[0]} frames")
         found[row["clip"]] = moments
-    return names, found
+    return found

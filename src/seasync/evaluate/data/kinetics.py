@@ -28,7 +28,7 @@ def load(root: Path) -> Dataset:
         raise DataError(f"{root}: no CSV list with the columns {', '.join(COLUMNS)}; {SOURCE}")
     files = {key: file for file in find_videos(root).values() if (key := _key(file.stem))}
     marks = root / "key_frames.csv"
-    events = read_events(marks)[1] if marks.exists() else {}
+    events = read_events(marks) if marks.exists() else {}
     items, missing = [], 0
     for row in rows:
         split = SPLITS.get(row["split"])

@@ -137,18 +137,17 @@ def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: Partial, s
 
 
 def _add_events(row: Row, judged: list[Judged], seed: int) -> None:
-    with_events = [j for j in judged if j.events is not None]
-    average = [float(np.nanmean(j.events)) for j in with_events if j.events is not None]
-    picked = np.array([j.events[int(np.argmin(j.draq))] for j in with_events if j.events is not None])
-    known = picked[np.isfinite(picked).any(1)]
-    add_mean(row, "event error", average, scale=FPS, seed=seed)
-    add_mean(row, "event error top-DRAQ", np.nanmean(known, axis=1), scale=FPS, seed=seed)
-    add_mean(row, "event error top-DRAQ ms", np.nanmean(known, axis=1), scale=1000, seed=seed)
-    if picked.shape[1] > 2:
-        inner = known[np.isfinite(known[:, 1:-1]).any(1), 1:-1]
-        add_mean(row, "inner event error top-DRAQ", np.nanmean(inner, axis=1), scale=FPS, seed=seed)
-    covered = np.concatenate([np.isfinite(j.events).ravel() for j in with_events if j.events is not None])
-    row["events reached %"] = 100 * float(covered.mean())
+    """Clips may have different numbers of events, so each query is averaged first."""
+    errors = [(j.events, j.events[int(np.argmin(j.draq))]) for j in judged if j.events is not None]
+    add_mean(row, "event error", [_mean(table) for table, _ in errors], scale=FPS, seed=seed)
+    picked = [_mean(pick) for _, pick in errors]
+    add_mean(row, "event error top-DRAQ", picked, scale=FPS, seed=seed)
+    add_mean(row, "event error top-DRAQ ms", picked, scale=1000, seed=seed)
+    inner = [_mean(pick[1:-1]) for _, pick in errors if len(pick) > 2]
+    if inner:
+        add_mean(row, "inner event error top-DRAQ", inner, scale=FPS, seed=seed)
+    reached = [float(np.isfinite(table).mean()) for table, _ in errors]
+    add_mean(row, "events reached %", reached, scale=100, seed=seed)
 
 
 def _mean(values: Array) -> float:
