@@ -1,4 +1,4 @@
-"""A real server and a real browser to look at it with."""
+"""A real browser to look at the page with."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import base64
 import io
 import os
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import uvicorn
 from PIL import Image
 
-from seasync.serve import create_app
-from seasync.serve.work import SeaAt
 from tests.serve.films import number_of
 
 if TYPE_CHECKING:
@@ -27,21 +22,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 60  # seconds for anything to happen
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-
-
-@contextmanager
-def live(sea: Path, state: Path, encoder: str, **options: Any) -> Iterator[str]:
-    """A server on a port of its own, by its address."""
-    app = create_app({"small": SeaAt(str(sea), encoder)}, state=state, **options)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @contextmanager

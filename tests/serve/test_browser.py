@@ -15,8 +15,9 @@ from seasync.align import Warp
 from seasync.align.warp import Stretch
 from seasync.search import Sea
 from seasync.serve import Client
-from tests.serve.browser import Tab, chromium, decoded, drag, drop, live
+from tests.serve.browser import Tab, chromium, decoded, drag, drop
 from tests.serve.films import film, frame, number_of, pace
+from tests.serve.live import live
 from tests.videos import write
 
 if TYPE_CHECKING:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from seasync.serve.jobs import MOST_ATTEMPTS
 from seasync.serve.models import Job
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
+from tests.serve.live import process
 
 API = "/api/v1/seas/small"
 Start = Callable[..., Server]
@@ -113,27 +112,12 @@ def test_a_job_that_stops_the_server_again_and_again_is_given_up(
 
 
 @contextmanager
-def process(sea: Path, state: Path, root: Path) -> Iterator[tuple[subprocess.Popen[str], Client]]:
-    """A server in a process of its own, which may be killed."""
-    command = [
-        sys.executable,
-        "-c",
-        "from seasync.cli import main; main()",
-        "serve",
-        "--sea",
-        str(sea),
-        "--port",
-        "0",
-    ]
-    command += ["--state", str(state), "--root", str(root)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        address = running.stdout.readline().strip()
-        with Client(address) as client:
-            yield running, client
-        if running.poll() is None:
-            running.send_signal(signal.SIGINT)
-            assert running.wait(60) == 0
+def serving(sea: Path, state: Path, root: Path) -> Iterator[tuple[subprocess.Popen[str], Client]]:
+    with (
+        process("--sea", sea, "--state", state, "--root", root) as (running, address),
+        Client(address) as client,
+    ):
+        yield running, client
 
 
 def kill_when(running: subprocess.Popen[str], news: Iterator[Job], due: Callable[[Job], bool]) -> None:
@@ -147,7 +131,7 @@ def test_killed_in_the_middle_of_a_job_it_goes_on(sea: Path, tmp_path: Path) -> 
     root, state, count = tmp_path / "more", tmp_path / "state", 60
     for number in range(count):
         film(root / f"{number}.mp4", pace(12 + number), action="left")
-    with process(sea, state, root) as (running, client):
+    with serving(sea, state, root) as (running, client):
         job = client.add("small", paths=[str(root)])
         try:
             kill_when(running, client.watch(job), lambda now: now.progress > 0.02)
@@ -155,7 +139,7 @@ def test_killed_in_the_middle_of_a_job_it_goes_on(sea: Path, tmp_path: Path) -> 
         except ServeError:
             pass
     assert verify(Sea(sea)) == []
-    with process(sea, state, root) as (_, client):
+    with serving(sea, state, root) as (_, client):
         job = client.wait(job)
         assert (job.state, job.attempts) == ("done", 2)
         assert client.sea("small").clips == 6 + count
@@ -164,13 +148,13 @@ def test_killed_in_the_middle_of_a_job_it_goes_on(sea: Path, tmp_path: Path) -> 
 
 
 def test_killed_in_the_middle_of_a_film_it_is_made_anew(sea: Path, films: Path, tmp_path: Path) -> None:
-    with process(sea, tmp_path / "state", films) as (running, client):
+    with serving(sea, tmp_path / "state", films) as (running, client):
         query, match = (next(client.clips("small", text=f"right/{name}")).ref for name in "ab")
         request = client.align("small", query=query, match=match).request
         job = client.film("small", request, layout="stack")
         with pytest.raises(ServeError):
             kill_when(running, client.watch(job), lambda now: now.state == "running")
-    with process(sea, tmp_path / "state", films) as (_, client):
+    with serving(sea, tmp_path / "state", films) as (_, client):
         done = client.wait(job)
         assert done.attempts == 2
         client.fetch(done, tmp_path / "film.mp4")

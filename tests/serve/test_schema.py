@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from seasync.serve import Client
-from tests.serve.browser import live
+from tests.serve.live import live
 
 EXAMPLES = 8  # of each operation, good ones and bad ones
 CHECKS = [

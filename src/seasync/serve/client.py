@@ -31,7 +31,7 @@ class Client:
 
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=f"{address.rstrip('/')}/api/v1", headers=headers, timeout=timeout)
+        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -163,11 +163,11 @@ class Client:
 
     def _ask(self, method: str, path: str, **how: Any) -> httpx.Response:
         with self._plainly():
-            return _raise_for(self._http.request(method, path, **how))
+            return _raise_for(self._http.request(method, f"/api/v1{path}", **how))
 
     @contextmanager
     def _stream(self, path: str, **params: str) -> Iterator[httpx.Response]:
-        with self._plainly(), self._http.stream("GET", path, params=params) as answer:
+        with self._plainly(), self._http.stream("GET", f"/api/v1{path}", params=params) as answer:
             if answer.is_error:
                 answer.read()
             yield _raise_for(answer)

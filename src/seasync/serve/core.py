@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from seasync.clip import Clip
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding
 from seasync.errors import ServeError
+from seasync.sea.care import info
 from seasync.search import Sea
 from seasync.serve import models, work
 from seasync.serve.footage import Library
@@ -21,6 +22,7 @@ from seasync.serve.jobs import Jobs, Kind
 from seasync.serve.kept import Kept
 from seasync.serve.lane import Lane
 from seasync.serve.limits import Limits
+from seasync.serve.marks import marks_on, shown_marks
 from seasync.serve.notes import Notes
 from seasync.serve.proxy import make_proxy
 from seasync.serve.roots import Roots
@@ -43,16 +45,16 @@ class ServedSea(Sea):
         self.notes = Notes(self)
         self._lane, self._seconds = lane, seconds
         self._prepare = threading.Lock()
-        self._known: tuple[int, dict[str, Any]] | None = None
+        self._info: tuple[int, dict[str, Any]] | None = None
         # More searches at a time than cores only get in each other's way; first come, first served.
         self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
-    def known(self, ask: Callable[[Sea], dict[str, Any]]) -> dict[str, Any]:
-        """What `ask` says of the sea, asked once for each version of it."""
+    def info(self) -> dict[str, Any]:
+        """What the sea is and how it stands, looked up once for each version of it."""
         version = self.snapshot().version
-        if self._known is None or self._known[0] != version:
-            self._known = version, ask(self)
-        return self._known[1]
+        if self._info is None or self._info[0] != version:
+            self._info = version, info(self)
+        return self._info[1]
 
     def _encode(self, clip: Clip) -> Encoding:
         found: Encoding = self._lane.run(work.encode, self.at, clip, seconds=self._seconds)
@@ -63,6 +65,12 @@ class ServedSea(Sea):
         if not self.exists():
             raise ServeError("the sea is empty; add videos first", status=409)
         return self._searches.submit(self._find, query, options).result()
+
+    def warm(self) -> None:
+        """Search once in the background, so that the first who asks does not wait for what is loaded then."""
+        if self.exists() and self.info()["with_frame_features"]:
+            (clip,) = self.snapshot().clips(limit=1)
+            self._searches.submit(self._find, clip, {"k": 1})
 
     def _find(self, query: Clip, options: dict[str, Any]) -> Matches:
         with self._prepare:  # clip vectors are read once for all who wait
@@ -160,7 +168,7 @@ class Core:
     def _film_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         asked, opened = models.FilmRequest(**request), self.sea(sea)
         kept = asked.alignment.query if asked.keep == "query" else asked.alignment.match
-        marks = shown_marks(opened, kept) if asked.marks else ()
+        marks = shown_marks(marks_on(opened, kept)) if asked.marks else []
         solve = self.to_solve(opened, asked.alignment)
         place = self.film_place(request)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -181,6 +189,8 @@ class Core:
 
     def start(self) -> None:
         self.jobs.start()
+        for sea in self.seas.values():
+            sea.warm()
 
     def close(self) -> None:
         self.jobs.close()
@@ -189,18 +199,6 @@ class Core:
         for lane in (self.look, self._encode, self._add, self._make):
             lane.close()
         self.state.close()
-
-
-def shown_marks(sea: ServedSea, ref: str) -> tuple[Any, ...]:
-    """A video's marks as films show them: a phase lasts until the next one."""
-    from seasync.render import Mark
-
-    marks = models.Marks(**(sea.notes.get(f"marks/{ref}") or {"ref": ref})).marks
-    starts = [mark.seconds for mark in marks if mark.kind == "phase"]
-    ends = dict(zip(starts, [*starts[1:], models.LATEST], strict=True))
-    return tuple(
-        Mark(mark.seconds, mark.name, ends[mark.seconds] if mark.kind == "phase" else None) for mark in marks
-    )
 
 
 def _folders(seas: Any) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Marks as tables: the forms that `seasync evaluate` reads."""
+"""Marks: as films show them, and as the tables that `seasync evaluate` reads."""
 
 from __future__ import annotations
 
@@ -10,15 +10,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from seasync.errors import ServeError
-from seasync.serve.models import Mark, Marks
+from seasync.serve.models import LATEST, Mark, Marks
 
 if TYPE_CHECKING:
+    from seasync.render import Mark as Shown
     from seasync.serve.core import ServedSea
 
 
 def marks_of(sea: ServedSea) -> list[Marks]:
     """Of every marked video of the sea."""
     return [Marks(**value) for _, value in sorted(sea.notes.under("marks/").items())]
+
+
+def marks_on(sea: ServedSea, ref: str) -> list[Mark]:
+    """Of one video, in the order they come in."""
+    return Marks(**(sea.notes.get(f"marks/{ref}") or {"ref": ref})).marks
+
+
+def shown_marks(marks: Sequence[Mark]) -> list[Shown]:
+    """As films show them: a phase lasts until the next one."""
+    from seasync.render import Mark as Shown
+
+    shown, end = [], LATEST
+    for mark in reversed(marks):
+        shown.append(Shown(mark.seconds, mark.name, end if mark.kind == "phase" else None))
+        end = mark.seconds if mark.kind == "phase" else end
+    return shown[::-1]
 
 
 def names_of(sea: ServedSea) -> dict[Literal["moment", "phase"], list[str]]:
@@ -60,7 +77,7 @@ def phases_csv(sea: ServedSea) -> str:
 
 def moments_csv(sea: ServedSea, ref: str) -> str:
     """All marks of one video, as `seasync.render.transfer` carries them over."""
-    marks = Marks(**(sea.notes.get(f"marks/{ref}") or {"ref": ref})).marks
+    marks = marks_on(sea, ref)
     if not marks:
         raise ServeError(f"{ref}: has no marks yet", status=409)
     rows = [[mark.frame, f"{mark.seconds:.6f}", mark.kind, mark.name] for mark in marks]

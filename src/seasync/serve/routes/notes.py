@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from seasync.serve import models
-from seasync.serve.marks import events_csv, marks_of, names_of, phases_csv
+from seasync.serve.marks import events_csv, marks_of, marks_on, names_of, phases_csv
 from seasync.serve.routes import Sea
 
 router = APIRouter(prefix="/seas/{sea}", tags=["notes"])
@@ -52,7 +52,7 @@ def mark_names(sea: Sea) -> dict[Literal["moment", "phase"], list[str]]:
 
 @router.get("/marks/{ref}")
 def marks(sea: Sea, ref: Ref) -> models.Marks:
-    return models.Marks(**(sea.notes.get(f"marks/{ref}") or {"ref": ref}))
+    return models.Marks(ref=ref, marks=marks_on(sea, ref))
 
 
 @router.put("/marks/{ref}")

@@ -9,7 +9,6 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from seasync.errors import SeaError, ServeError
-from seasync.sea.care import info
 from seasync.sea.record import quoted
 from seasync.serve import models
 from seasync.serve.core import Core, ServedSea
@@ -100,7 +99,7 @@ def add(sea: Sea, asked: models.AddRequest, core: Insides) -> models.Job:
 def _info(name: str, sea: ServedSea) -> models.SeaInfo:
     if not sea.exists():
         return models.SeaInfo(name=name, uri=sea.uri, clips=0)
-    known = sea.known(info)
+    known = sea.info()
     fields = models.SeaInfo.model_fields.keys() & known.keys()
     return models.SeaInfo(name=name, uri=sea.uri, **{field: known[field] for field in fields})
 

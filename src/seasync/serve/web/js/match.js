@@ -78,26 +78,35 @@ export function matchCard(sea, match, { answer, span, playing }) {
   }
 }
 
-/** Draws both pictures side by side, each in its half. */
-function drawer(canvas, reels) {
-  Object.assign(canvas, { width: 640, height: 240 });
+/** Draws the match over the whole canvas, and the query small in its corner. */
+function drawer(canvas, [query, match]) {
+  Object.assign(canvas, { width: 640, height: 400 });
   const ink = canvas.getContext("2d");
+  const width = 230;
+  const height = Math.min(200, width * (query.height / query.width));
+  const frame = getComputedStyle(document.documentElement).getPropertyValue("--inset").trim();
   return (lead, follow, { covered }) => {
     ink.fillStyle = "#000";
     ink.fillRect(0, 0, canvas.width, canvas.height);
-    [lead, follow].forEach((picture, n) => {
-      const half = canvas.width / 2;
-      const { width, height } = reels[n];
-      const scale = Math.max(half / width, canvas.height / height);
-      ink.save();
-      ink.beginPath();
-      ink.rect(n * half, 0, half - 1, canvas.height);
-      ink.clip();
-      ink.globalAlpha = n && !covered ? 0.35 : 1;
-      ink.drawImage(picture, n * half + (half - width * scale) / 2, (canvas.height - height * scale) / 2, width * scale, height * scale);
-      ink.restore();
-    });
+    ink.globalAlpha = covered ? 1 : 0.35;
+    cover(ink, follow, match, 0, 0, canvas.width, canvas.height);
+    ink.globalAlpha = 1;
+    ink.fillStyle = frame;
+    ink.fillRect(12, canvas.height - height - 16, width + 4, height + 4);
+    cover(ink, lead, query, 14, canvas.height - height - 14, width, height);
   };
+}
+
+/** Draw a picture so that it fills a box, cut evenly where it is too long. */
+function cover(ink, picture, size, left, top, width, height) {
+  const scale = Math.max(width / size.width, height / size.height);
+  const [w, h] = [size.width * scale, size.height * scale];
+  ink.save();
+  ink.beginPath();
+  ink.rect(left, top, width, height);
+  ink.clip();
+  ink.drawImage(picture, left + (width - w) / 2, top + (height - h) / 2, w, h);
+  ink.restore();
 }
 
 function verdict(match) {

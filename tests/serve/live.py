@@ -1,0 +1,49 @@
+"""Servers that are really listening: in a thread of this process, or in a process that may be killed."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from seasync.serve import create_app
+from seasync.serve.work import SeaAt
+
+COMMAND = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--port", "0"]
+
+
+@contextmanager
+def live(sea: Path, state: Path, encoder: str, **options: Any) -> Iterator[str]:
+    """A server on a port of its own, by its address."""
+    app = create_app({"small": SeaAt(str(sea), encoder)}, state=state, **options)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def process(*options: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`seasync serve` with these options, and its address; ended in good order if it still runs then."""
+    with subprocess.Popen([*COMMAND, *map(str, options)], stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout is not None
+            yield running, running.stdout.readline().strip()
+            if running.poll() is None:
+                running.send_signal(signal.SIGINT)
+                assert running.wait(60) == 0
+        finally:
+            running.kill()

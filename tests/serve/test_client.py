@@ -1,0 +1,105 @@
+"""The typed client, over real HTTP; and the command that starts a server."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from seasync.errors import ServeError
+from seasync.search import Sea
+from seasync.serve import Client
+from seasync.serve.models import Anchor, Mark
+from seasync.serve.run import _named as named
+from tests.serve.films import film, pace
+from tests.serve.live import live, process
+
+
+@pytest.fixture
+def client(sea: Path, films: Path, encoder: str, tmp_path: Path) -> Iterator[Client]:
+    with live(sea, tmp_path / "state", encoder, roots=[films]) as address, Client(address) as client:
+        yield client
+
+
+def test_the_whole_job_through_the_client(client: Client, sea: Path, tmp_path: Path) -> None:
+    assert client.about().seas == ["small"]
+    assert [info.clips for info in client.seas()] == [6]
+    upload = client.upload(film(tmp_path / "new.mp4", pace(40, bend=0.5), action="arc", tint=3))
+    found = client.search("small", upload.ref, k=3)
+    match = found.matches[0].clip
+    assert match.label == "arc"
+    alignment = client.align("small", query=upload.ref, match=match.ref)
+    assert alignment.alignable
+    assert client.cost("small", alignment.request).shape == (
+        alignment.axes["query"].count,
+        alignment.axes["match"].count,
+    )
+    assert b"query_frame" in client.timeline("small", alignment.request, "csv")
+    assert client.thumbnail("small", match.ref)[:2] == b"\xff\xd8"
+    assert client.footage("small", upload.ref).plays == "direct"
+    anchors = [Anchor(query=0.5, match=0.7)]
+    client.set_anchors("small", upload.ref, match.ref, anchors)
+    assert client.anchors("small", upload.ref, match.ref) == anchors
+    marks = [Mark(kind="moment", name="top", frame=3, seconds=0.1)]
+    client.set_marks("small", match.ref, marks)
+    assert client.marks("small", match.ref) == marks
+    job = client.wait(client.film("small", alignment.request, layout="overlay", keep="match", marks=True))
+    client.fetch(job, tmp_path / "film.mp4")
+    assert (tmp_path / "film.mp4").stat().st_size == job.result["bytes"]  # type: ignore[index]
+    assert client.wait(client.add("small", uploads=[upload.id], label="arc")).result["added"] == 1  # type: ignore[index]
+    assert len(list(client.clips("small", label="arc"))) == 4
+    client.remove("small", match.id)
+    assert len(Sea(sea)) == 6
+    assert len(client.jobs()) == 2
+
+
+def test_reasons_come_through(client: Client, tmp_path: Path) -> None:
+    with pytest.raises(ServeError, match="no such sea") as refused:
+        client.sea("other")
+    assert refused.value.status == 404
+    bad = tmp_path / "bad.mp4"
+    bad.write_bytes(b"text")
+    with pytest.raises(ServeError, match="cannot be read as a video"):
+        client.upload(bad)
+    job = client.add("small", paths=[str(next(client.clips("small")).file)])
+    assert client.wait(job).result["present"] == 1  # type: ignore[index]
+    with pytest.raises(ServeError, match="no film to fetch"):
+        client.fetch(job, tmp_path / "none.mp4")
+    with pytest.raises(ServeError, match="no answer"):
+        Client("http://127.0.0.1:9").about()
+
+
+def test_open_to_others_a_token_is_made_up(sea: Path, tmp_path: Path) -> None:
+    with process("--sea", sea, "--state", tmp_path / "state", "--host", "0.0.0.0") as (_, told):
+        place, _, token = told.partition("?token=")
+        address = f"http://127.0.0.1:{place.rstrip('/').rpartition(':')[2]}"
+        with pytest.raises(ServeError, match="token"), Client(address) as stranger:
+            stranger.about()
+        with Client(address, token=token) as friend:
+            assert friend.about().seas == ["small"]
+    assert len(token) >= 32
+
+
+def test_a_port_that_is_taken_is_one_clear_line(sea: Path, tmp_path: Path) -> None:
+    from seasync.cli import app
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = CliRunner().invoke(
+            app, ["serve", "--sea", str(sea), "--state", str(tmp_path / "s"), "--port", port]
+        )
+    assert isinstance(told.exception, ServeError)
+    assert f"127.0.0.1:{port}: cannot listen there" in str(told.exception)
+
+
+def test_seas_have_short_names_of_their_own() -> None:
+    places = ["a/clips.sea", "b/clips.sea", "s3://bucket/golf swings.sea", "/"]
+    assert named(places) == {
+        "clips": "a/clips.sea",
+        "clips2": "b/clips.sea",
+        "golf-swings": "s3://bucket/golf swings.sea",
+        "sea": "/",
+    }
