@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from seasync.align import MOTION, PAPER, align_encodings, align_many, cost_matrix, random_cost, score_many
 from seasync.align import partial as partial_module
 from seasync.align.batch import Abreast
-from seasync.align.partial import PricedLanes, Prices, best_pieces
+from seasync.align.order import best_pieces_in_any_order
+from seasync.align.priced import PricedLanes, Prices, best_pieces
 from seasync.errors import FeatureError
 from tests import naive
 from tests.align.clips import encoding, retimed
@@ -155,13 +156,15 @@ def test_unrelated_clips_do_not_align(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_order_any_finds_swapped_pieces(seed):
-    one, other, places = action(seed, 60)
-    match = joined(other[30:], other[:30])
+@pytest.mark.parametrize("length", [60, 300])
+def test_order_any_finds_swapped_pieces(seed, length):
+    one, other, places = action(seed, length)
+    half = length // 2
+    match = joined(other[half:], other[:half])
     alignment = align_encodings(encoding(one), match, order="any")
     assert alignment.alignable
-    truth = np.concatenate([places[30:], places[:30]])
-    times = np.arange(60) / 7.5
+    truth = np.concatenate([places[half:], places[:half]])
+    times = np.arange(length) / 7.5
     warp = alignment.warp(keep="match")
     good = warp.covers(times) & (np.abs(warp.at(times) - truth) < 0.3)
     assert good.mean() > 0.8
@@ -169,6 +172,27 @@ def test_order_any_finds_swapped_pieces(seed):
     assert (np.diff([piece.match[0] for piece in alignment.pieces]) < 0).any()
     same = align_encodings(encoding(one), match)
     assert same.coverage[0] < alignment.coverage[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_order_any_finds_three_pieces_back_to_front(seed):
+    one, other, places = action(seed, 90)
+    alignment = align_encodings(encoding(one), joined(other[60:], other[30:60], other[:30]), order="any")
+    truth = np.concatenate([places[60:], places[30:60], places[:30]])
+    times = np.arange(90) / 7.5
+    warp = alignment.warp(keep="match")
+    assert (warp.covers(times) & (np.abs(warp.at(times) - truth) < 0.3)).mean() > 0.8
+
+
+@settings(max_examples=20)
+@given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=quarters))
+def test_any_order_gains_at_least_what_the_same_order_does(cost):
+    prices = Prices.of(cost, 0.57)
+    gain, pieces = best_pieces_in_any_order(cost, prices)
+    assert gain >= best_pieces(cost, prices)[0]
+    cells = [list(map(tuple, piece.tolist())) for piece in pieces]
+    apart = naive.priced_gain(cost, prices.rows, prices.columns, cells) - prices.jump * (len(pieces) - 1)
+    assert gain == pytest.approx(apart, abs=1e-5)
 
 
 def test_pieces_of_any_order_never_share_a_frame():

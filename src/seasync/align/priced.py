@@ -1,0 +1,92 @@
+"""What frames are worth, and the path that gains most: the pieces of a partial alignment.
+
+A frame's random price is what a random path would spend on it: its mean cost with the other clip's frames,
+times the mean number of cells that such a path has in a row. Leaving a frame out costs a share of that; the
+best path weighs it against the cost of its cells, and may jump ahead where both clips hold something foreign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from seasync.align.batch import Abreast, reserve
+from seasync.align.kernels import lanes
+from seasync.align.kernels import partial as kernels
+from seasync.align.matrix import Path
+from seasync.encoding import Floats
+
+# Shares of the random price of both clips, whole:
+_JUMP = 0.025  # what a jump costs
+_MARGIN = 0.02  # what leaving something out must gain over the whole path
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What the frames of a pair are worth: rows (n,), columns (m,) float32, `share` of their random prices.
+
+    totals  the sums of both
+    """
+
+    rows: Floats
+    columns: Floats
+    totals: tuple[float, float]
+    share: float
+
+    @classmethod
+    def of(cls, cost: Floats, share: float) -> Prices:
+        """The prices of a cost matrix (n, m)."""
+        rows, columns = (np.empty(length, np.float32) for length in cost.shape)
+        return cls(rows, columns, kernels.prices(cost, share, rows, columns), share)
+
+    @property
+    def whole(self) -> float:
+        """The random price of both clips."""
+        return sum(self.totals) / self.share
+
+    @property
+    def jump(self) -> np.float32:
+        return np.float32(_JUMP * self.whole)
+
+    def better(self, gain: float, dtw_cost: float) -> bool:
+        """Whether a partial path of that gain beats the whole path of that cost."""
+        return gain - (self.share * self.whole - dtw_cost) > _MARGIN * self.whole
+
+
+def best_pieces(cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
+    """The gain of the best path with jumps, and its pieces (L, 2), in order in both clips."""
+    gain, path, breaks = kernels.priced_path(cost, prices.rows, prices.columns, prices.jump)
+    return float(gain), [path[a:b] for a, b in pairwise(breaks)]
+
+
+class PricedLanes:
+    """`Prices` and `best_pieces` of every lane of a block of cost matrices, computed together."""
+
+    def __init__(self, abreast: Abreast, costs: list[Floats], share: float) -> None:
+        self.costs, self.share = costs, share
+        count, n, m = lanes.LANES, abreast.n, abreast.m
+        self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
+        self.totals, self.ends = np.empty((count, 2)), np.empty(count, np.int32)
+        gains = np.empty(count, np.float32)
+        self.moves = reserve("moves", np.uint8, n, m * count)
+        self.places = reserve("places", np.int32, n + 1, (m + 1) * count)
+        kernels.lane_prices(
+            abreast.planes, abreast.rows, abreast.columns, share, self.rows, self.columns, self.totals
+        )
+        jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
+        kernels.lane_gains(
+            abreast.planes, abreast.rows, abreast.columns, self.rows, self.columns, jumps,
+            self.moves, self.places, gains, self.ends,
+        )  # fmt: skip
+        self.gains: list[float] = gains.tolist()
+
+    def prices(self, lane: int) -> Prices:
+        n, m = self.costs[lane].shape
+        columns = self.columns.reshape(-1, lanes.LANES)[:m, lane].copy()
+        return Prices(self.rows[:n, lane].copy(), columns, tuple(self.totals[lane].tolist()), self.share)
+
+    def pieces(self, lane: int) -> list[Path]:
+        path, breaks = kernels.trace(self.moves, self.places, self.ends[lane], lane, lanes.LANES)
+        return [path[a:b] for a, b in pairwise(breaks)]
