@@ -10,6 +10,7 @@ from seasync.encoders.encoder import Encoder, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, VideoError
+from seasync.store.fetched import local
 
 BATCH = 8
 
@@ -29,7 +30,7 @@ def encode_clip(
     from seasync.video import ahead, read
 
     clip = Clip.of(source)
-    if not Path(clip.file).exists():
+    if not local(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file")
     if isinstance(encoder, str):
         encoder = get_encoder(encoder)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasync.errors import WeightsError
+from seasync.store.fetched import cache_folder as cache_folder
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,6 @@ BLAZEPOSE_FULL = Weights(
     sources=(Source(*_MEDIAPIPE, "mediapipe/modules/pose_landmark/pose_landmark_full.tflite"),),
 )
 BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL)
-
-
-def cache_folder() -> Path:
-    """The folder for everything that can be made again: `SEASYNC_CACHE`, or the user's cache folder."""
-    if named := os.environ.get("SEASYNC_CACHE"):
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("seasync", appauthor=False))
 
 
 def locate(weights: Weights) -> Path | None:

@@ -91,7 +91,7 @@ def add(
 ) -> Added:
     """Add what is missing of `sources`; see `Sea.add`."""
     split = split_name(split)
-    added = Added(len(sources), sum(size_of(source.file) for source in sources))
+    added = Added(len(sources), sum(map(size_of, sources)))
     with record.writing(wait=wait, waiting=waiting), _damage_to(added.damaged):
         rate = _agreed_fps(record, encoder, fps)
         steps = plan(sources, split, Known(record))

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
-from seasync.errors import SeaError, VideoError
+from seasync.errors import SeaError, StoreError, VideoError
 from seasync.sea.rows import clip_id
 from seasync.sea.sources import Source
+from seasync.store.objects import is_uri, objects
 
 if TYPE_CHECKING:
     from seasync.sea.record import Record
@@ -98,14 +99,14 @@ def plan(sources: Sequence[Source], split: str, known: Known) -> Iterator[Step]:
     from seasync.encoders import content_hash
 
     for source in sources:
-        file, size = str(source.file), size_of(source.file)
+        file, size = str(source.file), size_of(source)
         try:
             content = content_hash(file)
             if count := known.of(source, content, split):
                 yield Present(file, count, size)
                 continue
             works = list(_cut(source, content, split, size))
-        except (VideoError, OSError) as error:
+        except (VideoError, StoreError, OSError) as error:
             reason = f"{file}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
             yield Failure(file, reason, size)
             continue
@@ -115,8 +116,13 @@ def plan(sources: Sequence[Source], split: str, known: Known) -> Iterator[Step]:
         yield from missing
 
 
-def size_of(file: Path) -> int:
+def size_of(source: Source) -> int:
     """Bytes of a file, or of the images of a folder; 0 if it is not there."""
+    if source.size is not None:
+        return source.size
+    if is_uri(source.file):
+        return sum(each.size for each in objects(str(source.file)))
+    file = Path(source.file)
     if file.is_dir():
         return sum(part.stat().st_size for part in file.iterdir())
     return file.stat().st_size if file.exists() else 0

@@ -6,10 +6,12 @@ import csv
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from seasync.errors import SeaError
+from seasync.store.fetched import local
+from seasync.store.objects import is_uri, matching, objects
 
 VIDEOS = frozenset(
     {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"}
@@ -20,13 +22,18 @@ LISTS = {".csv": ",", ".tsv": "\t"}
 
 @dataclass(frozen=True)
 class Source:
-    """A video file (or a folder of images) to add; with a span if its list gives one."""
+    """A video file (or a folder of images) to add; with a span if its list gives one.
 
-    file: Path
+    file  a path, or a URI as text
+    size  bytes, where a listing has told them
+    """
+
+    file: Path | str
     label: str | None = None
     tags: tuple[str, ...] = ()
     start: float | None = None
     end: float | None = None
+    size: int | None = field(default=None, compare=False)
 
     @property
     def has_span(self) -> bool:
@@ -40,16 +47,15 @@ def find_sources(
 
     paths   video files, folders (searched to the bottom; a folder of images alone is one video), patterns
             such as `clips/*.mp4`, and lists: .csv or .tsv with the column `file` (relative to the list) and,
-            if wanted, `label`, `start`, `end`, `tags` (separated by semicolons)
+            if wanted, `label`, `start`, `end`, `tags` (separated by semicolons); any of these at a URI
     labels  "folder": the name of the folder a video lies in; or a list with the columns `file` and `label`
     """
     label_of = _labeller(labels)
     sources: dict[Source, None] = {}
     for path in paths:
-        for source in _listed(Path(path)) if _is_list(path) else map(Source, _videos(path)):
+        for source in _listed(path) if _is_list(path) else _videos(path):
             label = source.label or label_of(source.file)
-            tagged = Source(source.file, label, source.tags + tuple(tags), source.start, source.end)
-            sources[tagged] = None
+            sources[replace(source, label=label, tags=source.tags + tuple(tags))] = None
     return list(sources)
 
 
@@ -57,21 +63,40 @@ def _is_list(path: str | Path) -> bool:
     return Path(path).suffix.lower() in LISTS
 
 
-def _videos(path: str | Path) -> Iterator[Path]:
+def _videos(path: str | Path) -> Iterator[Source]:
+    if is_uri(path):
+        yield from _stored(str(path))
+        return
     found = Path(path).absolute()
     if found.is_dir():
         videos = list(_walk(found))
         if not videos:
             raise SeaError(f"{path}: a folder without videos; expected files such as .mp4, .mov or .mkv")
-        yield from videos
+        yield from map(Source, videos)
     elif found.exists():
-        yield found
+        yield Source(found)
     else:
         matches = sorted(glob.glob(os.path.expanduser(str(path)), recursive=True))
         if not matches:
             raise SeaError(f"{path}: no such file or folder, and nothing matches it as a pattern")
         for match in matches:
             yield from _videos(match)
+
+
+def _stored(uri: str) -> Iterator[Source]:
+    """The videos at a URI, below it, or that match it as a pattern."""
+    found = matching(uri) if set(uri) & set("*?") else objects(uri)
+    videos = [each for each in found if each.uri == uri or _shown(each.uri)]
+    if not videos:
+        raise SeaError(f"{uri}: no videos there; expected files such as .mp4, .mov or .mkv")
+    yield from (Source(each.uri, size=each.size) for each in videos)
+
+
+def _shown(uri: str) -> bool:
+    """Whether this is a video that is not hidden, nor part of a sea."""
+    *folders, name = uri.split("/")
+    hidden = name.startswith(".") or any(part.startswith(".") or part.endswith(".sea") for part in folders)
+    return PurePosixPath(name).suffix.lower() in VIDEOS and not hidden
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -88,21 +113,30 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield Path(where)
 
 
-def _listed(path: Path) -> Iterator[Source]:
+def _listed(path: str | Path) -> Iterator[Source]:
     for number, row in _rows(path):
         try:
             start, end = (float(row[name]) if row.get(name) else None for name in ("start", "end"))
         except ValueError:
             raise SeaError(f"{path}, line {number}: start and end must be seconds, such as 12.5") from None
         tags = tuple(tag.strip() for tag in (row.get("tags") or "").split(";") if tag.strip())
-        yield Source(path.absolute().parent / row["file"], row.get("label") or None, tags, start, end)
+        yield Source(_beside(path, row["file"]), row.get("label") or None, tags, start, end)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _beside(listing: str | Path, file: str) -> Path | str:
+    """A file that a list names, relative to the list."""
+    if is_uri(file):
+        return file
+    if is_uri(listing):
+        return f"{str(listing).rpartition('/')[0]}/{file}"
+    return Path(listing).absolute().parent / file
+
+
+def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines of a list, by the names of its columns."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as opened:
-            reader = csv.DictReader(opened, delimiter=LISTS.get(path.suffix.lower(), ","))
+        with local(path).open(newline="", encoding="utf-8-sig") as opened:
+            reader = csv.DictReader(opened, delimiter=LISTS.get(Path(path).suffix.lower(), ","))
             if "file" not in (reader.fieldnames or ()):
                 raise SeaError(f"{path}: expected a list with the column 'file', got {reader.fieldnames}")
             for row in reader:
@@ -112,14 +146,18 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise SeaError(f"{path}: cannot be read as a list ({error})") from error
 
 
-def _labeller(labels: str | Path | None) -> Callable[[Path], str | None]:
+def _labeller(labels: str | Path | None) -> Callable[[Path | str], str | None]:
     if labels is None:
         return lambda file: None
     if str(labels) == "folder":
-        return lambda file: file.absolute().parent.name
-    listing = Path(labels)
-    if not listing.is_file():
+        return lambda file: PurePosixPath(_named(file)).parent.name
+    if not is_uri(labels) and not Path(labels).is_file():
         raise SeaError(f"labels {labels}: expected 'folder' or a list with the columns file and label")
-    by_file = {listing.absolute().parent / row["file"]: row.get("label") for _, row in _rows(listing)}
-    by_name = {file.name: label for file, label in by_file.items()}
-    return lambda file: by_file.get(file.absolute(), by_name.get(file.name))
+    by_file = {_named(_beside(labels, row["file"])): row.get("label") for _, row in _rows(labels)}
+    by_name = {PurePosixPath(file).name: label for file, label in by_file.items()}
+    return lambda file: by_file.get(_named(file), by_name.get(PurePosixPath(_named(file)).name))
+
+
+def _named(file: Path | str) -> str:
+    """A file's whole name, with slashes."""
+    return file if isinstance(file, str) else file.absolute().as_posix()

@@ -97,10 +97,11 @@ def add(
         found += find_sources(paths, labels=options["labels"], tags=tags)
     sources, refused = [], []
     for source in found:
+        file = Path(source.file)
         try:
-            if not allowed.hold(source.file):
-                raise ServeError(f"{source.file.name}: leads out of the folders that are served")
-            check(source.file, pixels)
+            if not allowed.hold(file):
+                raise ServeError(f"{file.name}: leads out of the folders that are served")
+            check(file, pixels)
             sources.append(source if label is None else replace(source, label=label))
         except (SeasyncError, OSError) as error:
             refused.append(Failure(str(source.file), str(error)))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
+from seasync.store.fetched import local
 from seasync.video.source import (
     IMAGE_FPS,
     File,
@@ -108,7 +108,7 @@ class FrameTable:
 
 def frame_table(file: File) -> FrameTable:
     """The table of a video or a folder of images, remembered until the file changes."""
-    path = Path(file)
+    path = local(file)
     if path.is_dir():
         numbers = np.arange(len(images(path)))
         seconds, end = numbers / float(IMAGE_FPS), float(len(numbers) / IMAGE_FPS)

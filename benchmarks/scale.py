@@ -1,0 +1,196 @@
+"""A sea from 10,000 clips up: latency, recall, memory, disk, and what a cluster costs.
+
+`python -m benchmarks.scale [--quick] [--sizes N …] [--folder DIR]`
+
+Clips are synthetic but structured, as in `benchmarks.search`; clip vectors have 768 dimensions. Every point
+is made, built and searched in processes of their own, so that memory is told apart. With `--folder`, seas are
+kept there and found again: what is searched anew needs no building.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.goals import Goals
+from benchmarks.search import ABOUT, BATCH, Clips
+from seasync.encoding import Floats
+from seasync.sea import rows as layout
+from seasync.sea.rows import matrix
+from seasync.sea.vectors import query_vector
+from seasync.search import Sea
+
+SIZES = (10_000, 100_000, 650_000, 3_000_000)
+QUICK_SIZES = (5_000, 60_000)
+QUERIES, K = 200, 10
+
+
+def make(folder: Path, count: int) -> dict[str, float]:
+    """Write a sea of `count` clips without frame features."""
+    clips = Clips()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for first in range(0, count, BATCH):
+            yield from clips.table(first, min(BATCH, count - first), frame_features=False).to_batches()
+
+    reader = pa.RecordBatchReader.from_batches(layout.schema(ABOUT), batches())
+    lance.write_dataset(reader, folder, max_rows_per_file=200_000)
+    return {"record_mb": _megabytes(folder)}
+
+
+def build(folder: Path, count: int) -> dict[str, float]:
+    """Make the index; the peak of memory is this process's."""
+    before, begin = _peak_megabytes(), time.perf_counter()
+    Sea(folder).rebuild("ivf_rq")
+    spent = time.perf_counter() - begin
+    return {
+        "build_s": spent,
+        "build_mb": _peak_megabytes() - before,
+        "index_mb": _megabytes(folder / "_indices"),
+        "disk_mb": _megabytes(folder),
+    }
+
+
+def search(folder: Path, count: int) -> dict[str, float]:
+    """Latency of single queries, cold and warm, memory they take, recall@10 against all clips compared."""
+    import psutil
+
+    queries = _queries()
+    process = psutil.Process()
+    before, begin = process.memory_info().rss, time.perf_counter()
+    snapshot = Sea(folder).snapshot()
+    vectors = np.stack([query_vector(q, snapshot.vectors.standard, trajectory=True) for q in queries])
+    snapshot.vectors.nearest(snapshot, vectors[:1], K)
+    first = time.perf_counter() - begin
+    found = [snapshot.vectors.nearest(snapshot, vector[None], K)[0][0] for vector in vectors]
+    spent = []
+    for vector in vectors:
+        begin = time.perf_counter()
+        snapshot.vectors.nearest(snapshot, vector[None], K)
+        spent.append(time.perf_counter() - begin)
+    grown = (process.memory_info().rss - before) / 1e6
+    truth = _exact(snapshot, vectors)
+    shared = [len(set(a.tolist()) & set(b.tolist())) / K for a, b in zip(found, truth, strict=True)]
+    return {
+        "first_ms": first * 1e3,
+        "p50_ms": float(np.median(spent)) * 1e3,
+        "p95_ms": float(np.quantile(spent, 0.95)) * 1e3,
+        "search_mb": grown,
+        "recall": float(np.mean(shared)),
+    }
+
+
+def _queries() -> list[Any]:
+    draws, kinds = Clips(seed=1), Clips()
+    draws.kinds, draws.bases = kinds.kinds, kinds.bases
+    return [draws.query() for _ in range(QUERIES)]
+
+
+def _exact(snapshot: Any, vectors: Floats) -> list[np.ndarray]:
+    """Row ids of the K nearest of all, by comparing every vector."""
+    best = np.full((len(vectors), K), -np.inf, np.float32)
+    rows = np.zeros((len(vectors), K), np.uint64)
+    column = snapshot.index.column
+    for batch in snapshot.dataset.scanner(columns=[column], with_row_id=True, batch_size=16_384).to_batches():
+        scores = np.concatenate([best, vectors @ matrix(batch[column]).T], axis=1)
+        ids = np.concatenate(
+            [rows, np.broadcast_to(batch["_rowid"].to_numpy(), (len(rows), len(batch)))], axis=1
+        )
+        top = np.argpartition(-scores, K - 1, axis=1)[:, :K]
+        best, rows = np.take_along_axis(scores, top, 1), np.take_along_axis(ids, top, 1)
+    return list(rows)
+
+
+def measure(stage: Callable[[Path, int], dict[str, float]], folder: Path, count: int) -> dict[str, float]:
+    """One stage in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(stage, (folder, count))
+
+
+def point(folder: Path, count: int) -> dict[str, float]:
+    """All figures of a sea of `count` clips; what was made or built in an earlier run is not made again."""
+    kept = folder.with_suffix(".json")
+    figures: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
+    if "record_mb" not in figures:
+        shutil.rmtree(folder, ignore_errors=True)
+        figures = measure(make, folder, count)
+        kept.write_text(json.dumps(figures))
+    if "build_s" not in figures:
+        figures |= measure(build, folder, count)
+        kept.write_text(json.dumps(figures))
+    figures |= measure(search, folder, count)
+    kept.write_text(json.dumps(figures))
+    return figures
+
+
+def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) -> None:
+    columns = {
+        "p50_ms": "p50 ms",
+        "p95_ms": "p95 ms",
+        "first_ms": "first ms",
+        "recall": "recall@10",
+        "search_mb": "memory MB",
+        "record_mb": "record MB",
+        "index_mb": "index MB",
+        "disk_mb": "disk MB",
+        "build_s": "build s",
+        "build_mb": "build MB",
+    }
+    print("     clips" + "".join(f"{title:>11}" for title in columns.values()))
+    found = {}
+    for count in sizes:
+        place = folder / f"{count}.sea"
+        found[count] = figures = point(place, count)
+        shown = (
+            f"{figures[name]:11.3f}" if name == "recall" else f"{figures[name]:11.1f}" for name in columns
+        )
+        print(f"{count:10,}" + "".join(shown), flush=True)
+        if not keep:
+            shutil.rmtree(place)
+    small, large = sizes[0], sizes[-1]
+    growth = found[large]["p50_ms"] / found[small]["p50_ms"]
+    goals.at_most(f"latency growth from {small:,} to {large:,} clips", growth, 0.5 * large / small, "×")
+    goals.at_least(f"recall@10 at {large:,}", found[large]["recall"], 0.95)
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def _peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller seas, within 45 seconds")
+    parser.add_argument("--sizes", type=int, nargs="*", help="numbers of clips; 6 KB of disk each")
+    parser.add_argument("--folder", type=Path, help="where to make and keep the seas")
+    options = parser.parse_args()
+    goals = Goals()
+    sizes = tuple(options.sizes or (QUICK_SIZES if options.quick else SIZES))
+    folder = options.folder or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        points(folder, sizes, goals, keep=options.folder is not None)
+    finally:
+        if options.folder is None:
+            shutil.rmtree(folder)
+    return goals.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

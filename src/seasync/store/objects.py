@@ -1,0 +1,203 @@
+"""Object storage by URI (s3://, gs://, az://), with the options and environment variables that Lance takes.
+
+Options come from `SEASYNC_STORAGE_OPTIONS` (KEY=VALUE, separated by blanks; `--storage-option` puts them
+there) and from the store's own variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT, GOOGLE_APPLICATION_CREDENTIALS,
+AZURE_STORAGE_ACCOUNT_NAME, …). Processes that are started later inherit both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasync.errors import SeasyncError, StoreError
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+OPTIONS = "SEASYNC_STORAGE_OPTIONS"
+SCHEMES = {"s3": "aws", "gs": "google", "az": "azure", "file": ""}
+CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5, 60, 4
+
+
+@dataclass(frozen=True)
+class Object:
+    """A file at a URI: its size in bytes, and when it was written by the store's own clock, in seconds."""
+
+    uri: str
+    size: int
+    written: float
+
+
+def is_uri(place: str | Path) -> bool:
+    """Whether this names something by a URI, not a path."""
+    return "://" in str(place)
+
+
+def storage_options(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The options of the environment, and on top those that are given."""
+    return parsed(os.environ.get(OPTIONS, "").split()) | dict(given or {})
+
+
+def parsed(options: list[str]) -> dict[str, str]:
+    """KEY=VALUE texts as a dictionary."""
+    pairs = [text.partition("=") for text in options]
+    if wrong := [key for key, sign, _ in pairs if not (key and sign)]:
+        raise StoreError(f"storage option {wrong[0]!r}: expected KEY=VALUE, such as aws_region=eu-west-1")
+    return {key.lower(): value for key, _, value in pairs}
+
+
+def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSystem, str]:
+    """The file system a URI lies in, and its path there.
+
+    Raises
+    ------
+    StoreError
+        If the scheme is unknown or the options do not fit it.
+    """
+    scheme, _, path = uri.partition("://")
+    if scheme not in SCHEMES:
+        raise StoreError(f"{uri}: expected a path, or a URI that begins with s3://, gs:// or az://")
+    known = tuple(sorted(storage_options(options).items()))
+    with plain(uri):
+        return _filesystem(scheme, known, tuple(sorted(_environment(scheme).items()))), path
+
+
+def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
+    """All objects at or below `uri`, in the order of their names; none if there are none."""
+    from pyarrow.fs import FileSelector, FileType
+
+    system, path = opened(uri, options)
+    with plain(uri):
+        there = system.get_file_info(path.rstrip("/"))
+        if there.type == FileType.File:
+            found = [there]
+        else:
+            selector = FileSelector(path.rstrip("/"), allow_not_found=True, recursive=True)
+            found = [info for info in system.get_file_info(selector) if info.type == FileType.File]
+    scheme = uri.partition("://")[0]
+    listed = (Object(f"{scheme}://{info.path}", info.size, (info.mtime_ns or 0) / 1e9) for info in found)
+    return sorted(listed, key=lambda each: each.uri)
+
+
+def matching(pattern: str, options: Mapping[str, str] | None = None) -> list[Object]:
+    """The objects whose URIs fit a pattern with *, ** and ?."""
+    fixed = re.split(r"[*?]", pattern)[0].rpartition("/")[0]
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    regex = "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", pattern))
+    return [found for found in objects(fixed, options) if re.fullmatch(regex, found.uri)]
+
+
+def write(uri: str, content: bytes, options: Mapping[str, str] | None = None) -> None:
+    """Put a small object there, in place of any that is."""
+    system, path = opened(uri, options)
+    with plain(uri):
+        if uri.startswith("file://"):
+            system.create_dir(path.rpartition("/")[0])
+        with system.open_output_stream(path) as stream:
+            stream.write(content)
+
+
+def read(uri: str, options: Mapping[str, str] | None = None) -> bytes | None:
+    """The bytes of a small object, None if it is not there."""
+    system, path = opened(uri, options)
+    with plain(uri):
+        try:
+            with system.open_input_stream(path) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+
+
+def delete(uri: str, options: Mapping[str, str] | None = None) -> None:
+    """Take an object away; none there is no error."""
+    system, path = opened(uri, options)
+    with plain(uri):
+        try:
+            system.delete_file(path)
+        except FileNotFoundError:
+            return
+
+
+@contextmanager
+def plain(uri: str, error: type[SeasyncError] = StoreError) -> Iterator[None]:
+    """A store's errors as one line of ours."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as caught:
+        raise error(f"{uri}: {explained(str(caught))}") from caught
+
+
+def explained(text: str) -> str:
+    """What a store or Lance says, on one line, without the places in its source, and what to do about it."""
+    said = re.sub(r",? ?/\S+\.rs:\d+(:\d+)?", "", text).replace("\n", " ")
+    for signs, hint in _HINTS.items():
+        if re.search(signs, said):
+            return f"{said[:300]}; {hint}"
+    return said[:300]
+
+
+_SAFE = "what is in the sea is safe"
+_HINTS = {
+    "No space left": f"the disk is full, make room and run it again: {_SAFE}",
+    r"40[13] |Forbidden|ACCESS_DENIED|InvalidAccessKeyId|SignatureDoesNotMatch|Unauthorized|credential": (
+        "the store refuses these credentials: check its environment variables (AWS_ACCESS_KEY_ID, …) or "
+        "--storage-option"
+    ),
+    r"NoSuchBucket|NO_SUCH_BUCKET|bucket does not exist": "make the bucket first",
+    r"error sending request|[Cc]ould ?n.t connect|NETWORK_CONNECTION|[Cc]onnection|[Tt]imed? ?out|50[0-4] ": (
+        f"the store does not answer: check its address, and run it again later; {_SAFE}"
+    ),
+    r"[Cc]onflict|incompatible": f"another writer came in between: run it again; {_SAFE}",
+}
+
+
+def _environment(scheme: str) -> dict[str, str]:
+    """The store's own variables, lower case, as options."""
+    prefix = SCHEMES[scheme].upper() + "_"
+    return {name.lower(): value for name, value in os.environ.items() if name.startswith(prefix)}
+
+
+@lru_cache(maxsize=16)
+def _filesystem(
+    scheme: str, options: tuple[tuple[str, str], ...], environment: tuple[tuple[str, str], ...]
+) -> FileSystem:
+    from pyarrow import fs
+
+    known = dict(environment) | dict(options)
+
+    def option(*names: str) -> str | None:
+        """The first of these that is known, with the scheme's prefix or without."""
+        spelled = [f"{prefix}{name}" for name in names for prefix in (f"{SCHEMES[scheme]}_", "")]
+        return next((known[name] for name in spelled if known.get(name)), None)
+
+    if scheme == "s3":
+        return fs.S3FileSystem(
+            access_key=option("access_key_id"),
+            secret_key=option("secret_access_key"),
+            session_token=option("session_token", "token"),
+            region=option("region", "default_region") or "us-east-1",
+            endpoint_override=option("endpoint", "endpoint_url"),
+            anonymous=option("skip_signature") == "true",
+            force_virtual_addressing=option("virtual_hosted_style_request") == "true",
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=REQUEST_SECONDS,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
+        )
+    if scheme == "gs":
+        if service := option("service_account", "service_account_path", "application_credentials"):
+            os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = service  # the only way this library takes it
+        return fs.GcsFileSystem(anonymous=option("skip_signature") == "true")
+    if scheme == "az":
+        return fs.AzureFileSystem(
+            option("storage_account_name", "account_name") or "",
+            account_key=option("storage_account_key", "account_key"),
+            sas_token=option("storage_sas_token", "sas_token", "storage_sas_key"),
+        )
+    return fs.LocalFileSystem()
