@@ -23,3 +23,5 @@ def test_training_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"seasync train needs the extra 'torch'"):
         CliRunner().invoke(app, ["train", "nms", "a.mp4", "--out", "m.onnx"], catch_exceptions=False)
+    with pytest.raises(MissingExtra, match=r"seasync sea adapt needs the extra 'torch'"):
+        CliRunner().invoke(app, ["sea", "adapt", "--to", "new.sea"], catch_exceptions=False)

@@ -16,7 +16,8 @@ from tests.videos import write
 class Swings:
     """Clips of one movement, each at its own pace and with its own appearance: a curve in 8 dimensions."""
 
-    name = encoder = fingerprint = "swings"
+    name = fingerprint = "swings"
+    lead = name, fingerprint
     dimension, fps = 8, 15.0
 
     def __init__(self, count: int, *, seed: int = 0) -> None:

@@ -13,7 +13,7 @@ from seasync.align import MOTION
 from seasync.cli import app
 from seasync.encoders import get_encoder
 from seasync.search import Sea
-from tests.encoders.models import token_grid
+from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import Swings, sliding_squares
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
@@ -77,8 +77,27 @@ def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
     assert adapt(sea, tmp_path / "new.sea", "--recipe", recipe) == said
 
 
+def test_a_sea_of_several_streams_is_adapted_and_keeps_them(tmp_path: Path, sea: Sea) -> None:
+    old, beside = sea.encoder().name, f"onnx:{colour_grid(tmp_path / 'beside.onnx')}"
+    two = Sea(tmp_path / "two.sea", f"{old}+{beside}")
+    two.add(tmp_path / "videos")
+    for recipe, streams in (
+        ("motion", [old, beside, f"{old}+taught:{tmp_path / 'motion.onnx'}"]),
+        ("paper", [f"{old}+taught:{tmp_path / 'paper.onnx'}", beside]),
+    ):
+        said = adapt(two, tmp_path / f"{recipe}.sea", "--recipe", recipe)
+        assert said["planted"] is not None
+        if said["better"]:
+            adapted = Sea(tmp_path / f"{recipe}.sea")
+            assert list(adapted.info()["streams"]) == streams
+            assert said["encoder"] == adapted.encoder().name == "+".join(streams)
+            assert len(adapted.search(adapted.clips()[0].file)) == 7
+        else:
+            assert said["encoder"] == two.encoder().name
+
+
 def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Path, sea: Sea) -> None:
-    adapt(sea, tmp_path / "first.sea")
+    adapt(sea, tmp_path / "first.sea", "--kind", "nms")
     old = sea.encoder().name
     learned = get_encoder(f"{old}+nms:{tmp_path / 'first.onnx'}")
     target = Sea(tmp_path / "second.sea", learned)
@@ -98,9 +117,9 @@ def test_a_sea_of_old_and_learned_features_side_by_side_is_found_by_its_name(
 ) -> None:
     adapt(sea, tmp_path / "first.sea")
     old = sea.encoder().name
-    both = get_encoder(f"{old}+{old}+nms:{tmp_path / 'first.onnx'}")
-    assert both.name == f"{old}+{old}+nms:{tmp_path / 'first.onnx'}"
+    both = get_encoder(f"{old}+{old}+taught:{tmp_path / 'first.onnx'}")
+    assert both.name == f"{old}+{old}+taught:{tmp_path / 'first.onnx'}"
     assert both.fingerprint.startswith(sea.encoder().fingerprint)
     new = Sea(tmp_path / "both.sea", both.name)
     new.add(tmp_path / "videos")
-    assert list(new.info()["streams"]) == [old, f"{old}+nms:{tmp_path / 'first.onnx'}"]
+    assert list(new.info()["streams"]) == [old, f"{old}+taught:{tmp_path / 'first.onnx'}"]

@@ -39,7 +39,7 @@ def train(*arguments: object) -> dict[str, object]:
     return said
 
 
-@pytest.mark.parametrize("kind", ["nms", "carl"])
+@pytest.mark.parametrize("kind", ["nms", "carl", "taught"])
 def test_a_model_trained_on_videos_is_an_encoder_like_any_other(
     tmp_path: Path, videos: Path, encoder: str, kind: str
 ) -> None:
@@ -62,6 +62,31 @@ def test_a_sea_is_trained_on_from_its_record(tmp_path: Path, videos: Path, encod
     said = train("nms", "--sea", tmp_path / "old.sea", "--out", tmp_path / "m.onnx")
     assert said["training_clips"] == 5
     assert said["encoder"] == encoder
+
+
+def test_a_sea_takes_no_other_encoder(tmp_path: Path, videos: Path, encoder: str) -> None:
+    Sea(tmp_path / "old.sea", encoder).add(videos)
+    other = f"onnx:{colour_grid(tmp_path / 'other.onnx')}"
+    with pytest.raises(EncoderError, match="a sea has one encoder"):
+        train("nms", "--sea", tmp_path / "old.sea", "--encoder", other, "--out", tmp_path / "m.onnx")
+
+
+def test_of_streams_side_by_side_the_leading_one_is_learned_on(
+    tmp_path: Path, videos: Path, encoder: str
+) -> None:
+    """Whatever taught it, the model stands on the leading encoder alone, and takes others beside it."""
+    beside = f"onnx:{colour_grid(tmp_path / 'beside.onnx')}"
+    both, file = f"{encoder}+{beside}", tmp_path / "m.onnx"
+    Sea(tmp_path / "two.sea", both).add(videos)
+    of_sea = train("taught", "--sea", tmp_path / "two.sea", "--out", file)
+    of_videos = train("taught", videos, "--encoder", both, "--out", tmp_path / "n.onnx")
+    assert of_sea["encoder"] == of_videos["encoder"] == encoder
+    alone = encode_clip(videos / "0.mp4", f"{encoder}+taught:{file}")
+    joined = encode_clip(videos / "0.mp4", f"{encoder}+taught:{file}+{beside}")
+    assert [stream.name for stream in joined.streams] == [f"{encoder}+taught:{file}", beside]
+    np.testing.assert_array_equal(joined.features, alone.features)
+    with pytest.raises(EncoderError, match="other clips or settings"):
+        train("taught", videos, "--encoder", encoder, "--out", tmp_path / "n.onnx")
 
 
 def test_views_are_encoded_and_drawn_from(tmp_path: Path, videos: Path, encoder: str) -> None:

@@ -12,7 +12,9 @@ import pytest
 from seasync.clip import Clip
 from seasync.encoders.temporal import TemporalModel, over_shots
 from seasync.encoders.transformer import positions
+from seasync.encoding import Floats
 from seasync.errors import EncoderError, FeatureError
+from tests.encoders.test_checkpoint import Trap
 from tests.train.footage import Swings
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
@@ -22,10 +24,12 @@ from seasync.train.carl import Carl  # noqa: E402
 from seasync.train.data import split  # noqa: E402
 from seasync.train.fit import Plan, Training  # noqa: E402
 from seasync.train.nms import Nms  # noqa: E402
+from seasync.train.taught import Taught  # noqa: E402
 from seasync.train.teacher import Teacher  # noqa: E402
 
 NMS = Nms(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
 CARL = Carl(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)
+TAUGHT = Taught(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
 PLAN = Plan(steps=60, batch=8, rate=3e-3, warmup=5, every=20)
 
 
@@ -102,7 +106,11 @@ def test_files_are_held_out_whole_and_always_the_same() -> None:
     assert split(clips, 0.2, seed=4) != (train, held)
 
 
-@pytest.mark.parametrize(("task", "scored"), [(NMS, "order AUC"), (CARL, "same moment found")])
+@pytest.mark.parametrize(
+    ("task", "scored"),
+    [(NMS, "order AUC"), (CARL, "same moment found"), (TAUGHT, "same moment found")],
+    ids=["nms", "carl", "taught"],
+)
 def test_pretext_tasks_are_learned_on_clips_never_seen(tmp_path: Path, task: Nms | Carl, scored: str) -> None:
     plan = replace(PLAN, steps=120, every=60)
     best = Training(Swings(24), task, plan, tmp_path / "m.onnx").run().best
@@ -112,7 +120,7 @@ def test_pretext_tasks_are_learned_on_clips_never_seen(tmp_path: Path, task: Nms
         assert best["order AUC"] > 0.6
 
 
-@pytest.mark.parametrize("task", [NMS, CARL], ids=["nms", "carl"])
+@pytest.mark.parametrize("task", [NMS, CARL, TAUGHT], ids=["nms", "carl", "taught"])
 def test_the_exported_file_gives_what_the_trained_model_gives(tmp_path: Path, task: Nms | Carl) -> None:
     footage = Swings(12)
     training = Training(footage, task, replace(PLAN, steps=6, every=3), tmp_path / "m.onnx")
@@ -127,6 +135,33 @@ def test_the_exported_file_gives_what_the_trained_model_gives(tmp_path: Path, ta
         expected = model(torch.from_numpy(features)[None], torch.from_numpy(places)[None], known)[0].numpy()
     np.testing.assert_allclose(served, expected, atol=1e-4)
     assert served.shape[1] == model.shape.dimension
+
+
+@pytest.mark.parametrize("task", [NMS, CARL, TAUGHT], ids=["nms", "carl", "taught"])
+def test_of_a_still_picture_only_carl_can_tell_the_time(tmp_path: Path, task: Nms | Carl) -> None:
+    """The shortcut of absolute places: features that follow the clock whatever is shown."""
+    Training(Swings(12), task, replace(PLAN, steps=4, every=4), tmp_path / "m.onnx").run()
+    still = TemporalModel(tmp_path / "m.onnx").run(np.ones((40, 8), np.float32))
+    follows_the_clock = np.abs(still - still[:1]).max() > 1e-4
+    assert follows_the_clock == (task is CARL)
+
+
+def test_what_is_taught_brings_moments_of_clips_never_seen_together(tmp_path: Path) -> None:
+    """Frames find those of the same phase in another clip better than by the features learned on."""
+    Training(Swings(24), TAUGHT, replace(PLAN, steps=150, every=50), tmp_path / "m.onnx").run()
+    model, unseen = TemporalModel(tmp_path / "m.onnx"), Swings(6, seed=7)
+    before = [encoding.features for encoding in unseen.encodings(range(6))]
+    after = [model.run(features) for features in before]
+    assert phase_error(after, unseen.phases) < 0.7 * phase_error(before, unseen.phases)
+
+
+def phase_error(features: list[Floats], phases: list[Floats]) -> float:
+    """How far, in phase, a frame's most similar frame of the next clip is from it."""
+    errors = []
+    for n in range(1, len(features)):
+        apart = ((features[n - 1][:, None] - features[n][None]) ** 2).sum(-1).argmin(1)
+        errors.append(np.abs(phases[n][apart] - phases[n - 1]).mean())
+    return float(np.mean(errors))
 
 
 def test_positions_are_the_same_in_torch_and_in_numpy() -> None:
@@ -175,12 +210,21 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
             Training(Swings(12), NMS, other, file)
     with pytest.raises(EncoderError, match="other clips or settings"):
         Training(Swings(12, seed=5), NMS, PLAN, file)
+    with pytest.raises(EncoderError, match="other clips or settings"):
+        Training(Swings(12), TAUGHT, PLAN, file)
     file.with_suffix(".ckpt").write_bytes(b"hello")
     with pytest.raises(EncoderError, match="not a checkpoint of a training"):
         Training(Swings(12), NMS, PLAN, file)
 
 
-def test_a_teacher_knows_which_moments_belong_together(tmp_path: Path) -> None:
+def test_code_in_a_training_checkpoint_is_refused_and_not_run(tmp_path: Path) -> None:
+    torch.save({"identity": Trap(tmp_path / "sprung")}, tmp_path / "m.ckpt")
+    with pytest.raises(EncoderError, match="not a checkpoint of a training"):
+        Training(Swings(12), NMS, PLAN, tmp_path / "m.onnx")
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_teacher_knows_which_moments_belong_together() -> None:
     footage = Swings(10)
     teacher = Teacher(footage, range(10), max_draq=0.57)
     assert len(teacher) > 20
@@ -192,7 +236,6 @@ def test_a_teacher_knows_which_moments_belong_together(tmp_path: Path) -> None:
             there = np.interp(seconds[known], footage.encodings([number])[0].seconds, footage.phases[number])
             errors.append(np.abs(there - footage.phases[other][known]).mean())
     assert np.mean(errors) < 0.05
-    Training(footage, CARL, replace(PLAN, steps=2, taught=0.5), tmp_path / "m.onnx").run()
 
 
 def test_long_shots_are_seen_in_windows_and_each_shot_by_itself(tmp_path: Path) -> None:

@@ -8,16 +8,18 @@ from pathlib import Path
 import typer
 
 from seasync.cli.options import Json, RecipeName, Sea
+from seasync.cli.train import Kind
 
 
 def adapt(
     to: Path = typer.Option(..., help="The new sea, NAME.sea; what was learned lies beside it."),
     sea: Sea = "footage.sea",
+    kind: Kind = typer.Option(Kind.taught, help="What is learned, as in `seasync train`."),
     recipe: RecipeName = RecipeName.motion,
     steps: int = typer.Option(2000, min=1, help="Training steps."),
     views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
-    width: int = typer.Option(512, min=16, help="Of the transformer."),
-    layers: int = typer.Option(4, min=1, help="Of the transformer."),
+    width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),
+    layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),
     rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
     held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to judge by only."),
     seed: int = typer.Option(0, help="All that is random follows from it."),
@@ -44,10 +46,11 @@ def adapt(
             adapted = adapt_sea(
                 OpenSea(sea, create=False),
                 to,
+                kind=kind.value,
                 recipe=recipe.value_of(),
                 steps=steps,
                 views=views,
-                size={"width": width, "layers": layers},
+                size={name: value for name, value in (("width", width), ("layers", layers)) if value},
                 rate=rate,
                 held_out=held_out,
                 seed=seed,

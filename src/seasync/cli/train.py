@@ -18,35 +18,38 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     nms = "nms"
     carl = "carl"
+    taught = "taught"
 
 
 def train(
     kind: Kind = typer.Argument(
-        help="nms: what is out of order, and how fast? carl: which moments are the same?"
+        help="What is learned: order and speed, moments of a clip seen twice, or of two clips."
     ),
     videos: list[str] = typer.Argument(None, help="Videos, folders, patterns or lists, if not a sea."),
     out: Path = typer.Option(..., help="The model to write, .onnx; a checkpoint lies beside it."),
     sea: str = typer.Option(None, help="Train on the clips of this sea."),
-    encoder: str = typer.Option("dinov2-small", help="What makes the frame features of videos."),
+    encoder: str = typer.Option(
+        None, help="What makes the frame features of videos.", show_default="dinov2-small, or the sea's own"
+    ),
     fps: Fps = None,
     steps: int = typer.Option(2000, min=0, help="Training steps; 0 writes an untrained control."),
     batch: int = typer.Option(16, min=2, help="Clips in a step."),
     rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
     views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
-    taught: float = typer.Option(
-        0.0, min=0, max=1, help="carl: share of pairs from alignments of two clips."
-    ),
     held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to validate on only."),
     patience: int = typer.Option(8, min=1, help="Validations without a better score before it stops."),
-    width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="512, carl 256"),
-    layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="4, carl 3"),
+    width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),
+    layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),
     seed: int = typer.Option(0, help="All that is random follows from it."),
     restart: bool = typer.Option(False, "--restart", help="Begin anew although there is a checkpoint."),
     as_json: Json = False,
 ) -> None:
     """Train a temporal encoder. Interrupted, run it again: it goes on exactly where it was.
 
-    The result is an encoder like any other: ENCODER+nms:OUT, or ENCODER+carl:OUT.
+    nms tells what is out of order and how fast it runs; carl which moments of a clip seen twice are the same;
+    taught which moments of two clips are the same, from their alignments by all streams of the encoder: give
+    it dinov2-small+pose, and the model stands on dinov2-small alone.
+    The result is an encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT, ENCODER+taught:OUT.
     """
     from seasync.encoders.torch_model import require_torch
 
@@ -77,7 +80,6 @@ def train(
                 steps=steps,
                 batch=batch,
                 rate=rate,
-                taught=taught,
                 held_out=held_out,
                 patience=patience,
                 seed=seed,

@@ -99,7 +99,8 @@ _SCHEMES: dict[str, Callable[[str], Encoder]] = {
     "features": _lazily("features", "features_encoder"),
     "byol": _lazily("resnet", "byol_encoder"),
 }
-_TEMPORAL = ("nms:", "carl:")  # `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on
+# `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on.
+_TEMPORAL = ("nms:", "carl:", "taught:")
 
 
 def register(scheme: str, make: Callable[[str], Encoder]) -> None:
@@ -113,7 +114,7 @@ def names() -> list[str]:
         *_BUILT_IN,
         "dinov2-small@SIZE",
         "dinov2-small+pose",
-        *(f"{scheme}:…" for scheme in (*_SCHEMES, "nms", "carl")),
+        *(f"{scheme}:…" for scheme in (*_SCHEMES, "nms", "carl", "taught")),
     ]
 
 

@@ -50,6 +50,11 @@ class SumEncoder:
         return f"SumEncoder({self.name!r})"
 
 
+def parts_of(encoder: Encoder) -> tuple[Encoder, ...]:
+    """The encoders side by side, the leading one first; or the one that it is."""
+    return encoder.parts if isinstance(encoder, SumEncoder) else (encoder,)
+
+
 def _cut_like(lead: Stream, stream: Stream) -> Stream:
     """`stream` with the leading stream's shots, so that a part which sees no cuts knows of them."""
     starts = np.searchsorted(stream.seconds, lead.seconds[lead.shots])

@@ -1,4 +1,4 @@
-"""`nms:FILE` and `carl:FILE`: frame features that have seen their neighbours, through a temporal transformer.
+"""`nms:FILE`, `carl:FILE`, `taught:FILE`: frame features seen in time, by a temporal transformer.
 
 `dinov2-small+nms:FILE` names the frame encoder, `nms:FILE` takes the one it was trained on. `…@WINDOW/STRIDE`
 slides a window over the clip, as CARL-SW does; a stretch of frames seen by several windows is blended.
@@ -32,7 +32,7 @@ FORM = 1  # raised when files of an older form can no longer be used
 class About:
     """What a temporal model says of itself.
 
-    kind       "nms" or "carl"
+    kind       "nms", "carl" or "taught"
     encoder    name and fingerprint of the frame encoder it was trained on
     window     frames it sees at once; stride: from one window to the next
     stretch    the positions of a window go from 0 to stretch − 1, however many frames it has (CARL)

@@ -13,7 +13,7 @@ from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, get_encoder
 from seasync.encoders.encoder import TakesFrames
-from seasync.encoders.sum import SumEncoder
+from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
@@ -21,7 +21,7 @@ from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
 from seasync.train.data import Progress, SeaFootage, split
 from seasync.train.judge import Errors, cycle_errors, planted_errors, retime
-from seasync.train.run import train_on
+from seasync.train.run import Kind, train_on
 from seasync.train.views import View
 
 Renew = Callable[[Encoding], Encoding]
@@ -49,6 +49,7 @@ def adapt(
     sea: Sea,
     to: str | Path,
     *,
+    kind: Kind = "taught",
     recipe: Recipe = MOTION,
     held_out: float = 0.2,
     seed: int = 0,
@@ -61,24 +62,26 @@ def adapt(
     paper's it is the learned features alone. Interrupted and called again, it goes on where it was. The old
     sea stays as it is.
 
-    training  steps, size, views, …: as in `train_on`
+    kind, training  steps, size, views, …: as in `train_on`
     """
     target = Path(to)
     if target.suffix != ".sea":
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
     file = target.with_suffix(".onnx").absolute()
-    train_on(sea, kind="nms", file=file, held_out=held_out, seed=seed, progress=progress, **training)
+    train_on(sea, kind=kind, file=file, held_out=held_out, seed=seed, progress=progress, **training)
     footage = SeaFootage(sea)
-    old, learned = get_encoder(footage.encoder), get_encoder(f"{footage.encoder}+nms:{file}")
+    old, learned = sea.encoder(), get_encoder(f"{footage.lead[0]}+{kind}:{file}")
     assert isinstance(learned, TemporalEncoder)
-    new: Encoder = learned if recipe.change_seconds is None else SumEncoder([old, learned])
+    beside = recipe.change_seconds is not None
+    sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])
+    new = SumEncoder(sides) if len(sides) > 1 else learned
 
     def renewed(encoding: Encoding) -> Encoding:
         """What the new encoder would make of a clip, given what the old one made of it."""
         after = learned.over(encoding)
-        if new is learned:
-            return after
-        return replace(encoding, encoder=new.fingerprint, streams=(*encoding.streams, after.streams[0]))
+        if beside:
+            return replace(encoding, encoder=new.fingerprint, streams=(*encoding.streams, after.streams[0]))
+        return replace(after, encoder=new.fingerprint)
 
     held = split(footage.clips, held_out, seed)[1]
     clips = [footage.clips[n] for n in held[:JUDGED]]
@@ -112,13 +115,16 @@ def _planted(
     rng: np.random.Generator,
 ) -> tuple[Errors, Errors] | None:
     """Planted errors before and after, of the clips without a cut whose files are there."""
-    if not isinstance(encoder, TakesFrames):
+    parts = parts_of(encoder)
+    if not all(isinstance(part, TakesFrames) for part in parts):
         return None
+    altered = [View(part, 0) for part in parts]
+    looking = SumEncoder(altered) if len(altered) > 1 else altered[0]
     firsts, seconds, truths = [], [], []
     for clip, encoding in zip(clips, before, strict=True):
         if len(encoding.shots) > 1 or not Path(clip.file).exists():
             continue
-        view = encode_clip(clip, View(encoder, 0), fps=fps)
+        view = encode_clip(clip, looking, fps=fps)
         if len(view.shots) == 1:
             retimed, truth = retime(replace(view, encoder=encoding.encoder), rng)
             firsts.append(encoding)

@@ -1,8 +1,7 @@
 """CARL-style: two ways through one clip, drawn at random, must agree on which moments are the same.
 
 The sequence contrastive loss of CARL: frame i of one sequence is compared with all frames of the other; the
-softmax of the similarities should be the Gaussian of their distance in time. With a teacher, some pairs of
-sequences come from two clips, and the time in the second is read off their alignment.
+softmax of the similarities should be the Gaussian of their distance in time.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ class Carl:
     """
 
     kind = "carl"
+    taught = 0.0
     width: int = 256
     layers: int = 3
     heads: int = 8
@@ -62,9 +62,8 @@ class Carl:
 
     def head(self) -> Any:
         """The projection that the loss looks through; it is not exported."""
-        return nn.Sequential(
-            nn.Linear(self.output, 512), nn.LayerNorm(512), nn.ReLU(), nn.Linear(512, self.output)
-        )
+        width = self.shape(1).dimension
+        return nn.Sequential(nn.Linear(width, 512), nn.LayerNorm(512), nn.ReLU(), nn.Linear(512, width))
 
     def draw(self, pairs: Sequence[Pair], rng: np.random.Generator) -> Batch:
         """Two sequences of every pair, one after the other."""
@@ -75,7 +74,7 @@ class Carl:
                 # One look for the whole way: what changes within it is the action.
                 sequences.append(altered(looks[rng.integers(len(looks)), at], rng, self.noise))
                 seconds.append(times[at])
-                places.append(np.linspace(0, self.stretch - 1, len(at)))
+                places.append(np.linspace(0, self.window - 1, len(at)))
         return padded(sequences, places, seconds=seconds)
 
     def way_through(self, length: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders import Encoder, encode_clip
+from seasync.encoders import Encoder, encode_clip, get_encoder
+from seasync.encoders.sum import parts_of
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.errors import FeatureError
 from seasync.search import Sea
@@ -22,10 +23,14 @@ Progress = Callable[[str, int, int], None]
 
 
 class Footage(Protocol):
-    """Clips with frame features of one encoder."""
+    """Clips with frame features of one encoder.
 
-    encoder: str
+    fingerprint  of the encoder of all streams
+    lead         name and fingerprint of what makes the leading stream; that one is learned on
+    """
+
     fingerprint: str
+    lead: tuple[str, str]
     dimension: int
     fps: float
     clips: list[Clip]
@@ -41,7 +46,11 @@ class SeaFootage:
     def __init__(self, sea: Sea) -> None:
         self._snapshot = snapshot = sea.snapshot()
         about = snapshot.about
-        self.encoder, self.fingerprint, self.fps = about.encoder, about.fingerprint, about.fps
+        self.fingerprint, self.fps = about.fingerprint, about.fps
+        self.lead = about.encoder, about.fingerprint
+        if len(about.streams) > 1:
+            first = parts_of(get_encoder(about.encoder))[0]
+            self.lead = first.name, first.fingerprint
         self.dimension = about.dimension
         table = snapshot.table(
             ["id", "file", "start", "end", "label", "duration"],
@@ -66,7 +75,9 @@ class VideoFootage:
         fps: float | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.encoder, self.fingerprint, self.dimension = encoder.name, encoder.fingerprint, encoder.dimension
+        self.fingerprint, self.dimension = encoder.fingerprint, encoder.dimension
+        first = parts_of(encoder)[0]
+        self.lead = first.name, first.fingerprint
         self.fps = fps or encoder.fps
         self._encodings = []
         self.clips = []

@@ -38,7 +38,6 @@ class Plan:
     steps, batch   how many, and clips in each; the rate rises over `warmup` steps and falls as a cosine
     every          steps between validations; after `patience` of them without a better score it stops
     held_out       share of the files that is only validated on
-    taught         share of the pairs (of CARL-style training) that come from a teacher's alignments
     """
 
     steps: int = 2000
@@ -49,7 +48,6 @@ class Plan:
     every: int = 100
     patience: int = 8
     held_out: float = 0.2
-    taught: float = 0.0
     seed: int = 0
 
     def rate_at(self, step: int) -> float:
@@ -97,7 +95,7 @@ class Training:
         self.optimizer = torch.optim.AdamW(parameters, lr=plan.rate, weight_decay=plan.decay)
         # One for each side of the split, so that what is learned of pairs is also validated on pairs.
         self.teachers = [
-            Teacher(footage, numbers, seed=plan.seed, progress=progress) if plan.taught else None
+            Teacher(footage, numbers, seed=plan.seed, progress=progress) if task.taught else None
             for numbers in (self.train, self.held_out)
         ]
         self.step, self.stale = 0, 0
@@ -130,15 +128,15 @@ class Training:
         self.model.load_state_dict(self.best_weights)
         write_onnx(self.model, self.about(), self.file)
         return Trained(
-            self.best, self.history, self.step, len(self.train), len(self.held_out), self.footage.encoder
+            self.best, self.history, self.step, len(self.train), len(self.held_out), self.footage.lead[0]
         )
 
     def about(self) -> About:
         footage, window = self.footage, self.task.window
         return About(
             kind=self.task.kind,
-            encoder=footage.encoder,
-            fingerprint=footage.fingerprint,
+            encoder=footage.lead[0],
+            fingerprint=footage.lead[1],
             shape=self.model.shape,
             window=window,
             stride=window // 2,
@@ -170,7 +168,7 @@ class Training:
     def _pairs(self, chosen: Sequence[int], rng: np.random.Generator, teacher: Teacher | None) -> list[Pair]:
         """Each clip with itself or, as often as is `taught`, with one that moves in step with it."""
         partners = [
-            teacher.partner(n, rng) if teacher and rng.random() < self.plan.taught else None for n in chosen
+            teacher.partner(n, rng) if teacher and rng.random() < self.task.taught else None for n in chosen
         ]
         others = [n if partner is None else partner[0] for n, partner in zip(chosen, partners, strict=True)]
         seen = self.looks.of([*chosen, *others])

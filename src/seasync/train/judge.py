@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seasync.align import Recipe, align_encodings, align_many
 from seasync.encoders.vector import clip_vector_parts
-from seasync.encoding import Encoding, Seconds
+from seasync.encoding import Encoding, Seconds, Stream
 from seasync.train.teacher import nearest_others
 
 Errors = NDArray[np.float64]
@@ -51,16 +51,19 @@ def retime(encoding: Encoding, rng: np.random.Generator) -> tuple[Encoding, Seco
 
     Only for clips without a cut: what lies between two sampled frames is drawn in a straight line.
     """
-    stream = encoding.streams[0]
-    first, last = stream.seconds[0], stream.seconds[-1]
-    times = np.linspace(first, last, len(stream.seconds))
+    times = encoding.seconds
+    first, last = times[0], times[-1]
     waves = rng.normal(size=3) / np.arange(1, 4)
     share = (times - first) / max(last - first, 1e-9)
     pace = np.exp(np.clip(np.sin(np.pi * np.outer(share, np.arange(1, 4))) @ waves, -0.7, 0.7))
-    truth = np.append(0, np.cumsum((pace[1:] + pace[:-1]) / 2))
+    truth = np.append(0, np.cumsum(np.diff(times) * (pace[1:] + pace[:-1])))
     truth = first + truth * (last - first) / max(truth[-1], 1e-9)
-    columns = [np.interp(truth, stream.seconds, column) for column in stream.features.T]
-    features = np.stack(columns, axis=1).astype(np.float32)
-    mean, trajectory = clip_vector_parts(features, times)
-    moved = replace(stream, seconds=times, features=features)
-    return replace(encoding, streams=(moved,), mean=mean, trajectory=trajectory), truth
+    streams = tuple(_moved(stream, np.interp(stream.seconds, times, truth)) for stream in encoding.streams)
+    mean, trajectory = clip_vector_parts(streams[0].features, times)
+    return replace(encoding, streams=streams, mean=mean, trajectory=trajectory), truth
+
+
+def _moved(stream: Stream, moments: Seconds) -> Stream:
+    """The stream showing, at each of its times, what it showed at these moments."""
+    columns = [np.interp(moments, stream.seconds, column) for column in stream.features.T]
+    return replace(stream, features=np.stack(columns, axis=1).astype(np.float32))

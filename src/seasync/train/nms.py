@@ -34,6 +34,7 @@ class Nms:
     """
 
     kind = "nms"
+    taught = 0.0
     stretch = 0
     width: int = 512
     layers: int = 4

@@ -15,16 +15,18 @@ from seasync.train.carl import Carl
 from seasync.train.data import Footage, Looks, Progress, SeaFootage, VideoFootage
 from seasync.train.fit import Plan, Trained, Training
 from seasync.train.nms import Nms
+from seasync.train.taught import Taught
 
-TASKS: Mapping[str, Any] = {"nms": Nms, "carl": Carl}
+Kind = Literal["nms", "carl", "taught"]
+TASKS: Mapping[Kind, Any] = {"nms": Nms, "carl": Carl, "taught": Taught}
 
 
 def train_on(
     source: str | Path | Sea | Sequence[str | Path],
     *,
-    kind: Literal["nms", "carl"] = "nms",
+    kind: Kind = "nms",
     file: str | Path,
-    encoder: str = DEFAULT,
+    encoder: str | None = None,
     fps: float | None = None,
     views: int = 0,
     size: Mapping[str, int] | None = None,
@@ -34,8 +36,9 @@ def train_on(
 ) -> Trained:
     """Train a temporal encoder on the clips of a sea (or its place), or on videos, and write it to `file`.
 
-    kind      "nms": out-of-order frames and changing speed; "carl": sequence contrastive
-    encoder   what makes the frame features of videos, sampled at `fps`; a sea has its own
+    kind      "nms": out-of-order frames and changing speed; "carl": sequence contrastive within a clip;
+              "taught": between clips, by their alignments
+    encoder   what makes the frame features of videos, sampled at `fps` (`dinov2-small`); a sea has its own
     views     altered views of each clip, encoded first and drawn from frame by frame
     size      other numbers than the task's own, such as {"width": 256, "layers": 2}
     restart   begin anew although `file` has a checkpoint beside it
@@ -48,7 +51,7 @@ def train_on(
     if restart:
         file.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
-    frames = get_encoder(footage.encoder) if views else None
+    frames = get_encoder(footage.lead[0]) if views else None
     looks = Looks(footage, encoder=frames, views=views, progress=progress)
     training = Training(footage, task, Plan(**plan), file, looks=looks, progress=progress)
 
@@ -62,18 +65,18 @@ def train_on(
 
 def _footage(
     source: str | Path | Sea | Sequence[str | Path],
-    encoder: str,
+    encoder: str | None,
     fps: float | None,
     progress: Progress | None,
 ) -> Footage:
     if isinstance(source, str | Path):
-        source = Sea(source, create=False)
+        source = Sea(source, encoder, create=False)
     if isinstance(source, Sea):
         if fps and fps != source.fps:
             raise SeaError(f"{source.uri}: sampled at {source.fps:g} fps; leave --fps out")
         return SeaFootage(source)
     clips = [Clip(str(found.file), found.start or 0.0, found.end) for found in find_sources(source)]
-    return VideoFootage(clips, get_encoder(encoder), fps=fps, progress=progress)
+    return VideoFootage(clips, get_encoder(encoder or DEFAULT), fps=fps, progress=progress)
 
 
 def _sized(size: Mapping[str, int]) -> dict[str, int]:
