@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seasync.errors import FeatureError, PartlyDecoded, SeaError, SeasyncError
-from seasync.sea import index
 from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, size_of, split_name
 from seasync.sea.rows import FORMAT, About, Row
 from seasync.sea.sources import Source
@@ -74,6 +73,10 @@ class Added:
         elif isinstance(step, Present):
             self.present += step.clips
 
+    def came_twice(self, clips: int) -> None:
+        """Count clips that another writer brought first as what they are."""
+        self.added, self.present = self.added - clips, self.present + clips
+
 
 def add(
     record: Record,
@@ -112,10 +115,9 @@ def add(
         finally:
             outcomes.close()
         commits.flush()
-        if commits.count:
-            record.tidy()
-            if index.is_due(record.snapshot()):
-                index.build(record)
+    added.came_twice(commits.twice)
+    if commits.count:
+        record.upkeep()
     return added
 
 
@@ -259,7 +261,7 @@ class _Commits:
 
     def __init__(self, record: Record, encoder: Encoder, fps: float, frame_features: bool) -> None:
         self.pending: list[Row] = []
-        self.count = 0
+        self.count = self.twice = 0
         self._record, self._encoder, self._fps, self._frame_features = record, encoder, fps, frame_features
         self._last = time.monotonic()
 
@@ -270,7 +272,8 @@ class _Commits:
         rows, self.pending = self.pending, []
         self._last = time.monotonic()
         if rows:
-            self._record.append(rows, self._about(rows[0]), frame_features=self._frame_features)
+            about = self._about(rows[0])
+            self.twice += len(rows) - self._record.append(rows, about, frame_features=self._frame_features)
             self.count += 1
             if self.count % TIDY_COMMITS == 0:
                 self._record.tidy()

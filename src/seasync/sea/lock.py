@@ -14,6 +14,10 @@ from seasync.errors import SeaError
 NAME = "_writer.lock"
 
 
+class Busy(SeaError):
+    """Another process writes, and it was asked not to wait."""
+
+
 @contextmanager
 def writing(folder: Path, *, wait: bool = True, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Be the only writer in `folder` (made if need be). `waiting` is called once if another one is at work.
@@ -33,7 +37,7 @@ def writing(folder: Path, *, wait: bool = True, waiting: Callable[[], None] | No
     with opened:
         if not _take(opened):
             if not wait:
-                raise SeaError(f"{folder}: another process is writing to this sea; try again when it is done")
+                raise Busy(f"{folder}: another process is writing to this sea; try again when it is done")
             if waiting:
                 waiting()
             while not _take(opened):

@@ -54,14 +54,15 @@ Step = Work | Present | Failure
 
 
 class Known:
-    """The clips a sea has, or is about to have."""
+    """The clips a sea has, or is about to have; with `where`, those that fulfil the condition."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, where: str | None = None) -> None:
         self._ids: set[str] = set()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+        record.has_looked()
         if record.exists():
             names = ["id", "content", "split", "parts"]
-            table = record.snapshot().table(names)
+            table = record.snapshot().table(names, where)
             for clip, content, split, parts in zip(*(table[n].to_pylist() for n in names), strict=True):
                 self._ids.add(clip)
                 count, _ = self._counts.get((content, split), (0, parts))

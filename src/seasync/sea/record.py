@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +21,15 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeaError
+from seasync.sea import lock, writers
 from seasync.sea import rows as layout
+from seasync.sea.commit import Appender, write_fragments
 from seasync.sea.index import INDEX, Index
-from seasync.sea.lock import writing
 from seasync.sea.migrations import migrate
 from seasync.sea.rows import About, Row
 from seasync.sea.vectors import clip_vectors, query_vector
+from seasync.store.objects import explained, is_uri
+from seasync.store.objects import storage_options as environment_options
 
 if TYPE_CHECKING:
     import lance
@@ -113,23 +115,40 @@ class Snapshot:
 
         return self.index or Exact(self)
 
+    @cached_property
+    def has_parts(self) -> bool:
+        """Whether any clips are parts of one film."""
+        return len(self.table([], "parts > 1", limit=1)) > 0
+
     def similarities(self, query: Encoding, row_ids: RowIds, *, trajectory: bool) -> Floats:
         """Of the query's clip vector with those of these rows."""
-        table, standard = self.take(row_ids, ["mean", "trajectory"]), self.vectors.standard
-        vectors = clip_vectors(layout.matrix(table["mean"]), layout.matrix(table["trajectory"]), standard)
+        table = self.take(row_ids, ["mean", "trajectory"])
+        return self.similarities_of(
+            query, layout.matrix(table["mean"]), layout.matrix(table["trajectory"]), trajectory=trajectory
+        )
+
+    def similarities_of(
+        self, query: Encoding, means: Floats, trajectories: Floats, *, trajectory: bool
+    ) -> Floats:
+        """Of the query's clip vector with those made of raw means (N, d) and trajectories (N, e)."""
+        standard = self.vectors.standard
+        vectors = clip_vectors(means, trajectories, standard)
         return np.asarray(vectors @ query_vector(query, standard, trajectory=trajectory))
 
 
 class Record:
     """A sea's record: opened at `uri`, made by the first rows written to it.
 
-    storage_options  credentials and such, for object storage, as Lance takes them
+    storage_options  credentials and such, for object storage, as Lance takes them, on top of those of the
+                     environment (see `seasync.store.objects`)
     """
 
     def __init__(self, uri: str | Path, *, storage_options: Mapping[str, str] | None = None) -> None:
         self.uri = str(uri)
-        self.storage_options = dict(storage_options or {})
+        self.storage_options = environment_options(storage_options) if is_uri(uri) else {}
         self._snapshot: Snapshot | None = None
+        self._writer: writers.Writer | None = None
+        self._appender = Appender(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.uri!r}, {len(self)} clips)"
@@ -140,7 +159,7 @@ class Record:
     @property
     def folder(self) -> Path | None:
         """Where the record lies on disk; None on object storage."""
-        return None if "://" in self.uri else Path(self.uri)
+        return None if is_uri(self.uri) else Path(self.uri)
 
     def exists(self) -> bool:
         """Whether anything has been written here."""
@@ -179,27 +198,72 @@ class Record:
             migrate(dataset)
         return dataset
 
+    @contextmanager
     def writing(
-        self, *, wait: bool = True, waiting: Callable[[], None] | None = None
-    ) -> AbstractContextManager[None]:
-        """Be the only writer on this machine; on object storage Lance's own commits keep writers apart."""
-        return nullcontext() if self.folder is None else writing(self.folder, wait=wait, waiting=waiting)
+        self, *, alone: bool = False, wait: bool = True, waiting: Callable[[], None] | None = None
+    ) -> Iterator[None]:
+        """Be the only writer, in a folder; at a URI one of those who add, or with `alone` the only one.
 
-    def append(self, rows: Sequence[Row], about: About, *, frame_features: bool = True) -> None:
-        """Write rows in one commit: all of them are seen from then on, or none."""
+        Raises
+        ------
+        Busy
+            If that cannot be had at once and `wait` is false.
+        """
+        if self.folder is not None:
+            with lock.writing(self.folder, wait=wait, waiting=waiting):
+                yield
+            return
+        with writers.writing(
+            self.uri, self.storage_options, alone=alone, wait=wait, waiting=waiting
+        ) as self._writer:
+            try:
+                yield
+            finally:
+                self._writer = None
+
+    def check_writing(self) -> None:
+        """Raise SeaError if other writers may take this one for dead."""
+        if self._writer:
+            self._writer.check()
+
+    def append(self, rows: Sequence[Row], about: About, *, frame_features: bool = True) -> int:
+        """Write rows in one commit: all of them are seen from then on, or none. How many were new: at a URI
+        another writer may have brought the same clips meanwhile."""
+        table = layout.to_table(rows, about, frame_features=frame_features)
+        if not self.exists() and self.create(table):
+            return len(rows)
+        return self.append_fragments(*self.written(table))
+
+    def create(self, table: pa.Table) -> bool:
+        """Begin the sea with these rows, in one commit; false if another writer has begun it meanwhile."""
         import lance
 
-        table = layout.to_table(rows, about, frame_features=frame_features)
-        snapshot = self.snapshot() if self.exists() else None
-        if snapshot and snapshot.index:
+        try:
+            with plain_errors(self.uri):
+                lance.write_dataset(table, self.uri, storage_options=self.storage_options or None)
+        except SeaError as error:
+            if self.folder is None and "already exists" in str(error):
+                return False
+            raise
+        self._appender.looked = 1
+        return True
+
+    def written(self, table: pa.Table) -> tuple[list[Any], list[str]]:
+        """Fragments that hold these rows, on storage but not in the record yet, and their clips' ids."""
+        snapshot = self.snapshot()
+        if snapshot.index:
             table = snapshot.index.with_vectors(table)
         with plain_errors(self.uri):
-            lance.write_dataset(
-                table,
-                self.uri,
-                mode="append" if snapshot else "create",
-                storage_options=self.storage_options or None,
-            )
+            return write_fragments(table, self.open()), table["id"].to_pylist()
+
+    def append_fragments(self, fragments: Sequence[Any], ids: Sequence[str]) -> int:
+        """Commit fragments; how many of their clips are new."""
+        with plain_errors(self.uri):
+            return self._appender.append(self.open(), fragments, ids)
+
+    def has_looked(self) -> None:
+        """Say that what is in the record now is left out of what will be appended."""
+        self._appender.looked = self.snapshot().version if self.exists() else 0
 
     def remove(
         self,
@@ -233,9 +297,30 @@ class Record:
         with plain_errors(self.uri):
             dataset = self.open()
             small = sum(f.count_rows() < SMALL_FRAGMENT_ROWS for f in dataset.get_fragments())
-            if small > 8:
+            if small > 8 and not (self._writer and self._writer.others()):
                 dataset.optimize.compact_files(target_rows_per_fragment=SMALL_FRAGMENT_ROWS)
             dataset.cleanup_old_versions(older_than=OLD)
+
+    def sweep(self) -> int:
+        """Delete files that no version uses, such as those of an add that was killed; how many bytes.
+
+        Raises
+        ------
+        Busy
+            If anyone is writing: what they have written and not committed yet is used by no version either.
+        """
+        with self.writing(alone=True, wait=False), plain_errors(self.uri):
+            stats = self.open().cleanup_old_versions(older_than=OLD, delete_unverified=True)
+        return int(stats.bytes_removed)
+
+    def upkeep(self) -> None:
+        """What is due after an add, unless others are at work: then the last of them does it."""
+        from seasync.sea import index
+
+        with suppress(lock.Busy), self.writing(alone=True, wait=False):
+            self.tidy()
+            if index.is_due(self.snapshot()):
+                index.build(self)
 
 
 def both(*conditions: str | None) -> str | None:
@@ -254,7 +339,4 @@ def plain_errors(uri: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
-        text = re.sub(r",? ?/\S+\.rs:\d+(:\d+)?", "", str(error)).replace("\n", " ")
-        full = "No space left" in text
-        hint = "; the disk is full, make room and run it again: what is in the sea is safe" if full else ""
-        raise SeaError(f"{uri}: {text[:300]}{hint}") from error
+        raise SeaError(f"{uri}: {explained(str(error))}") from error
