@@ -246,6 +246,60 @@ def test_the_papers_recipe_leaves_nothing_out_unless_asked():
     assert align_encodings(query, match, partial="never").whole
 
 
+def test_pieces_pass_through_anchors_and_are_the_best_that_do():
+    """A short match, its costs known: every path with jumps that passes the anchors, one by one."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        cost = rng.random((4, 4)).astype(np.float32)
+        prices = Prices.of(cost, 0.8)
+        anchors = [[(1, 2)], [(0, 1), (2, 3)], [(2, 0)], [(1, 1), (1, 2)]][rng.integers(4)]
+        gain, pieces = best_pieces(cost, prices, anchors)
+        cells = [tuple(cell) for piece in pieces for cell in piece.tolist()]
+        assert set(anchors) <= set(cells)
+        best = max(value for value, path in _all_priced(cost, prices) if set(anchors) <= set(path))
+        assert gain == pytest.approx(best, abs=1e-4)
+
+
+def _all_priced(cost, prices):
+    """(gain, cells) of every path with jumps through a small matrix."""
+    n, m = cost.shape
+
+    def grow(path, gain):
+        yield gain, path
+        i, j = path[-1]
+        for k in range(i, n):
+            for last in range(j, m):
+                if (k, last) == (i, j):
+                    continue
+                step = (k - i, last - j)
+                new = prices.rows[k] * (k > i) + prices.columns[last] * (last > j) - cost[k, last]
+                if step in ((0, 1), (1, 0), (1, 1)):
+                    yield from grow([*path, (k, last)], gain + new)
+                elif k > i and last > j:
+                    yield from grow([*path, (k, last)], gain + new - prices.jump)
+
+    for i in range(n):
+        for j in range(m):
+            yield from grow([(i, j)], prices.rows[i] + prices.columns[j] - cost[i, j])
+
+
+def test_an_anchor_moves_a_partial_alignment_and_leaves_it_partial():
+    one, other, _ = action(2)
+    query, match = joined(foreign(20, 1), one), encoding(other)
+    free = align_encodings(query, match)
+    assert not free.whole
+    start = free.pieces[0].query[0]
+    moment = start + 2.0
+    partner = float(free.warp().at(moment)) + 0.4
+    anchored = align_encodings(query, match, anchors=[(moment, partner)])
+    assert not anchored.whole
+    assert anchored.pieces[0].query[0] == pytest.approx(start, abs=0.5)
+    i = int(np.abs(free.query_seconds - moment).argmin())
+    j = int(np.abs(free.match_seconds - partner).argmin())
+    assert [i, j] in anchored.path.tolist()
+    assert [i, j] not in free.path.tolist()
+
+
 def test_ranking_prefers_what_covers_the_query():
     one, other, _ = action(0)
     whole, part = encoding(other), encoding(other[:12])
@@ -265,8 +319,10 @@ def test_still_and_single_frames_stay_whole():
 
 def test_options_that_contradict_each_other_are_refused(monkeypatch):
     query, match = encoding(course(20, 1)), encoding(course(25, 2))
-    with pytest.raises(FeatureError, match="anchors and a band"):
-        align_encodings(query, match, partial="always", anchors=[(1, 1)])
+    with pytest.raises(FeatureError, match="a band is for whole clips"):
+        align_encodings(query, match, partial="always", band=0.1)
+    with pytest.raises(FeatureError, match="anchors keep the order"):
+        align_encodings(query, match, order="any", anchors=[(1, 1)])
     with pytest.raises(FeatureError, match="order='any'"):
         align_encodings(query, match, partial="never", order="any")
     with pytest.raises(ValueError, match="partial"):

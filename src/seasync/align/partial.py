@@ -8,7 +8,7 @@ from typing import Literal
 
 from seasync.align.batch import Abreast, random_cost_many
 from seasync.align.kernels import partial as kernels
-from seasync.align.matrix import Path, Solved, random_cost
+from seasync.align.matrix import Cells, Path, Solved, random_cost
 from seasync.align.order import best_pieces_in_any_order
 from seasync.align.priced import PricedLanes, Prices, best_pieces
 from seasync.align.recipe import Recipe
@@ -48,23 +48,28 @@ class Manner:
 
     @classmethod
     def of(cls, recipe: Recipe, partial: Partial, order: Order, *, held: bool = False) -> Manner:
-        """Checked, with "auto" decided where there is nothing to decide; held: by anchors or a band."""
+        """Checked, with "auto" decided where there is nothing to decide; held: by a band."""
         if partial not in ("auto", "never", "always") or order not in ("same", "any"):
             expected = "partial 'auto', 'never' or 'always' and order 'same' or 'any'"
             raise ValueError(f"expected {expected}, got {partial = }, {order = }")
         if held and (partial == "always" or order == "any"):
-            raise FeatureError("anchors and a band are for whole clips: leave them out, or partial and order")
+            raise FeatureError("a band is for whole clips: leave it out, or partial and order")
         if order == "any" and partial == "never":
             raise FeatureError("order='any' takes clips apart: it needs partial='auto' or 'always'")
         if held or (partial == "auto" and recipe.price is None and order == "same"):
             partial = "never"
         return cls(recipe, partial, order)
 
-    def parts(self, cost: Floats | None, whole: Solved, random: Callable[[Floats], float]) -> Parts:
+    def parts(
+        self, cost: Floats | None, whole: Solved, random: Callable[[Floats], float], anchors: Cells = ()
+    ) -> Parts:
         """The whole path through cost (n, m), or pieces if asked for or better; without cost, it stays.
 
-        random  gives the mean cost of random paths through a box around a piece
+        random   gives the mean cost of random paths through a box around a piece
+        anchors  cells that the pieces must pass
         """
+        if anchors and self.order == "any":
+            raise FeatureError("anchors keep the order of both clips: leave them out, or order='any'")
         if self.partial == "never" or cost is None:
             return Parts([whole])
         if cost.size > _LARGEST:
@@ -72,8 +77,10 @@ class Manner:
                 return Parts([whole])
             raise FeatureError("the clips are too long to align in part: align shorter spans of them")
         prices = Prices.of(cost, self.share)
-        find = best_pieces if self.order == "same" else best_pieces_in_any_order
-        gain, pieces = find(cost, prices)
+        if self.order == "same":
+            gain, pieces = best_pieces(cost, prices, anchors)
+        else:
+            gain, pieces = best_pieces_in_any_order(cost, prices)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Parts([whole])
         randoms = [random(box) for box in _boxes(cost, pieces)]

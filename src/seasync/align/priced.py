@@ -15,7 +15,7 @@ import numpy as np
 from seasync.align.batch import Abreast, reserve
 from seasync.align.kernels import lanes
 from seasync.align.kernels import partial as kernels
-from seasync.align.matrix import Path
+from seasync.align.matrix import Cells, Path
 from seasync.encoding import Floats
 
 # Shares of the random price of both clips, whole:
@@ -55,10 +55,36 @@ class Prices:
         return gain - (self.share * self.whole - dtw_cost) > _MARGIN * self.whole
 
 
-def best_pieces(cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
-    """The gain of the best path with jumps, and its pieces (L, 2), in order in both clips."""
+def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
+    """The gain of the best path with jumps, and its pieces (L, 2), in order in both clips.
+
+    anchors  cells that it must pass, none before the other in one clip and after it in the other
+    """
+    if anchors:
+        return _pieces_through(sorted(anchors), cost, prices)
     gain, path, breaks = kernels.priced_path(cost, prices.rows, prices.columns, prices.jump)
     return float(gain), [path[a:b] for a, b in pairwise(breaks)]
+
+
+def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
+    """From anchor to anchor: in the box between two, both corners are worth more than all the rest."""
+    n, m = cost.shape
+    worth = np.float32(1 + 2 * prices.whole)
+    pieces: list[Path] = []
+    for (i, j), (k, last) in pairwise([(0, 0), *anchors, (n - 1, m - 1)]):
+        box = cost[i : k + 1, j : last + 1].copy()
+        for corner, cell in (((i, j), (0, 0)), ((k, last), (-1, -1))):
+            box[cell] -= worth if corner in anchors else 0
+        _, path, breaks = kernels.priced_path(
+            box, prices.rows[i : k + 1], prices.columns[j : last + 1], prices.jump
+        )
+        found = [path[a:b] + np.array([i, j], np.int32) for a, b in pairwise(breaks)]
+        if pieces:  # the last one ends where the first of these begins
+            found[0] = np.concatenate([pieces.pop(), found[0][1:]])
+        pieces += found
+    measured = (kernels.measure(cost, prices.rows, prices.columns, piece) for piece in pieces)
+    gain = sum(rows + columns - along for along, rows, columns in measured)
+    return gain - float(prices.jump) * (len(pieces) - 1), pieces
 
 
 class PricedLanes:

@@ -68,23 +68,24 @@ def align_encodings(
     band         keep within this share of the length from the straight line between the ends
     paths, seed  draw that many random paths for DRAQ instead of computing their exact mean
     partial      "never": from the first frames to the last; "always": only what corresponds; "auto": whole,
-                 unless leaving something out is clearly better (always whole with anchors, a band, or a
-                 recipe without `price`)
+                 unless leaving something out is clearly better (always whole with a band, or a recipe
+                 without `price`)
     order        "any" also looks for stretches that come in another order
     """
-    manner = Manner.of(recipe, partial, order, held=bool(anchors) or band is not None)
+    manner = Manner.of(recipe, partial, order, held=band is not None)
     random = bind(random_cost, paths=paths, seed=seed)
     found = []
     for pair in _pairs(query, [match], recipe)[0]:
         cost = _whole_cost(pair)
-        whole = _solve(pair, cost, band=band, anchors=[_cell(pair, *moments) for moments in anchors])
+        cells = [_cell(pair, *moments) for moments in anchors]
+        whole = _solve(pair, cost, band=band, anchors=cells)
         if paths is not None and pair.moving:
             if cost is None:
                 raise FeatureError(
                     f"the clips are too long to draw {paths} paths: leave paths out for their exact mean"
                 )
             whole = replace(whole, random=random(cost))
-        parts = manner.parts(cost if pair.moving else None, whole, random)
+        parts = manner.parts(cost if pair.moving else None, whole, random, cells)
         found.append(replace(_alignment(pair, parts), cost=cost))
     return min(found, key=lambda alignment: alignment.score)
 
