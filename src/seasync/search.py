@@ -6,38 +6,28 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial as bind
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from seasync.align import MOTION, Recipe, Scores, align_encodings, score_many
+from seasync.align import MOTION, Recipe
 from seasync.align.partial import Partial
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.sea import care, index
-from seasync.sea.calibration import Calibration, alignability, fit, with_calibration
+from seasync.sea.calibration import Calibration, fit, with_calibration
 from seasync.sea.ingest import Added, add
-from seasync.sea.match import Match, Matches
+from seasync.sea.match import Matches
 from seasync.sea.query import Asked, Query, resolve
+from seasync.sea.rank import Ranking, Rerank
 from seasync.sea.record import Record, RowIds, Snapshot, both, quoted
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.sources import find_sources
 from seasync.sea.vectors import query_vector
-
-KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
-Rerank = Literal["product", "draq", "dtw", "none"]
-KEYS: dict[str, Callable[[NDArray[Any], Scores], NDArray[Any]]] = {
-    "product": lambda similarity, scores: (1 - similarity) * scores.score,
-    "draq": lambda similarity, scores: scores.score,
-    "dtw": lambda similarity, scores: scores.dtw_cost,
-    "none": lambda similarity, scores: -similarity,
-}
 
 
 class Sea(Record):
@@ -170,7 +160,8 @@ class Sea(Record):
                     MOTION; "draq", the default of PAPER; "dtw", the plain path cost; "none", similarity alone
         max_draq    leave out matches with a higher DRAQ
         partial     "auto", "never" or "always": whether parts of the clips may be left out; what is left out
-                    of the query then counts against a match
+                    of the query then counts against a match. A clip that is part of a film may then also be
+                    left for the stretch around it that fits better; "never" takes all clips as they are
         label       only clips of this label
         where       only clips that fulfil this SQL condition on the record's columns, such as "duration < 10"
         """
@@ -277,31 +268,18 @@ class Sea(Record):
         """Candidates in their final order, as matches; with their cost matrices if `cost`."""
         encodings = self._encodings(snapshot, rows)
         there = np.array([encoding is not None for encoding in encodings], bool)
-        rows, similarity = rows[there], similarity[there]
         known = [encoding for encoding in encodings if encoding is not None]
-        scores = score_many(query.encoding, known, recipe=recipe, partial=partial)
-        rerank = rerank or ("draq" if recipe.change_seconds is None else "product")
-        if rerank not in KEYS:
-            raise SeaError(f"rerank {rerank!r}: expected one of {', '.join(KEYS)}")
-        order = np.argsort(KEYS[rerank](similarity, scores), kind="stable")
-        best = [n for n in order.tolist() if max_draq is None or scores.draq[n] <= max_draq][:k]
-        table = snapshot.take(rows[best], CLIP_COLUMNS)
-        likely, better = alignability(snapshot, recipe, KEYS["product"](similarity, scores)[best])
-        matches = []
-        for at, (n, clip) in enumerate(zip(best, snapshot.clips_of(table), strict=True)):
-            aligned = align_encodings(query.encoding, known[n], recipe=recipe, partial=partial)
-            kept = cost and aligned.cost is not None and aligned.cost.size <= KEPT_CELLS
-            aligned = replace(aligned, query=query.clip, match=clip, cost=aligned.cost if kept else None)
-            duration = table["duration"][at].as_py()
-            matches.append(Match(clip, duration, float(similarity[n]), likely[at], better[at], aligned))
-        return Matches(
-            matches,
-            query=query.clip,
-            encoder=snapshot.about.encoder,
+        ranking = Ranking(
+            snapshot,
+            query,
+            rows[there],
+            similarity[there],
+            known,
             recipe=recipe,
-            candidates=len(rows),
-            best_draq=float(scores.draq.min()) if len(rows) else None,
+            rerank=rerank,
+            partial=partial,
         )
+        return ranking.matches(k, max_draq=max_draq, cost=cost)
 
     def _encode(self, clip: Clip) -> Encoding:
         return encode_clip(clip, self.encoder(), fps=self.fps)

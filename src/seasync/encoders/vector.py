@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -37,6 +38,33 @@ def cut(encoding: Encoding, start: float, end: float) -> Encoding:
     streams = tuple(_cut_stream(stream, start, end) for stream in encoding.streams)
     mean, trajectory = clip_vector_parts(streams[0].features, streams[0].seconds)
     return Encoding(encoding.encoder, streams, mean, trajectory)
+
+
+def joined(encodings: Sequence[Encoding], *, at_cuts: bool) -> Encoding:
+    """Encodings of stretches that follow each other in one film, as one; with `at_cuts`, a shot each."""
+    streams = tuple(
+        _joined_streams(kind, at_cuts) for kind in zip(*(e.streams for e in encodings), strict=True)
+    )
+    return Encoding(
+        encodings[0].encoder, streams, *clip_vector_parts(streams[0].features, streams[0].seconds)
+    )
+
+
+def _joined_streams(streams: Sequence[Stream], at_cuts: bool) -> Stream:
+    first, *others = streams
+    kept, shots, length = [(first.seconds, first.frames, first.features)], [first.shots], len(first.seconds)
+    for stream in others:
+        # A frame that is shown from one stretch into the next counts once.
+        seen = int(np.searchsorted(stream.seconds, kept[-1][0][-1], "right"))
+        if seen == len(stream.seconds):
+            continue
+        kept.append((stream.seconds[seen:], stream.frames[seen:], stream.features[seen:]))
+        inside = stream.shots[stream.shots > seen] - seen + length
+        shots.append(np.append(length, inside) if at_cuts else inside)
+        length += len(stream.seconds) - seen
+    seconds, frames, features = (np.concatenate(column) for column in zip(*kept, strict=True))
+    found = float(np.mean([stream.found for stream in streams]))
+    return Stream(first.name, seconds, frames, features, np.concatenate(shots), found)
 
 
 def _cut_stream(stream: Stream, start: float, end: float) -> Stream:

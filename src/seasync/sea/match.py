@@ -19,6 +19,7 @@ class Match:
     alignability  how likely it is the same kind of movement (0–1, at even odds); None if not calibrated
     better_than   share of random pairs of the sea that fit worse, where there is no calibration
     alignment     which moment goes with which
+    part          the clip it was found by, where that is part of a film and the film around it fits better
     """
 
     clip: Clip
@@ -27,6 +28,7 @@ class Match:
     alignability: float | None
     better_than: float | None
     alignment: Alignment
+    part: Clip | None = None
 
     @property
     def draq(self) -> float:
@@ -49,7 +51,7 @@ class Match:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "clip": self.clip.id,
+            "clip": (self.part or self.clip).id,
             "file": self.clip.file,
             "start": self.clip.start,
             "end": self.end,
