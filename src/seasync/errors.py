@@ -6,7 +6,7 @@ SeasyncError
 │   └── WeightsError    weights that cannot be fetched or are not what they should be
 ├── FeatureError        features that cannot be aligned (NaN, other dimension, empty)
 ├── SeaError            a sea that cannot be opened, written or searched as asked
-├── StoreError          object storage that cannot be reached, or not as asked
+│   └── StoreError      object storage that cannot be reached, or not as asked
 ├── RenderError         a film, picture or timeline that cannot be made
 ├── DataError           an evaluation data set or label file that is not as expected
 ├── ServeError          a request that cannot be answered, or a server that cannot run as asked
@@ -42,7 +42,7 @@ class SeaError(SeasyncError):
     """A sea cannot be opened, written or searched as asked."""
 
 
-class StoreError(SeasyncError):
+class StoreError(SeaError):
     """Object storage cannot be reached, or not as asked."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea
+from seasync.cli.options import Json, RecipeName, Sea, StorageOptions
 from seasync.cli.train import Kind
 
 
@@ -23,6 +23,7 @@ def adapt(
     rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
     held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to judge by only."),
     seed: int = typer.Option(0, help="All that is random follows from it."),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Train on a sea and, if clips held out then align better, encode it anew. Run it again to go on."""

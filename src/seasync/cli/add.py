@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seasync.cli.options import Fps, Json, Sea
+from seasync.cli.options import Fps, Json, Sea, StorageOptions
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
@@ -35,6 +35,7 @@ def add(
     jobs: int = typer.Option(
         1, min=1, help="Processes that encode; 1 gives all cores to one clip at a time."
     ),
+    storage_option: StorageOptions = None,
     wait: bool = typer.Option(True, help="Wait while another process writes to this sea."),
     as_json: Json = False,
 ) -> None:

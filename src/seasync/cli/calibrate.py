@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea
+from seasync.cli.options import Json, RecipeName, Sea, StorageOptions
 
 
 def calibrate(
     sea: Sea = "footage.sea",
     recipe: RecipeName = RecipeName.motion,
     seed: int = typer.Option(0, help="Of the draw of pairs."),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Fit alignability (in per cent) to the labels of a sea, from 20 labelled clips on."""

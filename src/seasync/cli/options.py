@@ -41,6 +41,35 @@ Sea = Annotated[
     str,
     typer.Option("--sea", envvar="SEASYNC_SEA", help="Where the sea is: a folder, or a URI such as s3://…"),
 ]
+
+
+def _into_environment(options: list[str] | None) -> list[str] | None:
+    """Keep storage options where everything that opens a URI looks for them, other processes included."""
+    import os
+
+    from seasync.errors import StoreError
+    from seasync.store.objects import OPTIONS, parsed
+
+    try:
+        parsed(options or [])
+    except StoreError as error:
+        raise typer.BadParameter(str(error)) from None
+    if options:
+        os.environ[OPTIONS] = " ".join(options)
+    return options
+
+
+StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        envvar="SEASYNC_STORAGE_OPTIONS",
+        callback=_into_environment,
+        metavar="KEY=VALUE",
+        help="For what lies at a URI, as Lance takes it; may be repeated.",
+        show_default=False,
+    ),
+]
 Partial = Annotated[
     PartialName,
     typer.Option(help="Whether footage without a counterpart is left out; auto: if that is better."),

@@ -7,14 +7,14 @@ import json
 import typer
 
 from seasync.cli.adapt import adapt
-from seasync.cli.options import Json, Sea
+from seasync.cli.options import Json, Sea, StorageOptions
 
 sea = typer.Typer(help="Look after a sea: what is in it, whether it is whole.", no_args_is_help=True)
 sea.command()(adapt)
 
 
 @sea.command()
-def info(sea: Sea = "footage.sea", as_json: Json = False) -> None:
+def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_json: Json = False) -> None:
     """Say what is in a sea and how it stands."""
     from seasync.search import Sea as OpenSea
 
@@ -38,6 +38,7 @@ def list_clips(
     label: str = typer.Option(None, help="Only clips with this label."),
     where: str = typer.Option(None, help='Only clips that fulfil a condition, such as "duration < 10".'),
     limit: int = typer.Option(None, min=1, help="At most so many."),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """List the clips of a sea, in the order they were added."""
@@ -59,6 +60,7 @@ def remove(
     clip: list[str] = typer.Option([], help="The id of a clip, or its first 8 digits or more."),
     file: list[str] = typer.Option([], help="A video: all of its clips."),
     label: list[str] = typer.Option([], help="A label: all clips that have it."),
+    storage_option: StorageOptions = None,
 ) -> None:
     """Take clips out of a sea; the videos themselves are left alone."""
     from seasync.search import Sea as OpenSea
@@ -75,19 +77,27 @@ def verify(
     files: bool = typer.Option(
         True, "--files/--no-files", help="Also read the videos: are they there, unchanged?"
     ),
+    against: str = typer.Option(None, help="Another place of this sea, by path or URI: are the two equal?"),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Read all of a sea and check it; exit code 1 if anything is wrong."""
+    from seasync.sea.care import Problem
+    from seasync.sea.copy import differences
     from seasync.search import Sea as OpenSea
 
     opened = OpenSea(sea, create=False)
     problems = opened.verify(files=files)
+    if against:
+        other = differences(opened, OpenSea(against, create=False))
+        problems += [Problem(clip, against, what) for clip, what in other.items()]
     if as_json:
         print(json.dumps([vars(problem) for problem in problems]))
     else:
         for problem in problems:
             print(f"{problem.clip}  {problem.file}: {problem.what}")
-        print(f"{sea}: {len(opened)} clips, {f'{len(problems)} problems' if problems else 'all well'}")
+        well = f"all well{f', and the same as {against}' if against else ''}"
+        print(f"{sea}: {len(opened)} clips, {f'{len(problems)} problems' if problems else well}")
     if problems:
         raise typer.Exit(1)
 
@@ -96,6 +106,7 @@ def verify(
 def rebuild(
     sea: Sea = "footage.sea",
     index: str = typer.Option("auto", help="auto, exact, ivf_rq or ivf_pq."),
+    storage_option: StorageOptions = None,
 ) -> None:
     """Make the index anew from the record."""
     from seasync.search import Sea as OpenSea
@@ -112,8 +123,39 @@ def relocate(
         None, "--from", help="The folder where they were; default: what all have in common."
     ),
     sea: Sea = "footage.sea",
+    storage_option: StorageOptions = None,
 ) -> None:
     """Tell a sea that its videos have moved."""
     from seasync.search import Sea as OpenSea
 
     print(f"{sea}: {OpenSea(sea, create=False).relocate(root, old=old)} files found at their new place")
+
+
+@sea.command()
+def copy(
+    source: str = typer.Argument(help="The sea, by path or URI."),
+    target: str = typer.Argument(help="Where it is to be as well, by path or URI."),
+    storage_option: StorageOptions = None,
+) -> None:
+    """Copy a sea to another place, up to a store or down. Interrupted or grown, copy it again: it goes on."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from seasync.sea.copy import copy as copy_sea
+    from seasync.search import Sea as OpenSea
+
+    opened, other = OpenSea(source, create=False), OpenSea(target)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("copying", total=None)
+        moved = copy_sea(
+            opened, other, progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
+    print(f"{target}: {len(other)} clips ({moved / 1e6:.1f} MB copied)")
+
+
+@sea.command()
+def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> None:
+    """Delete files that no version of a sea uses, such as those of an add that was killed."""
+    from seasync.search import Sea as OpenSea
+
+    print(f"{sea}: {OpenSea(sea, create=False).sweep() / 1e6:.1f} MB deleted")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea
+from seasync.cli.options import Json, RecipeName, Sea, StorageOptions
 
 if TYPE_CHECKING:
     from seasync.sea.match import Matches
@@ -44,6 +44,7 @@ def search(
     end: float | None = typer.Option(None, help="Where the query ends, in seconds."),
     label: str = typer.Option(None, help="Only clips with this label."),
     where: str = typer.Option(None, help='Only clips that fulfil a condition, such as "duration < 10".'),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Find clips that move in step with a video, best first."""

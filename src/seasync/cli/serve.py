@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from seasync.cli.options import StorageOptions
+
 
 def serve(
     sea: list[str] = typer.Option(["footage.sea"], help="A sea, by path or URI; may be given several times."),
@@ -20,7 +22,7 @@ def serve(
     ),
     state: Path = typer.Option(None, help="Folder for jobs and uploads; default: in the user's data folder."),
     allow_host: list[str] = typer.Option([], help="Another name under which the server is reached."),
-    storage_option: list[str] = typer.Option([], help="For a sea at a URI, NAME=VALUE."),
+    storage_option: StorageOptions = None,
     max_upload: float = typer.Option(4.0, help="Largest upload, in GB.", min=0.001),
     quota: float = typer.Option(20.0, help="All uploads together, in GB.", min=0.001),
     open_browser: bool = typer.Option(False, "--open", help="Open the page in the browser."),
@@ -31,9 +33,6 @@ def serve(
     from seasync.serve import Limits
     from seasync.serve import serve as run
 
-    options = [text.partition("=") for text in storage_option]
-    if not all(sign for _, sign, _ in options):
-        raise typer.BadParameter("--storage-option: expected NAME=VALUE")
     run(
         *sea,
         encoder=encoder,
@@ -43,7 +42,6 @@ def serve(
         roots=root or None,
         state=state,
         names=allow_host,
-        storage_options={name: value for name, _, value in options},
         limits=replace(Limits(), upload_bytes=int(max_upload * 1e9), quota_bytes=int(quota * 1e9)),
         open_browser=open_browser,
         ready=lambda address: print(f"{address}\nCtrl-C ends it.", flush=True),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seasync.cli.options import Fps, Json
+from seasync.cli.options import Fps, Json, StorageOptions
 
 if TYPE_CHECKING:
     from seasync.train.fit import Trained
@@ -42,6 +42,7 @@ def train(
     layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),
     seed: int = typer.Option(0, help="All that is random follows from it."),
     restart: bool = typer.Option(False, "--restart", help="Begin anew although there is a checkpoint."),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Train a temporal encoder. Interrupted, run it again: it goes on exactly where it was.

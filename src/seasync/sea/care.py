@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasync.encoders import content_hash
-from seasync.errors import FeatureError, SeaError
+from seasync.errors import FeatureError, SeaError, VideoError
 from seasync.sea.calibration import CALIBRATION
+from seasync.sea.copy import bytes_of
 from seasync.sea.record import MOVED, Record, Snapshot, plain_errors
 from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
+from seasync.store.objects import is_uri, objects
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +37,7 @@ def info(record: Record) -> dict[str, Any]:
     """What a sea is and how it stands, as plain values."""
     snapshot = record.snapshot()
     table = snapshot.table(["content", "duration", "label", "found_0"])
-    index, files = snapshot.index, record.folder.rglob("*") if record.folder else ()
+    index = snapshot.index
     return {
         "sea": record.uri,
         "clips": len(table),
@@ -43,7 +45,7 @@ def info(record: Record) -> dict[str, Any]:
         "hours": sum(table["duration"].to_pylist()) / 3600,
         "labels": dict(sorted(Counter(filter(None, table["label"].to_pylist())).items())),
         "with_frame_features": len(table) - table["found_0"].null_count,
-        "bytes": sum(file.stat().st_size for file in files if file.is_file()),
+        "bytes": bytes_of(record),
         "encoder": snapshot.about.encoder,
         "fingerprint": snapshot.about.fingerprint,
         "fps": snapshot.about.fps,
@@ -113,17 +115,30 @@ def relocate(record: Record, root: str | Path, *, old: str | Path | None = None)
         files = {clip.file for clip in snapshot.clips()}
         if not files:
             raise SeaError(f"{record.uri}: the sea is empty; nothing has moved")
-        old = str(old or os.path.commonpath([Path(file).parent for file in files]))
-        new = str(Path(root).absolute())
+        old = str(old or _common_folder(files))
+        new = str(root).rstrip("/") if is_uri(root) else str(Path(root).absolute())
         pair = (old, new)
         moved = {file: snapshot.placed(file, (pair,)) for file in files}
-        found = sum(there != file and Path(there).exists() for file, there in moved.items())
+        stored = {each.uri for each in objects(new, record.storage_options)} if is_uri(new) else set()
+        found = sum(
+            there != file and (there in stored or Path(there).exists()) for file, there in moved.items()
+        )
         if not found:
             raise SeaError(
                 f"{root}: none of the files under {old} is found here; name their old folder with --from"
             )
         record.put_metadata({MOVED: json.dumps([*snapshot.moved, pair])})
     return found
+
+
+def _common_folder(files: Iterable[str]) -> str:
+    """The deepest folder that all of these files lie in, by path or URI."""
+    schemes = {file.partition("://")[0] if is_uri(file) else "" for file in files}
+    if len(schemes) > 1:
+        raise SeaError("the sea's files lie in several places; say which have moved with --from")
+    (scheme,) = schemes
+    common = os.path.commonpath([Path(file.removeprefix(f"{scheme}://")).parent for file in files])
+    return f"{scheme}://{common}" if scheme else common
 
 
 def _whole_rows(snapshot: Snapshot, problems: list[Problem]) -> Iterator[pa.Table]:
@@ -158,5 +173,5 @@ def _encodings(table: pa.Table, snapshot: Snapshot) -> list[int | str | None]:
 def _content(file: str) -> str | None:
     try:
         return content_hash(file)
-    except OSError:
+    except (OSError, VideoError):
         return None

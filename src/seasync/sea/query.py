@@ -15,6 +15,7 @@ from seasync.encoders import content_hash
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.sea.rows import CLIP_COLUMNS, clip_id
+from seasync.store.fetched import local
 
 if TYPE_CHECKING:
     from seasync.sea.record import RowIds, Snapshot
@@ -46,7 +47,7 @@ def resolve(snapshot: Snapshot, asked: Asked, encode: Callable[[Clip], Encoding]
             raise EncoderError(f"query encoded by {asked.encoder}, the sea by {snapshot.about.fingerprint}")
         return Query(asked, None, np.empty(0, np.uint64))
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
-    if clip.id is None and not Path(clip.file).exists():
+    if clip.id is None and not local(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file, nor a clip of this sea by its id")
     own = f"id = '{clip.id}'" if clip.id else f"content = '{content_hash(clip.file)}'"
     table = snapshot.table([*CLIP_COLUMNS, "content"], own)

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from seasync.errors import SeaError, SeasyncError
 from seasync.sea.lock import Busy
@@ -25,6 +26,8 @@ from seasync.store.objects import delete, objects, read, write
 FOLDER = "_writers"
 BEAT_SECONDS, DEAD_SECONDS = 20.0, 180.0
 LOOK_SECONDS = 0.5
+
+_here: set[str] = set()  # writers of this process
 
 
 class Writer:
@@ -40,6 +43,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def announce(self) -> None:
+        _here.add(self.id)
         write(self._object, self._said, self._options)
         self._beaten = time.monotonic()
         if self._thread is None:
@@ -57,12 +61,11 @@ class Writer:
             said = read(each.uri, self._options)
             if said is None:
                 continue
-            about = json.loads(said or b"{}")
-            gone = about.get("host") == _host() and not _runs(about["process"])
-            if gone or each.written < now - DEAD_SECONDS:
+            about, name = json.loads(said or b"{}"), each.uri.rpartition("/")[2]
+            if _gone(name, about) or each.written < now - DEAD_SECONDS:
                 delete(each.uri, self._options)
             else:
-                found[each.uri.rpartition("/")[2]] = bool(about.get("alone"))
+                found[name] = bool(about.get("alone"))
         return found
 
     def check(self) -> None:
@@ -78,6 +81,7 @@ class Writer:
 
     def end(self) -> None:
         """Withdraw for good; a store that is gone is no matter, the others will see."""
+        _here.discard(self.id)
         self._ended.set()
         if self._thread:
             self._thread.join()
@@ -143,11 +147,16 @@ def _host() -> str:
     return f"{socket.gethostname()}/{uuid.getnode()}/{os.stat(space).st_ino if space.exists() else ''}"
 
 
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+def _gone(name: str, about: Mapping[str, Any]) -> bool:
+    """Whether a writer is known to be no more: one of this machine whose process has ended."""
+    if about.get("host") != _host():
         return False
-    except OSError:  # not ours to ask
+    if about["process"] == os.getpid():
+        return name not in _here
+    try:
+        os.kill(about["process"], 0)
+    except ProcessLookupError:
         return True
-    return True
+    except OSError:  # not ours to ask
+        return False
+    return False

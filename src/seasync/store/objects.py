@@ -146,7 +146,7 @@ def explained(text: str) -> str:
 _SAFE = "what is in the sea is safe"
 _HINTS = {
     "No space left": f"the disk is full, make room and run it again: {_SAFE}",
-    r"40[13] |Forbidden|ACCESS_DENIED|InvalidAccessKeyId|SignatureDoesNotMatch|Unauthorized|credential": (
+    "(?i)40[13] |forbidden|access.?denied|access.?key.?id|signature.?does.?not|unauthorized|credential": (
         "the store refuses these credentials: check its environment variables (AWS_ACCESS_KEY_ID, …) or "
         "--storage-option"
     ),
@@ -186,6 +186,7 @@ def _filesystem(
             endpoint_override=option("endpoint", "endpoint_url"),
             anonymous=option("skip_signature") == "true",
             force_virtual_addressing=option("virtual_hosted_style_request") == "true",
+            allow_delayed_open=True,  # small objects in one request
             connect_timeout=CONNECT_SECONDS,
             request_timeout=REQUEST_SECONDS,
             retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),

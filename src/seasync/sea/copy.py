@@ -1,0 +1,164 @@
+"""A sea copied to another place, file by file, and two places compared row by row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasync.errors import SeaError
+from seasync.sea.record import Record, plain_errors
+from seasync.sea.rows import CLIP_COLUMNS, stream_columns
+from seasync.store.objects import Object, is_uri, objects, opened, plain, read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+AT_ONCE = 8  # files that are under way
+CHUNK = 8 << 20
+READ_ROWS = 256
+
+
+def copy(record: Record, target: Record, *, progress: Callable[[int, int], None] | None = None) -> int:
+    """Copy the latest version of a sea; gives the bytes that had to be moved.
+
+    Its files never change, so what an earlier, interrupted copy has brought stays; the manifest comes last,
+    and with it the sea is there, whole. A target that is an earlier version of the same sea is brought up to
+    date.
+
+    Raises
+    ------
+    SeaError
+        If another sea is there already.
+    """
+    version = record.snapshot().version
+    needed = _needed(record)
+    manifest = _manifest(record, version)
+    with target.writing():
+        _check_is_earlier(record, target)
+        there = {name: each.size for name, each in _files(target).items()}
+        missing = {name: each for name, each in needed.items() if there.get(name) != each.size}
+        total, done = sum(each.size for each in missing.values()), 0
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for size in pool.map(lambda name: _move(record, target, name), missing):
+                done += size
+                if progress:
+                    progress(done, total)
+        return done + _move(record, target, manifest)
+
+
+def differences(record: Record, other: Record) -> dict[str, str]:
+    """Clips that are in one of two seas only, or not the same in both, by id, and what it is."""
+    here, there = record.snapshot(), other.snapshot()
+    if here.about != there.about:
+        return {"": f"{record.uri} is {here.about}, {other.uri} is {there.about}"}
+    left, right = dict(_digests(record)), dict(_digests(other))
+    found = dict.fromkeys(sorted(left.keys() - right.keys()), f"not in {other.uri}")
+    found |= dict.fromkeys(sorted(right.keys() - left.keys()), f"not in {record.uri}")
+    changed = (clip for clip in sorted(left.keys() & right.keys()) if left[clip] != right[clip])
+    return found | dict.fromkeys(changed, f"not the same in {other.uri}")
+
+
+def bytes_of(record: Record) -> int:
+    """What a sea takes, old versions included."""
+    return sum(each.size for each in _files(record).values())
+
+
+def _digests(record: Record) -> Iterator[tuple[str, bytes]]:
+    """The id of each clip, and a hash of all that is kept of it."""
+    import pyarrow as pa
+
+    snapshot = record.snapshot()
+    kept = ["content", "fps", "frames", "tags", "split", "part", "parts", "mean", "trajectory"]
+    columns = [*CLIP_COLUMNS, *kept, *stream_columns(snapshot.about)]
+    with plain_errors(record.uri):
+        for batch in snapshot.dataset.to_batches(columns=columns, batch_size=READ_ROWS):
+            for at in range(len(batch)):
+                yield batch["id"][at].as_py(), _digest(pa.table(batch.slice(at, 1)))
+
+
+def _digest(row: pa.Table) -> bytes:
+    """Of one row, however it is laid out in memory."""
+    digest = hashlib.sha256()
+    for column in row.itercolumns():
+        for value in _values(column.combine_chunks()):
+            digest.update(value)
+        digest.update(b"\0")
+    return digest.digest()
+
+
+def _values(array: pa.Array) -> Iterator[bytes]:
+    """The bytes of a column of one row; lists by their lengths and their values, numbers as they are."""
+    import pyarrow as pa
+
+    yield b"null" if array.null_count else b"here"
+    if array.null_count:
+        return
+    while hasattr(array, "flatten"):
+        yield str(len(array)).encode()
+        array = array.flatten()
+    numbers = pa.types.is_primitive(array.type)
+    yield array.to_numpy(zero_copy_only=False).tobytes() if numbers else repr(array.to_pylist()).encode()
+
+
+def _needed(record: Record) -> dict[str, Object]:
+    """The files that the latest version uses, without its manifest, by their names in the sea."""
+    dataset = record.snapshot().dataset
+    data = {f"data/{file.path}" for each in dataset.get_fragments() for file in each.metadata.files}
+    segments = (segment for each in dataset.describe_indices() for segment in each.segments)
+    indices = {f"_indices/{segment.uuid}" for segment in segments}
+    named = f"_transactions/{dataset.version - 1}-"
+    return {
+        name: each
+        for name, each in _files(record).items()
+        if name in data or name.rpartition("/")[0] in indices or name.startswith(("_deletions/", named))
+    }
+
+
+def _manifest(record: Record, version: int) -> str:
+    names = {f"_versions/{version}.manifest", f"_versions/{2**64 - 1 - version:020}.manifest"}
+    found = sorted(names & _files(record).keys())
+    if not found:
+        raise SeaError(f"{record.uri}: version {version} has gone meanwhile; copy it again")
+    return found[0]
+
+
+def _check_is_earlier(record: Record, target: Record) -> None:
+    """Raise SeaError unless the target is empty, or what the sea was at an earlier version."""
+    if not target.exists():
+        return
+    name = _manifest(target, target.snapshot().version)
+    if read(_place(target, name), target.storage_options) != read(
+        _place(record, name), record.storage_options
+    ):
+        raise SeaError(f"{target.uri}: another sea is there; name a place where none is")
+
+
+def _files(record: Record) -> dict[str, Object]:
+    root = _place(record, "")
+    return {each.uri.removeprefix(root): each for each in objects(root, record.storage_options)}
+
+
+def _place(record: Record, name: str) -> str:
+    root = record.uri if is_uri(record.uri) else f"file://{Path(record.uri).absolute().as_posix()}"
+    return f"{root.rstrip('/')}/{name}"
+
+
+def _move(record: Record, target: Record, name: str) -> int:
+    """Copy one file; it is seen whole or not at all."""
+    source, source_path = opened(_place(record, name), record.storage_options)
+    sink, path = opened(_place(target, name), target.storage_options)
+    part = path if is_uri(target.uri) else f"{path}.part"
+    moved = 0
+    with plain(target.uri, SeaError):
+        if not is_uri(target.uri):
+            sink.create_dir(path.rpartition("/")[0])
+        with source.open_input_stream(source_path) as stream, sink.open_output_stream(part) as out:
+            while chunk := stream.read(CHUNK):
+                moved += len(chunk)
+                out.write(chunk)
+        if part != path:
+            sink.move(part, path)
+    return moved

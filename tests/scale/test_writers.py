@@ -1,0 +1,216 @@
+"""Several at a time on one sea, on a store that may go away: nothing is lost and nothing comes twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from seasync.errors import SeaError
+from seasync.sea import writers
+from seasync.sea.commit import write_fragments
+from seasync.sea.lock import Busy
+from seasync.sea.rows import to_table
+from seasync.search import Sea
+from seasync.store.objects import objects
+from tests.scale.adding import add, context, racing
+from tests.scale.store import Store, running
+from tests.sea.footage import about, row, video, videos
+from tests.sea.test_ingest import contents
+
+pytestmark = pytest.mark.cluster
+
+
+def by_id(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
+    return sorted(contents(sea), key=lambda each: each["id"])
+
+
+def unused(sea: Sea) -> set[str]:
+    """Data files that no row is in."""
+    used = {file.path for each in sea.snapshot().dataset.get_fragments() for file in each.metadata.files}
+    return {each.uri.rpartition("/")[2] for each in objects(f"{sea.uri}/data")} - used
+
+
+def test_adds_that_race_bring_each_clip_once(bucket: str, tmp_path: Path, encoder: str) -> None:
+    folder = videos(tmp_path / "clips", 4, frames=15)
+    racing(3, f"{bucket}/s.sea", str(folder), encoder)
+    local = Sea(tmp_path / "s.sea", encoder)
+    local.add(folder, labels="folder", split=0.5)
+    sea = Sea(f"{bucket}/s.sea")
+    assert by_id(sea) == by_id(local)
+    assert sea.verify() == []
+    assert objects(f"{sea.uri}/_writers") == []
+
+
+def test_a_reader_sees_whole_clips_only_while_others_add(bucket: str, tmp_path: Path, encoder: str) -> None:
+    folder = videos(tmp_path / "clips", 15, frames=10)
+    first = sorted(folder.rglob("*.mp4"))[0]
+    Sea(f"{bucket}/s.sea", encoder).add(first)
+    adds = [
+        threading.Thread(
+            target=Sea(f"{bucket}/s.sea", encoder).add, args=(part,), kwargs={"commit_seconds": 0}
+        )
+        for part in sorted(folder.iterdir())
+    ]
+    reader, counts = Sea(f"{bucket}/s.sea", encoder), []
+    reader.search(first)  # what is loaded once is loaded now
+    for each in adds:
+        each.start()
+    while any(each.is_alive() for each in adds):
+        counts.append(len(reader.snapshot()))
+        for match in reader.search(first, k=5):
+            assert match.alignment.match_seconds[-1] == pytest.approx(8 / 15)
+    for each in adds:
+        each.join()
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 3
+    assert len(reader) == 15
+    assert reader.verify() == []
+
+
+def test_clips_that_another_brought_meanwhile_are_taken_back(bucket: str) -> None:
+    one = Sea(f"{bucket}/s.sea")
+    one.append([row(0)], about())
+    one.has_looked()
+    Sea(one.uri).append([row(1), row(2)], about())
+    assert one.append([row(2), row(3)], about()) == 1
+    assert Counter(clip.id for clip in Sea(one.uri).clips()) == Counter(row(n).clip.id for n in range(4))
+
+
+def test_a_commit_whose_answer_was_lost_is_not_made_again(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import lance
+
+    sea = Sea(f"{bucket}/s.sea")
+    sea.append([row(0)], about())
+    commit = lance.LanceDataset.commit
+
+    def silent(*given: object, **more: object) -> None:
+        commit(*given, **more)
+        raise OSError("the answer was lost")
+
+    monkeypatch.setattr(lance.LanceDataset, "commit", staticmethod(silent))
+    assert sea.append([row(1), row(2)], about()) == 2
+    assert len(Sea(sea.uri)) == 3
+
+
+def test_fragments_with_rows_missing_are_not_committed(bucket: str) -> None:
+    sea = Sea(f"{bucket}/s.sea")
+    sea.append([row(0)], about())
+    fragments = write_fragments(to_table([row(1)], about()), sea.open())
+    with pytest.raises(SeaError, match="1 rows were written of 2; nothing is committed"):
+        sea.append_fragments(fragments, [str(row(1).clip.id), str(row(2).clip.id)])
+    assert len(sea) == 1
+    assert len(unused(sea)) == 1
+    assert sea.sweep() > 0
+    assert unused(sea) == set()
+    assert len(sea) == 1
+
+
+def test_who_builds_or_sweeps_is_alone(bucket: str) -> None:
+    sea, other = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
+    sea.append([row(n) for n in range(20)], about())
+    with sea.writing(), other.writing():
+        with pytest.raises(Busy, match="another process is writing"):
+            other.sweep()
+        with pytest.raises(Busy), other.writing(alone=True, wait=False):
+            pass
+    waited = []
+    with sea.writing(alone=True):
+        for alone in (True, False):
+            with pytest.raises(Busy), other.writing(alone=alone, wait=False):
+                pass
+        adding = threading.Thread(target=_append_when_free, args=(other, waited))
+        adding.start()
+        while not waited:
+            pass
+        assert len(sea) == 20
+    adding.join()
+    assert (len(sea), waited) == (21, ["waiting"])
+    sea.rebuild("ivf_pq")
+    assert objects(f"{sea.uri}/_writers") == []
+
+
+def _append_when_free(sea: Sea, waited: list[str]) -> None:
+    with sea.writing(waiting=lambda: waited.append("waiting")):
+        sea.append([row(30)], about())
+
+
+def test_an_add_that_was_killed_is_in_nobodys_way(bucket: str, tmp_path: Path, encoder: str) -> None:
+    folder = videos(tmp_path / "clips", 6, frames=30)
+    sea = Sea(f"{bucket}/s.sea", encoder)
+    sea.add(video(tmp_path / "first.mp4"))
+    begun = context.Event()
+    process = context.Process(target=add, args=(begun, dict(os.environ), sea.uri, str(folder), encoder))
+    process.start()
+    begun.set()
+    while len(sea) < 3:
+        pass
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join()
+    assert len(objects(f"{sea.uri}/_writers")) == 1
+    assert sea.verify() == []
+    sea.sweep()
+    assert objects(f"{sea.uri}/_writers") == []
+    assert unused(sea) == set()
+    sea.add(folder, labels="folder", split=0.5)
+    local = Sea(tmp_path / "s.sea", encoder)
+    local.add(tmp_path / "first.mp4")
+    local.add(folder, labels="folder", split=0.5)
+    assert by_id(sea) == by_id(local)
+
+
+def test_a_silent_writer_of_another_machine_is_dead_by_the_stores_clock(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sea = Sea(f"{bucket}/s.sea")
+    sea.append([row(0)], about())
+    away = writers.Writer(sea.uri, sea.storage_options, alone=True)
+    away._said = away._said.replace(b'"host": "', b'"host": "far away ')
+    away.announce()
+    with pytest.raises(Busy):
+        sea.sweep()
+    monkeypatch.setattr(writers, "DEAD_SECONDS", -1.0)
+    sea.sweep()
+    assert objects(f"{sea.uri}/_writers") == []
+    with pytest.raises(SeaError, match="could not be reached"):
+        away.check()
+    away.end()
+
+
+def test_a_store_that_goes_away_is_said_and_the_add_goes_on_when_it_is_back(
+    tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    with running(tmp_path / "store") as store:
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("SEASYNC_STORAGE_OPTIONS", "client_max_retries=1 client_retry_timeout=1")
+        sea = Sea(f"{store.bucket('sea')}/s.sea", encoder)
+        stop = _after(4, store)
+        with pytest.raises(SeaError, match="the store does not answer: check its address, and run it again"):
+            sea.add(clips, labels="folder", commit_seconds=0, progress=lambda _: stop())
+        store.start()
+        again = Sea(sea.uri, encoder)
+        assert 1 <= len(again) < 9
+        assert again.add(clips, labels="folder").failed == []
+        local = Sea(tmp_path / "s.sea", encoder)
+        local.add(clips, labels="folder")
+        assert by_id(again) == by_id(local)
+        again.sweep()
+        assert unused(again) == set()
+
+
+def _after(calls: int, store: Store):  # type: ignore[no-untyped-def]
+    left = iter(range(calls, -1, -1))
+
+    def stop() -> None:
+        if next(left, 0) == 1:
+            store.stop()
+
+    return stop
