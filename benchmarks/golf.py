@@ -2,9 +2,9 @@
 
 DIR holds `clips/*.mp4` and `events.csv` (clip, …, frames, then one column per key event: its frame number).
 Each clip is the query once; its ten candidates are the nearest other clips by clip vector. Phases are the
-stretches between events. Reported for each recipe: the average APA over the ten, and for the candidate with
-the lowest DRAQ among them (and among all) its APA and the mean distance between the true event and where the
-alignment puts it, in frames at 30 a second: of all events, and of the inner ones (without first and last).
+stretches between events. Reported for each recipe: APA, and the mean distance between the true event and
+where the alignment puts it, in frames at 30 a second (of all events, and of all but the first and the
+last); averaged over the ten, for the candidate with the lowest DRAQ among them, and both among all clips.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
+from seasync.align.partial import Partial
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
 
@@ -79,27 +80,46 @@ def encode_all(folder: Path, names: list[str], encoder: str) -> list[Encoding]:
 def measure(
     encodings: list[Encoding], events: NDArray[np.int64], recipe: Recipe
 ) -> dict[str, dict[str, object]]:
-    similarity = similarities(encodings, recipe)
-    np.fill_diagonal(similarity, -np.inf)
+    columns = by_query(encodings, events, recipe, ranked(similarities(encodings, recipe)))
+    return {name: {"mean": float(np.mean(v)), "interval": interval(v)} for name, v in columns.items()}
+
+
+def ranked(similarity: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For each clip (row) all others, the most similar first."""
+    alone = np.where(np.eye(len(similarity), dtype=bool), -np.inf, similarity)
+    return np.argsort(-alone, axis=1, kind="stable")[:, :-1]
+
+
+def by_query(
+    encodings: list[Encoding],
+    events: NDArray[np.int64],
+    recipe: Recipe,
+    candidates: NDArray[np.int64],
+    *,
+    partial: Partial = "auto",
+) -> dict[str, list[float]]:
+    """Figures of each clip against its candidates (clips, …), the nearest first: the first ten, and all."""
     columns: dict[str, list[float]] = {}
 
     def note(name: str, value: float) -> None:
         columns.setdefault(name, []).append(value)
 
     for at, query in enumerate(encodings):
-        others = np.argsort(-similarity[at], kind="stable")[:-1]
-        alignments = align_many(query, [encodings[other] for other in others], recipe=recipe)
+        others = candidates[at]
+        matches = [encodings[other] for other in others]
+        alignments = align_many(query, matches, recipe=recipe, partial=partial)
         agreement = [apa(a, events[at], events[other]) for a, other in zip(alignments, others, strict=True)]
         errors = [event_errors(a, events[at], events[o]) for a, o in zip(alignments, others, strict=True)]
-        note("APA average of ten", float(np.mean(agreement[:CANDIDATES])))
-        note("event error average of ten", float(np.mean(errors[:CANDIDATES])))
         draq = np.array([a.draq for a in alignments])
         for among, count in (("ten", CANDIDATES), ("all", len(others))):
+            note(f"APA average of {among}", float(np.mean(agreement[:count])))
+            note(f"event error average of {among}", float(np.mean(errors[:count])))
+            note(f"inner event error average of {among}", float(np.mean(np.array(errors)[:count, 1:-1])))
             pick = int(np.argmin(draq[:count]))
             note(f"APA of the pick of {among}", agreement[pick])
             note(f"event error of the pick of {among}", float(errors[pick].mean()))
             note(f"inner event error of the pick of {among}", float(errors[pick][1:-1].mean()))
-    return {name: {"mean": float(np.mean(v)), "interval": interval(v)} for name, v in columns.items()}
+    return columns
 
 
 def similarities(encodings: list[Encoding], recipe: Recipe) -> NDArray[np.float64]:

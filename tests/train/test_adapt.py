@@ -19,7 +19,7 @@ from tests.train.footage import Swings, sliding_squares
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
 from seasync.train.adapt import encode_anew  # noqa: E402
-from seasync.train.judge import cycle_errors, planted_errors, retime  # noqa: E402
+from seasync.train.judge import cycle_errors, is_better, planted_errors, retime  # noqa: E402
 
 
 def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
@@ -31,6 +31,14 @@ def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
     assert (truth[0], truth[-1]) == pytest.approx((encoding.seconds[0], encoding.seconds[-1]))
     there = np.interp(truth, encoding.seconds, encoding.features[:, 0])
     np.testing.assert_allclose(retimed.features[:, 0], there, atol=1e-5)
+
+
+def test_better_means_more_than_chance_on_clip_after_clip() -> None:
+    before = np.linspace(80, 120, 9)
+    assert is_better(before, before - 1)
+    assert not is_better(before, before)
+    assert not is_better(before, before + 1)
+    assert not is_better(before, before - np.array([9, -8, 9, -9, 8, -9, 9, -8, 0]))
 
 
 def test_errors_are_small_where_features_tell_the_moment() -> None:
@@ -110,6 +118,28 @@ def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Pa
     assert not reopened.verify()
     assert reopened.encoder().fingerprint == learned.fingerprint
     assert len(reopened.search(sea.clips()[0].file)) == 7
+
+
+def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
+    tmp_path: Path, sea: Sea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapt(sea, tmp_path / "first.sea", "--kind", "nms")
+    learned = get_encoder(f"{sea.encoder().name}+nms:{tmp_path / 'first.onnx'}")
+    target = Sea(tmp_path / "second.sea", learned)
+    monkeypatch.setattr("seasync.train.adapt.ROWS", 3)
+    asked: list[int] = []
+
+    def stop_at_the_second(_: str, done: int, total: int) -> None:
+        asked.append(total)
+        if done == 3 and total == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode_anew(sea, target, learned.over, stop_at_the_second)  # type: ignore[attr-defined]
+    assert len(target.clips()) == 3
+    assert encode_anew(sea, target, learned.over, stop_at_the_second) == 8  # type: ignore[attr-defined]
+    assert asked == [8, 8, 5, 5]
+    assert sorted(clip.id for clip in target.clips()) == sorted(clip.id for clip in sea.clips())
 
 
 def test_a_sea_of_old_and_learned_features_side_by_side_is_found_by_its_name(

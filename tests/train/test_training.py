@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seasync.align import PAPER
 from seasync.clip import Clip
-from seasync.encoders.temporal import TemporalModel, over_shots
+from seasync.encoders.temporal import TemporalEncoder, TemporalModel, over_shots
 from seasync.encoders.transformer import positions
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, FeatureError
@@ -23,6 +24,7 @@ from seasync.train.batch import Pair  # noqa: E402
 from seasync.train.carl import Carl  # noqa: E402
 from seasync.train.data import split  # noqa: E402
 from seasync.train.fit import Plan, Training  # noqa: E402
+from seasync.train.judge import cycle_errors  # noqa: E402
 from seasync.train.nms import Nms  # noqa: E402
 from seasync.train.taught import Taught  # noqa: E402
 from seasync.train.teacher import Teacher  # noqa: E402
@@ -162,6 +164,18 @@ def phase_error(features: list[Floats], phases: list[Floats]) -> float:
         apart = ((features[n - 1][:, None] - features[n][None]) ** 2).sum(-1).argmin(1)
         errors.append(np.abs(phases[n][apart] - phases[n - 1]).mean())
     return float(np.mean(errors))
+
+
+@pytest.mark.parametrize("task", [NMS, CARL], ids=["nms", "carl"])
+def test_validation_tells_what_clips_lose_there_and_back(tmp_path: Path, task: Nms | Carl) -> None:
+    footage = Swings(12)
+    plan = replace(PLAN, steps=1, every=1, held_out=0.4)
+    training = Training(footage, replace(task, window=64), plan, tmp_path / "m.onnx")
+    told = training.run().best["cycle error"]
+    encoder = TemporalEncoder("learned", footage, TemporalModel(tmp_path / "m.onnx"))  # type: ignore[arg-type]
+    served = [encoder.over(encoding) for encoding in footage.encodings(training.held_out)]
+    assert told == pytest.approx(cycle_errors(served, PAPER).mean(), rel=0.05)
+    assert told > 0
 
 
 def test_positions_are_the_same_in_torch_and_in_numpy() -> None:

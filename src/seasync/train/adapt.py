@@ -20,7 +20,7 @@ from seasync.errors import SeaError
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
 from seasync.train.data import Progress, SeaFootage, split
-from seasync.train.judge import Errors, cycle_errors, planted_errors, retime
+from seasync.train.judge import Errors, cycle_errors, is_better, planted_errors, retime
 from seasync.train.run import Kind, train_on
 from seasync.train.views import View
 
@@ -88,8 +88,7 @@ def adapt(
     before = footage.encodings(held[:JUDGED])
     cycle = cycle_errors(before, recipe), cycle_errors([*map(renewed, before)], recipe)
     planted = _planted(clips, before, old, footage.fps, renewed, recipe, np.random.default_rng(seed))
-    gain = np.subtract(*(cycle if planted is None else planted))
-    better = bool(gain.mean() > gain.std() / len(gain) ** 0.5)
+    better = is_better(*(planted or cycle))
     count = encode_anew(sea, Sea(target, new), renewed, progress) if better else 0
     return Adapted(
         encoder=(new if better else old).name,

@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from seasync.align import PAPER
 from seasync.encoders.temporal import About
 from seasync.encoders.torch_model import best_device
+from seasync.encoders.vector import clip_vector_parts
+from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError
 from seasync.train.batch import Pair
 from seasync.train.carl import Carl
 from seasync.train.data import Footage, Looks, Progress, split
+from seasync.train.judge import cycle_errors
 from seasync.train.model import Temporal, write_onnx
 from seasync.train.nms import Nms
 from seasync.train.teacher import Teacher
@@ -28,7 +32,7 @@ Task = Nms | Carl
 Tell = Callable[
     [int, dict[str, float]], None
 ]  # after each step: its number, losses and, now and then, scores
-VALIDATED = 64  # held-out clips, at most
+VALIDATED, CYCLED = 64, 16  # held-out clips, at most: in the tasks, and there and back to each other
 
 
 @dataclass(frozen=True)
@@ -189,12 +193,29 @@ class Training:
             losses = self.task.losses(self.head, features, moved)
             scores = self.task.scores(self.head.cpu(), features.cpu().float(), batch)
         self.head.to(self.device)
-        scores |= {f"held-out {name}": float(loss) for name, loss in losses.items()}
+        scores |= {f"held-out {name}": float(loss) for name, loss in losses.items()} | self._cycle()
         self.history.append({"step": self.step, **scores})
         self.stale += 1
         if scores["score"] > self.best["score"]:
             self.best, self.stale, self.best_weights = self.history[-1], 0, _copied(self.model)
         return scores
+
+    def _cycle(self) -> dict[str, float]:
+        """What held-out clips lose there and back to each other, by the paper's recipe (FPE)."""
+        encodings = []
+        for seen in self.looks.of(self.held_out[:CYCLED]):
+            length = min(len(seen.seconds), self.task.window)
+            whole = [
+                torch.from_numpy(seen.looks[:1, :length]),
+                torch.linspace(0, self.task.window - 1, length),
+            ]
+            with torch.inference_mode():
+                known = torch.ones(1, length, dtype=torch.bool, device=self.device)
+                out = self.model(whole[0].to(self.device), whole[1][None].to(self.device), known)
+            features, seconds = out[0].cpu().float().numpy(), seen.seconds[:length]
+            stream = Stream("learned", seconds, np.arange(length), features)
+            encodings.append(Encoding("learned", (stream,), *clip_vector_parts(features, seconds)))
+        return {"cycle error": float(cycle_errors(encodings, PAPER).mean())} if len(encodings) > 1 else {}
 
     def _standardize(self) -> None:
         """Features at mean 0 and spread 1, by up to 200 training clips."""

@@ -17,6 +17,12 @@ Errors = NDArray[np.float64]
 NEIGHBOURS = 3
 
 
+def is_better(before: Errors, after: Errors) -> bool:
+    """Whether errors (N,) fell, clip by clip, by more than the standard error of their mean."""
+    gain = before - after
+    return bool(gain.mean() > gain.std() / len(gain) ** 0.5)
+
+
 def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:
     """Of each clip, there and back through its nearest others: squared frames at 30 a second (FPE)."""
     errors = []

@@ -1,0 +1,175 @@
+"""Learned temporal encoders against the frozen features: `python -m benchmarks.training GOLF --out DIR`.
+
+GOLF is as in `benchmarks.golf`, with the column `player`. Clips are split by player into four parts; each is
+tested on by models trained on the three others (`--parts 1` does the first part only). Of a tested part, each
+clip is aligned with the ten others of it that are nearest by the clip vector of the frozen features. Models
+are kept in DIR: run it again and they are not trained again. Differences are to `dinov2-small` under the same
+recipe, query by query, with 95 % bootstrap intervals.
+
+Controls: features that only tell where in the clip a frame is; transformers that were never trained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.encoders import COLUMNS, Columns, print_table
+from benchmarks.goals import Goals
+from benchmarks.golf import CANDIDATES, by_query, encode_all, load_events, ranked, similarities
+from seasync.align import MOTION, PAPER
+from seasync.encoders import get_encoder
+from seasync.encoders.temporal import TemporalEncoder
+from seasync.encoding import Encoding
+from seasync.errors import SubjectNotFound
+from seasync.evaluate.bootstrap import mean_interval
+from seasync.evaluate.controls import position_only
+from seasync.train.run import Kind, train_on
+
+PARTS = 4
+HELD_OUT = 0.15  # of the training clips, to stop by
+FROZEN = "dinov2-small"
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to train: what is learned, on which features (of streams, the first), and for how long."""
+
+    kind: Kind
+    encoder: str = FROZEN
+    steps: int = 600
+
+    @property
+    def frames(self) -> str:
+        """What the model stands on."""
+        return self.encoder.partition("+")[0]
+
+
+DESIGNS = {
+    "untrained nms": Design("nms", steps=0),
+    "untrained carl": Design("carl", steps=0),
+    "nms": Design("nms"),
+    "nms on class tokens": Design("nms", "dinov2-small-cls"),
+    "carl": Design("carl"),
+    "taught by itself": Design("taught"),
+    "taught by pose": Design("taught", "dinov2-small+pose"),
+}
+
+
+Rows = dict[str, dict[str, Columns]]  # by recipe, then by the name of the features
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("golf", type=Path)
+    parser.add_argument("--out", type=Path, required=True, help="where models are kept")
+    parser.add_argument("--parts", type=int, default=PARTS, choices=range(1, PARTS + 1))
+    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", SubjectNotFound)
+    names, events = load_events(options.golf / "events.csv")
+    frozen = {name: encode_all(options.golf / "clips", names, name) for name in (FROZEN, "dinov2-small-cls")}
+    rows: Rows = {PAPER.name: {}, MOTION.name: {}}
+    tested = parts(players(options.golf / "events.csv"))[: options.parts]
+    for part, test in enumerate(tested):
+        inside = {name: [clips[n] for n in test] for name, clips in frozen.items()}
+        shown = dict(inside) | {"control: position only": [position(clip) for clip in inside[FROZEN]]}
+        for name in options.designs:
+            design, file = DESIGNS[name], options.out / f"{name.replace(' ', '-')}-{part}.onnx"
+            rest = [options.golf / "clips" / clip for n, clip in enumerate(names) if n not in test]
+            train(name, design, rest, file)
+            model = get_encoder(f"{design.frames}+{design.kind}:{file}")
+            assert isinstance(model, TemporalEncoder)
+            shown[name] = [model.over(clip) for clip in inside[design.frames]]
+            if design.steps:
+                both = zip(inside[FROZEN], shown[name], strict=True)
+                shown[f"{FROZEN} + {name}"] = [beside(*pair) for pair in both]
+        note(rows, shown, events[test])
+    queries = sum(map(len, tested))
+    for recipe, table in rows.items():
+        print_table(f"golf, {recipe}: {queries} queries of {len(tested)} tested part(s)", table, COLUMNS)
+    return goals(rows)
+
+
+def note(rows: Rows, shown: dict[str, list[Encoding]], events: NDArray[np.int64]) -> None:
+    """Add the figures of one tested part."""
+    candidates = ranked(similarities(shown[FROZEN], MOTION))[:, :CANDIDATES]
+    for recipe in (PAPER, MOTION):
+        for name, clips in shown.items():
+            found = by_query(clips, events, recipe, candidates)
+            columns = rows[recipe.name].setdefault(name, {column: [] for column in COLUMNS})
+            for column in COLUMNS:
+                columns[column] += found[column]
+
+
+def train(name: str, design: Design, clips: Sequence[Path], file: Path) -> None:
+    """Train, unless that has been done, and print how well it does on clips held out of the training."""
+    begin = time.perf_counter()
+    trained = train_on(
+        [str(clip) for clip in clips],
+        kind=design.kind,
+        file=file,
+        encoder=design.encoder,
+        steps=design.steps,
+        held_out=HELD_OUT,
+    )
+    seconds = time.perf_counter() - begin
+    first, best = trained.history[0], trained.best
+    scores = ", ".join(f"{key} {first[key]:.3f} → {best[key]:.3f}" for key in best if key != "step")
+    print(f"{file.name}: {len(clips)} clips, {trained.steps} steps, {seconds:.0f} s; {scores}", flush=True)
+
+
+def players(file: Path) -> list[str]:
+    """The player of each clip."""
+    with file.open(newline="") as opened:
+        return [row["player"] for row in csv.DictReader(opened)]
+
+
+def parts(of: Sequence[str]) -> list[list[int]]:
+    """Clip numbers in PARTS parts of about one size; no player is in two of them."""
+    drawn = np.random.default_rng(0).permutation(sorted(set(of))).tolist()
+    out: list[list[int]] = [[] for _ in range(PARTS)]
+    for player in sorted(drawn, key=lambda player: -of.count(player)):
+        min(out, key=len).extend(n for n, other in enumerate(of) if other == player)
+    return [sorted(part) for part in out]
+
+
+def position(clip: Encoding) -> Encoding:
+    """The clip with features that tell where in it a frame is, and nothing else."""
+    features = position_only(len(clip.seconds)).astype(np.float32)
+    return replace(clip, streams=(replace(clip.streams[0], features=features),))
+
+
+def beside(frozen: Encoding, learned: Encoding) -> Encoding:
+    """Both streams side by side, as `A+A+nms:FILE` has them."""
+    return replace(
+        frozen,
+        encoder=f"{frozen.encoder}+{learned.encoder}",
+        streams=(*frozen.streams, learned.streams[0]),
+    )
+
+
+def goals(rows: Rows) -> int:
+    """What training must show: NMS-style over its own input under the paper's recipe."""
+    goals = Goals()
+    for recipe, table in rows.items():
+        for name in ("nms", f"{FROZEN} + taught by pose"):
+            if name in table:
+                gain = np.subtract(table[name][COLUMNS[0]], table[FROZEN][COLUMNS[0]])
+                low = mean_interval(gain)[0]
+                goals.at_least(f"{recipe}: APA average of {name} over frozen, lower end", low, 0.0)
+    return goals.exit_code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
