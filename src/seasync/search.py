@@ -20,8 +20,10 @@ from seasync.encoding import Encoding, Floats
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.sea import care, index
 from seasync.sea.calibration import Calibration, fit, with_calibration
+from seasync.sea.cluster import Cluster
 from seasync.sea.ingest import Added, add
 from seasync.sea.match import Matches
+from seasync.sea.on_ray import add as add_on
 from seasync.sea.query import Asked, Query, resolve
 from seasync.sea.rank import Ranking, Rerank
 from seasync.sea.record import Record, RowIds, Snapshot, both, quoted
@@ -88,6 +90,7 @@ class Sea(Record):
         fps: float | None = None,
         frame_features: bool = True,
         jobs: int = 1,
+        on: Cluster | None = None,
         progress: Callable[[Added], None] | None = None,
         wait: bool = True,
         waiting: Callable[[], None] | None = None,
@@ -105,20 +108,21 @@ class Sea(Record):
         frame_features  false keeps clip vectors only, a hundredth of the size; a search then encodes its
                         candidates anew
         jobs            processes that encode; 1 uses all cores for one clip at a time
+        on              a Ray cluster to do it on; jobs are then its business
         progress        called after every clip
         wait            for another process that writes to this sea (`waiting` is called once); else SeaError
         """
         sources = find_sources(paths, labels=labels, tags=tags)
-        if jobs > 1 and not isinstance(self._encoder, str | None):
+        if (jobs > 1 or on) and not isinstance(self._encoder, str | None):
             raise SeaError("jobs: several processes need the encoder by its name, not as an object")
-        return add(
+        run = bind(add_on, on) if on else bind(add, jobs=jobs)
+        return run(
             self,
             sources,
             self.encoder(),
             split=split,
             fps=fps,
             frame_features=frame_features,
-            jobs=jobs,
             commit_seconds=commit_seconds,
             progress=progress,
             wait=wait,
@@ -248,7 +252,7 @@ class Sea(Record):
 
     def rebuild(self, kind: str = "auto") -> None:
         """Make the index anew: "auto" (none for up to 50,000 clips), "exact" (none), "ivf_rq" or "ivf_pq"."""
-        with self.writing():
+        with self.writing(alone=True):
             index.build(self, kind)
 
     def _rank(

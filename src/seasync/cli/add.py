@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seasync.cli.options import Fps, Json, Sea, StorageOptions
+from seasync.cli.options import Cpus, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
@@ -33,8 +33,14 @@ def add(
         True, "--frame-features/--no-frame-features", help="Keep frame features, or clip vectors only."
     ),
     jobs: int = typer.Option(
-        1, min=1, help="Processes that encode; 1 gives all cores to one clip at a time."
+        None,
+        min=1,
+        help="Processes that encode; 1 gives all cores to one clip at a time.",
+        show_default="1; on Ray as many as there is room for",
     ),
+    on: On = "local",
+    cpus: Cpus = 1,
+    gpus: Gpus = 0,
     storage_option: StorageOptions = None,
     wait: bool = typer.Option(True, help="Wait while another process writes to this sea."),
     as_json: Json = False,
@@ -63,7 +69,8 @@ def add(
                 tags=tag,
                 fps=fps,
                 frame_features=frame_features,
-                jobs=jobs,
+                jobs=jobs or 1,
+                on=cluster(on, jobs, cpus, gpus),
                 progress=show,
                 wait=wait,
                 waiting=lambda: console.print("another process is writing to this sea; waiting for it"),

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from seasync.align import Recipe
+    from seasync.sea.cluster import Cluster
 
 
 class RecipeName(StrEnum):
@@ -70,6 +71,28 @@ StorageOptions = Annotated[
         show_default=False,
     ),
 ]
+On = Annotated[
+    str,
+    typer.Option(
+        metavar="WHERE",
+        help="Where to work: local, ray (a cluster started here), auto (one that runs here), ray://HOST:PORT.",
+    ),
+]
+Cpus = Annotated[float, typer.Option(min=0.01, help="Of one task on Ray: cores, and threads.")]
+Gpus = Annotated[float, typer.Option(min=0, help="Of one task on Ray: GPUs, or a part of one.")]
+
+
+def cluster(on: str, jobs: int | None, cpus: float, gpus: float) -> Cluster | None:
+    """The Ray cluster that is meant, None for this machine without Ray."""
+    from seasync.sea.cluster import Cluster
+
+    if on == "local":
+        return None
+    if not (on in ("ray", "auto") or ":" in on):
+        raise typer.BadParameter(f"--on {on}: expected local, ray, auto, ray://HOST:PORT or HOST:PORT")
+    return Cluster(on, jobs or 0, cpus, gpus)
+
+
 Partial = Annotated[
     PartialName,
     typer.Option(help="Whether footage without a counterpart is left out; auto: if that is better."),

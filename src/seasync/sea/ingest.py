@@ -63,11 +63,12 @@ class Added:
     failed: list[Failure] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
-    def note(self, step: Step, outcome: Row | Failure | None) -> None:
+    def note(self, step: Step, outcome: float | Failure | None) -> None:
+        """Count a step: so many seconds came in, or it failed, or there was nothing to do."""
         self.done += step.size
-        if isinstance(outcome, Row):
+        if isinstance(outcome, float):
             self.added += 1
-            self.seconds += outcome.duration
+            self.seconds += outcome
         elif isinstance(outcome, Failure):
             self.failed.append(outcome)
         elif isinstance(step, Present):
@@ -94,9 +95,9 @@ def add(
 ) -> Added:
     """Add what is missing of `sources`; see `Sea.add`."""
     split = split_name(split)
-    added = Added(len(sources), sum(map(size_of, sources)))
-    with record.writing(wait=wait, waiting=waiting), _damage_to(added.damaged):
-        rate = _agreed_fps(record, encoder, fps)
+    added = Added(len(sources), size_of_all(sources))
+    with record.writing(wait=wait, waiting=waiting), damage_to(added.damaged):
+        rate = agreed_fps(record, encoder, fps)
         steps = plan(sources, split, Known(record))
         outcomes = here(steps, encoder, rate) if jobs == 1 else pooled(steps, encoder.name, rate, jobs)
         commits = _Commits(record, encoder, rate, frame_features)
@@ -104,7 +105,7 @@ def add(
             for step, outcome in outcomes:
                 if isinstance(outcome, Row):
                     commits.pending.append(outcome)
-                added.note(step, outcome)
+                added.note(step, outcome.duration if isinstance(outcome, Row) else outcome)
                 if commits.due(commit_seconds):
                     commits.flush()
                 if progress:
@@ -126,7 +127,7 @@ def row_of(work: Work, encoder: str, fps: float) -> tuple[Row | Failure, list[st
     from seasync.encoders import get_encoder
 
     damaged: list[str] = []
-    with _damage_to(damaged):
+    with damage_to(damaged):
         ((_, outcome),) = here(iter([work]), get_encoder(encoder), fps)
     assert outcome is not None
     return outcome, damaged
@@ -281,12 +282,22 @@ class _Commits:
     def _about(self, row: Row) -> About:
         if self._record.exists():
             return self._record.snapshot().about
-        streams = tuple((stream.name, stream.features.shape[1]) for stream in row.encoding.streams)
-        name, fingerprint = self._encoder.name, self._encoder.fingerprint
-        return About(FORMAT, name, fingerprint, self._fps, streams, len(row.encoding.trajectory))
+        return about_of(self._encoder, self._fps, row.encoding)
 
 
-def _agreed_fps(record: Record, encoder: Encoder, fps: float | None) -> float:
+def about_of(encoder: Encoder, fps: float, encoding: Encoding) -> About:
+    """What a sea is that holds such encodings."""
+    streams = tuple((stream.name, stream.features.shape[1]) for stream in encoding.streams)
+    return About(FORMAT, encoder.name, encoder.fingerprint, fps, streams, len(encoding.trajectory))
+
+
+def size_of_all(sources: Sequence[Source]) -> int:
+    """Bytes of all sources."""
+    return sum(map(size_of, sources))
+
+
+def agreed_fps(record: Record, encoder: Encoder, fps: float | None) -> float:
+    """The sea's own rate; of a new one what is asked for, or the encoder's."""
     if not record.exists():
         return fps or encoder.fps
     about = record.snapshot().about
@@ -298,7 +309,7 @@ def _agreed_fps(record: Record, encoder: Encoder, fps: float | None) -> float:
 
 
 @contextmanager
-def _damage_to(damaged: list[str]) -> Iterator[None]:
+def damage_to(damaged: list[str]) -> Iterator[None]:
     """Collect what files are found damaged; other warnings go where they would have gone, a little later."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PartlyDecoded)

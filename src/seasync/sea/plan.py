@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,14 +95,19 @@ def split_name(split: str | float) -> str:
     return repr(seconds)
 
 
-def plan(sources: Sequence[Source], split: str, known: Known) -> Iterator[Step]:
-    """Step by step through the sources: clips to encode, clips already known, files that cannot be read."""
+def plan(
+    sources: Sequence[Source], split: str, known: Known, contents: Mapping[str, str] | None = None
+) -> Iterator[Step]:
+    """Step by step through the sources: clips to encode, clips already known, files that cannot be read.
+
+    contents  of files that have been hashed before
+    """
     from seasync.encoders import content_hash
 
     for source in sources:
         file, size = str(source.file), size_of(source)
         try:
-            content = content_hash(file)
+            content = (contents or {}).get(file) or content_hash(file)
             if count := known.of(source, content, split):
                 yield Present(file, count, size)
                 continue

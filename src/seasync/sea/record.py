@@ -292,14 +292,17 @@ class Record:
         with plain_errors(self.uri):
             self.open().update_schema_metadata(dict(values))
 
-    def tidy(self) -> None:
-        """Join the small fragments that many commits leave; delete what no version of the last hour uses."""
+    def tidy(self, *, sweep: bool = False) -> None:
+        """Join the small fragments that many commits leave; delete what no version of the last hour uses.
+
+        sweep  delete also what no version uses at all; only for one who is alone
+        """
         with plain_errors(self.uri):
             dataset = self.open()
             small = sum(f.count_rows() < SMALL_FRAGMENT_ROWS for f in dataset.get_fragments())
             if small > 8 and not (self._writer and self._writer.others()):
                 dataset.optimize.compact_files(target_rows_per_fragment=SMALL_FRAGMENT_ROWS)
-            dataset.cleanup_old_versions(older_than=OLD)
+            dataset.cleanup_old_versions(older_than=OLD, delete_unverified=sweep)
 
     def sweep(self) -> int:
         """Delete files that no version uses, such as those of an add that was killed; how many bytes.
@@ -313,12 +316,15 @@ class Record:
             stats = self.open().cleanup_old_versions(older_than=OLD, delete_unverified=True)
         return int(stats.bytes_removed)
 
-    def upkeep(self) -> None:
-        """What is due after an add, unless others are at work: then the last of them does it."""
+    def upkeep(self, *, sweep: bool = False) -> None:
+        """What is due after an add, unless others are at work: then the last of them does it.
+
+        sweep  delete also what no version uses
+        """
         from seasync.sea import index
 
         with suppress(lock.Busy), self.writing(alone=True, wait=False):
-            self.tidy()
+            self.tidy(sweep=sweep)
             if index.is_due(self.snapshot()):
                 index.build(self)
 

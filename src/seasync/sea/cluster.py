@@ -1,0 +1,81 @@
+"""Where Ray runs: a cluster that is there already, or one that is started on this machine and ended again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from seasync.errors import MissingExtra, SeaError
+
+ATTEMPTS = 4  # of a task whose worker or node dies
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray cluster, and what one task of ours takes of it.
+
+    on     "ray": the cluster RAY_ADDRESS names, else one started on this machine; "auto": the one that runs
+           on this machine; ray://HOST:PORT or HOST:PORT: that one
+    tasks  at most so many at a time; 0: as many as there is room for
+    cpus   of one task, and threads of its encoder
+    gpus   of one task, also parts of one
+    """
+
+    on: str = "ray"
+    tasks: int = 0
+    cpus: float = 1
+    gpus: float = 0
+
+    @contextmanager
+    def joined(self) -> Iterator[Any]:
+        """Ray, connected. What this starts, it ends.
+
+        Raises
+        ------
+        SeaError
+            If there is no such cluster.
+        """
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra("ray", "work on a cluster") from None
+        if ray.is_initialized():
+            yield ray
+            return
+        address = os.environ.get("RAY_ADDRESS", "local") if self.on == "ray" else self.on
+        local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
+        try:
+            ray.init(address, log_to_driver=False, logging_level="error", **local)
+        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+            said = str(error).splitlines()[0]
+            raise SeaError(f"--on {self.on}: no Ray cluster answers there ({said})") from error
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+    @property
+    def _local_cpus(self) -> int:
+        wanted = self.tasks * self.cpus if self.tasks else os.cpu_count() or 1
+        return max(1, int(-(-wanted // 1)))
+
+    def places(self, ray: Any) -> int:
+        """How many tasks there is room for now; more when the cluster has grown."""
+        there = ray.cluster_resources()
+        room = there.get("CPU", 0) // self.cpus if self.cpus else float("inf")
+        if self.gpus:
+            room = min(room, there.get("GPU", 0) // self.gpus)
+        return max(1, int(min(room, self.tasks or room)))
+
+    def remote(self, ray: Any, function: Any, *, attempts: int = ATTEMPTS, light: bool = False) -> Any:
+        """A function as a task. Its process is used again, with the encoder it has loaded.
+
+        light  it reads files rather than encoding them, and needs no GPU
+        """
+        return ray.remote(
+            num_cpus=self.cpus, num_gpus=0 if light else self.gpus, max_retries=attempts - 1, max_calls=0
+        )(function)

@@ -1,0 +1,303 @@
+"""Adding on a Ray cluster: tasks plan, encode and write fragments; the driver commits them, in order, once.
+
+A task is a pure function of its shard: run again after its worker or node died, it writes other files, and
+those of the first try, which nobody commits, are swept when no one writes. All that a driver needs to go on
+after an interruption is the record itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from seasync.errors import SeaError, SeasyncError
+from seasync.sea.cluster import Cluster
+from seasync.sea.ingest import Added, about_of, agreed_fps, damage_to, here, size_of_all
+from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, split_name
+from seasync.sea.record import Record, quoted
+from seasync.sea.rows import About, Row, schema, to_table
+from seasync.store.objects import OPTIONS
+
+if TYPE_CHECKING:
+    from seasync.encoders import Encoder
+    from seasync.sea.sources import Source
+
+PLANNED_FILES = 32  # files that one task looks into
+SHARD_CLIPS = 32  # clips that one task encodes
+AHEAD = (
+    3  # shards under way for each place: what waits is there when a place is free, and makes clusters grow
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker must know to do its part."""
+
+    uri: str
+    storage_options: dict[str, str]
+    encoder: str
+    fps: float
+    split: str
+    frame_features: bool
+    threads: int
+
+    def record(self) -> Record:
+        """The sea, on a worker, with the options also for videos."""
+        os.environ["SEASYNC_THREADS"] = str(self.threads)
+        if self.storage_options:
+            os.environ[OPTIONS] = " ".join(f"{key}={value}" for key, value in self.storage_options.items())
+        return Record(self.uri, storage_options=self.storage_options)
+
+
+@dataclass
+class Shard:
+    """Steps that were done together: with each the seconds that came in, or why not.
+
+    fragments  written for the clips `ids`, to be committed
+    """
+
+    outcomes: list[tuple[Step, float | Failure | None]] = field(default_factory=list)
+    fragments: list[Any] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+
+
+def planned(job: Job, sources: Sequence[Source]) -> list[Step]:
+    """On a worker: what is to be done about these files, as far as the sea itself tells."""
+    from seasync.encoders import content_hash
+
+    record, contents = job.record(), {}
+    for source in sources:
+        try:
+            contents[str(source.file)] = content_hash(str(source.file))
+        except (SeasyncError, OSError):
+            continue  # the plan will come upon it and say so
+    asked = ", ".join(map(quoted, sorted(set(contents.values()))))
+    known = Known(record, f"content IN ({asked})" if asked else "false")
+    return list(plan(sources, job.split, known, contents))
+
+
+def looked_at(job: Job, work: Work) -> About | None:
+    """On a worker: what a sea would be that begins with this clip; None if it cannot be read."""
+    from seasync.encoders import get_encoder
+
+    job.record()
+    encoder = get_encoder(job.encoder)
+    ((_, outcome),) = here(iter([work]), encoder, job.fps)
+    return about_of(encoder, job.fps, outcome.encoding) if isinstance(outcome, Row) else None
+
+
+def encoded(job: Job, works: Sequence[Work]) -> Shard:
+    """On a worker: encode these clips and write their rows, where nobody sees them yet."""
+    from seasync.encoders import get_encoder
+
+    record, shard, rows = job.record(), Shard(), []
+    with damage_to(shard.damaged):
+        for step, outcome in here(iter(works), get_encoder(job.encoder), job.fps):
+            if isinstance(outcome, Row):
+                rows.append(outcome)
+            shard.outcomes.append((step, outcome.duration if isinstance(outcome, Row) else outcome))
+    if rows:
+        table = to_table(rows, record.snapshot().about, frame_features=job.frame_features)
+        shard.fragments, shard.ids = record.written(table)
+    return shard
+
+
+def add(
+    cluster: Cluster,
+    record: Record,
+    sources: Sequence[Source],
+    encoder: Encoder,
+    *,
+    split: str | float = "none",
+    fps: float | None = None,
+    frame_features: bool = True,
+    shard_clips: int = SHARD_CLIPS,
+    commit_seconds: float = 20.0,
+    progress: Callable[[Added], None] | None = None,
+    wait: bool = True,
+    waiting: Callable[[], None] | None = None,
+) -> Added:
+    """As `ingest.add`, on a cluster. Files must lie where all its nodes find them, by path or URI."""
+    added = Added(len(sources), size_of_all(sources))
+    with cluster.joined() as ray, record.writing(wait=wait, waiting=waiting):
+        rate = agreed_fps(record, encoder, fps)
+        threads = max(1, int(cluster.cpus))
+        options = record.storage_options
+        job = Job(_absolute(record), options, encoder.name, rate, split_name(split), frame_features, threads)
+        record.has_looked()
+        run = _Run(ray, cluster, job, record)
+        commits = _Commits(record, added, commit_seconds)
+        try:
+            for shard in run.shards(sources, shard_clips):
+                commits.take(shard)
+                if progress:
+                    progress(added)
+        except BaseException:  # whatever ends it, Ctrl-C included: what is encoded is kept
+            run.cancel()
+            commits.flush()
+            raise
+        commits.flush()
+    if commits.count:
+        record.upkeep(sweep=True)
+    return added
+
+
+class _Run:
+    """The tasks of one add, and what comes of them, in the order of the sources."""
+
+    def __init__(self, ray: Any, cluster: Cluster, job: Job, record: Record) -> None:
+        self._ray, self._cluster, self._record = ray, cluster, record
+        self._job = ray.put(job)
+        self._plan = cluster.remote(ray, planned, light=True)
+        self._encode, self._look = cluster.remote(ray, encoded), cluster.remote(ray, looked_at)
+        self._encode_one = cluster.remote(ray, encoded, attempts=2)
+        self._under_way: deque[tuple[list[Step], list[Work], Any]] = deque()
+        self._claimed: set[str] = set()
+
+    def shards(self, sources: Sequence[Source], clips: int) -> Iterator[Shard]:
+        others: list[Step] = []
+        works: list[Work] = []
+        for step in self._steps(sources):
+            if isinstance(step, Work):
+                if not works and not self._record.exists() and not self._begin(step):
+                    yield self._singly([step])
+                    continue
+                works.append(step)
+            else:
+                others.append(step)
+            if len(works) >= clips or len(others) >= PLANNED_FILES:
+                self._submit(others, works)
+                others, works = [], []
+            while len(self._under_way) > AHEAD * self._cluster.places(self._ray):
+                yield self._finished()
+        self._submit(others, works)
+        while self._under_way:
+            yield self._finished()
+
+    def cancel(self) -> None:
+        for _, _, task in self._under_way:
+            if task is not None:
+                self._ray.cancel(task, force=False)
+
+    def _steps(self, sources: Sequence[Source]) -> Iterator[Step]:
+        """What is to be done, planned by tasks a little ahead; of clips that are there twice, the first."""
+        left = iter(sources)
+        plans: deque[Any] = deque()
+        while True:
+            while len(plans) < 2 * self._cluster.places(self._ray):
+                batch = list(islice(left, PLANNED_FILES))
+                if not batch:
+                    break
+                plans.append((batch, self._plan.remote(self._job, batch)))
+            if not plans:
+                return
+            for step in self._planned(*plans.popleft()):
+                if isinstance(step, Work) and str(step.clip.id) in self._claimed:
+                    yield Present(step.clip.file, 1, step.size)
+                    continue
+                if isinstance(step, Work):
+                    self._claimed.add(str(step.clip.id))
+                yield step
+
+    def _planned(self, batch: Sequence[Source], task: Any) -> list[Step]:
+        try:
+            return list(self._got(task))
+        except _WorkersDied as error:
+            if len(batch) == 1:
+                return [Failure(str(batch[0].file), f"{batch[0].file}: {error}", batch[0].size or 0)]
+            halves = batch[: len(batch) // 2], batch[len(batch) // 2 :]
+            return [s for half in halves for s in self._planned(half, self._plan.remote(self._job, half))]
+
+    def _begin(self, work: Work) -> bool:
+        """Make the sea, empty, as the first clip that can be read tells; false if this one cannot be."""
+        try:
+            about = self._got(self._look.remote(self._job, work))
+        except _WorkersDied:
+            return False
+        if about is not None:
+            self._record.create(schema(about).empty_table())
+        return about is not None
+
+    def _submit(self, others: list[Step], works: list[Work]) -> None:
+        if others or works:
+            task = self._encode.remote(self._job, works) if works else None
+            self._under_way.append((others, works, task))
+
+    def _finished(self) -> Shard:
+        others, works, task = self._under_way.popleft()
+        try:
+            shard = self._got(task) if task is not None else Shard()
+        except _WorkersDied:
+            shard = self._singly(works)
+        outcomes = [(step, step if isinstance(step, Failure) else None) for step in others]
+        return Shard([*outcomes, *shard.outcomes], shard.fragments, shard.ids, shard.damaged)
+
+    def _singly(self, works: Sequence[Work]) -> Shard:
+        """Clips on their own, where together they killed every worker that tried: who is to blame is found."""
+        whole = Shard()
+        tasks = [(work, self._encode_one.remote(self._job, [work])) for work in works]
+        for work, task in tasks:
+            try:
+                shard = self._got(task)
+            except _WorkersDied as error:
+                reason = Failure(work.clip.file, f"{work.clip.file}: {error}", work.size)
+                shard = Shard([(work, reason)])
+            whole.outcomes += shard.outcomes
+            whole.fragments += shard.fragments
+            whole.ids += shard.ids
+            whole.damaged += shard.damaged
+        return whole
+
+    def _got(self, task: Any) -> Any:
+        """What a task gives; its own errors as they are, one line where its workers died."""
+        from ray.exceptions import RayError, RayTaskError
+
+        try:
+            return self._ray.get(task)
+        except RayTaskError as error:
+            if isinstance(error.cause, SeasyncError):
+                raise error.cause from None
+            raise SeaError(f"a task on the cluster failed: {str(error).strip().splitlines()[-1]}") from error
+        except RayError as error:
+            raise _WorkersDied(f"every worker that tried it died ({type(error).__name__})") from error
+
+
+class _WorkersDied(SeaError):
+    """A task was tried as often as allowed."""
+
+
+class _Commits:
+    """Fragments on their way into the record, and the counts."""
+
+    def __init__(self, record: Record, added: Added, seconds: float) -> None:
+        self.count = 0
+        self._record, self._added, self._seconds = record, added, seconds
+        self._fragments: list[Any] = []
+        self._ids: list[str] = []
+        self._last = time.monotonic()
+
+    def take(self, shard: Shard) -> None:
+        self._fragments += shard.fragments
+        self._ids += shard.ids
+        for step, outcome in shard.outcomes:
+            self._added.note(step, outcome)
+        self._added.damaged += shard.damaged
+        if time.monotonic() - self._last > self._seconds:
+            self.flush()
+
+    def flush(self) -> None:
+        fragments, ids, self._fragments, self._ids = self._fragments, self._ids, [], []
+        self._last = time.monotonic()
+        if fragments:
+            self._added.came_twice(len(ids) - self._record.append_fragments(fragments, ids))
+            self.count += 1
+
+
+def _absolute(record: Record) -> str:
+    return record.uri if record.folder is None else str(record.folder.absolute())
