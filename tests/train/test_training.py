@@ -157,6 +157,24 @@ def test_what_is_taught_brings_moments_of_clips_never_seen_together(tmp_path: Pa
     assert phase_error(after, unseen.phases) < 0.7 * phase_error(before, unseen.phases)
 
 
+def test_lessons_say_when_the_frames_of_one_clip_happen_in_the_other(tmp_path: Path) -> None:
+    footage = Swings(24)
+    training = Training(footage, TAUGHT, PLAN, tmp_path / "m.onnx")
+    encodings = footage.encodings(range(24))
+    errors = []
+    for number, lesson in zip(
+        training.train,
+        training._pairs(training.train, np.random.default_rng(0), training.teachers[0]),
+        strict=True,
+    ):
+        (other,) = (n for n, e in enumerate(encodings) if np.array_equal(e.features, lesson.other[0]))
+        if other != number:
+            there = np.interp(lesson.partner, lesson.seconds, footage.phases[number])
+            errors.append(np.nanmean(np.abs(there - footage.phases[other])))
+    assert len(errors) > 10
+    assert np.mean(errors) < 0.04
+
+
 def phase_error(features: list[Floats], phases: list[Floats]) -> float:
     """How far, in phase, a frame's most similar frame of the next clip is from it."""
     errors = []
