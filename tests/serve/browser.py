@@ -15,12 +15,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from seasync.align import Warp
+from seasync.align.warp import Stretch
+from seasync.serve import Client
 from tests.serve.films import number_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Response
 
-PATIENCE = 60  # seconds for anything to happen
+PATIENCE = 180  # seconds for anything to happen, on a machine with other things to do
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
@@ -82,6 +85,8 @@ class Tab:
         return decoded(self.page.eval_on_selector(canvas, "canvas => canvas.toDataURL('image/png')"))
 
     def close(self) -> None:
+        words = set(self.page.inner_text("body").replace(":", " ").split())
+        assert not words & {"false", "undefined", "null", "NaN", "[object"}
         self.page.close()
         unexpected = [text for text in self.complaints if not any(known in text for known in self.expected)]
         assert not unexpected, unexpected
@@ -117,3 +122,20 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
     page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, steps=4)
     page.mouse.move(*end, steps=4)
     page.mouse.up()
+
+
+def warp_of(client: Client, query: str, match: str, keep: str = "query", **asked: object) -> Warp:
+    stretches = client.align("small", query=query, match=match, **asked).warps[keep]  # type: ignore[index]
+    return Warp(tuple(Stretch(np.array(one.times), np.array(one.values), one.end) for one in stretches))
+
+
+def is_saved(answer: Response) -> bool:
+    return answer.request.method == "PUT" and answer.ok
+
+
+def scrub(tab: Tab, share: float) -> None:
+    """Click on the bar."""
+    box = tab.page.locator(".scrub").bounding_box()
+    assert box
+    tab.page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+    tab.settle()

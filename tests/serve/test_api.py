@@ -15,9 +15,9 @@ from PIL import Image
 
 from seasync.search import Sea
 from tests.serve.conftest import Server
-from tests.serve.films import film, number_of, pace
+from tests.serve.films import film, frame, number_of, pace
 from tests.videos import number_of as numbered_as
-from tests.videos import numbered
+from tests.videos import numbered, write
 
 API = "/api/v1/seas/small"
 Start = Callable[..., Server]
@@ -160,6 +160,37 @@ def test_a_film_is_a_job_with_a_result(server: Server, pair: dict[str, str], tmp
     assert probe(tmp_path / "film.mp4").height == 240
 
 
+def test_an_animation_is_a_film_too_but_not_a_retimed_one(server: Server, pair: dict[str, str]) -> None:
+    asked = {"alignment": pair, "form": "gif", "size": [100, 60]}
+    job = server.wait(server.client.post(f"{API}/alignment/film", json=asked).json())
+    answer = server.client.get(f"/api/v1/jobs/{job['id']}/result")
+    assert answer.headers["content-type"] == "image/gif"
+    assert answer.content[:4] == b"GIF8"
+    refused = server.client.post(f"{API}/alignment/film", json=asked | {"layout": "retime"})
+    assert refused.status_code == 422
+    assert "an animation shows both" in refused.json()["detail"]
+
+
+def test_what_is_in_step_in_part_is_told_with_its_spans(server: Server, tmp_path: Path) -> None:
+    """A film that goes on after the action: half of it has no counterpart."""
+    steps = [*pace(60), *([1.0] * 5)]
+    noise = np.random.default_rng(0).integers(0, 255, (60, 15, 20, 3), np.uint8).repeat(8, 1).repeat(8, 2)
+    pictures = [*(frame(i, p, action="right") for i, p in enumerate(steps)), *noise]
+    ref = server.upload(write(tmp_path / "longer.mp4", pictures)).json()["ref"]
+    asked = {"query": ref, "match": server.clip("right/b")}
+    whole = server.client.get(f"{API}/alignment", params=asked | {"partial": "never"}).json()
+    assert (len(whole["pieces"]), whole["coverage"]["query"]) == (1, 1.0)
+    part = server.client.get(f"{API}/alignment", params=asked).json()
+    assert part["verdict"].startswith("aligns in part: ")
+    assert part["pieces"][0]["query"][1] == pytest.approx(2.1, abs=0.3)
+    assert part["coverage"]["query"] < 0.8
+    found = server.client.post(f"{API}/search", json={"query": {"ref": ref}, "label": "right"}).json()[
+        "matches"
+    ]
+    assert all(match["pieces"] for match in found)
+    assert any(match["pieces"][0]["query"][1] < 3 and match["coverage"]["query"] < 1 for match in found)
+
+
 def test_thumbnails_and_strips_show_the_frames_asked_for(server: Server) -> None:
     ref = server.clip("right/a")
 
@@ -201,7 +232,9 @@ def test_what_browsers_do_not_play_gets_a_proxy_with_the_same_frames(server: Ser
     pts = [0, 10, 40, 55, 90, 100, 140, 200, 220, 260]
     old = numbered(tmp_path / "old.avi", 10, codec="mpeg4")
     odd = numbered(tmp_path / "odd.mkv", 10, codec="mpeg4", pts=pts, time_base=Fraction(1, 100))
-    for file in (old, odd):
+    new = numbered(tmp_path / "new.mp4", 10, codec="libx265", options={"x265-params": "log-level=none"})
+    tape = numbered(tmp_path / "tape.mpg", 10, codec="mpeg2video")
+    for file in (old, odd, new, tape):
         ref = server.upload(file).json()["ref"]
         known = server.client.get(f"{API}/footage/{ref}").json()
         assert known["plays"] == "needs proxy"

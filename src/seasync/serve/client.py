@@ -31,7 +31,9 @@ class Client:
 
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout)
+        # Servers close what has been idle for five seconds; asking over it at that moment would fail.
+        limits = httpx.Limits(keepalive_expiry=2.0)
+        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout, limits=limits)
 
     def __enter__(self) -> Client:
         return self

@@ -175,7 +175,7 @@ class Core:
         return opened.at, solve, asked.model_dump(exclude={"alignment"}), marks, str(place)
 
     def film_place(self, request: dict[str, Any]) -> Path:
-        return self.films.place(request, suffix=".mp4")
+        return self.films.place(request, suffix=f".{request.get('form', 'mp4')}")
 
     def _after_film(self, request: dict[str, Any], result: dict[str, Any]) -> None:
         self.films.trim()

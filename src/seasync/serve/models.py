@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 HEX = "[0-9a-f]{32}"
 LATEST = 1e6  # seconds; no video is longer
@@ -18,11 +18,13 @@ Ref = Annotated[
 ]
 Moment = Annotated[float, Field(ge=0, le=LATEST, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
+Pixels = Annotated[int, Field(ge=16, le=4096)]
 Side = Literal["query", "match"]
 Partial = Literal["auto", "never", "always"]
 RecipeName = Literal["motion", "paper"]
 Layout = Literal["side", "stack", "overlay", "retime"]
 Audio = Literal["query", "match", "mix", "none"]
+FilmForm = Literal["mp4", "mov", "mkv", "webm", "webp", "gif"]
 Timeline = Literal["csv", "json", "otio", "fcpxml", "edl", "mlt", "xml"]
 
 
@@ -117,6 +119,14 @@ class SearchRequest(Model):
     label: Name | None = None
 
 
+class Piece(Model):
+    """A part of both videos that is in step: from when to when, in seconds of each."""
+
+    query: tuple[float, float]
+    match: tuple[float, float]
+    draq: float
+
+
 class Match(Model):
     """A clip that was found.
 
@@ -129,10 +139,15 @@ class Match(Model):
     draq: float
     dtw_cost: float
     coverage: dict[Side, float]
+    pieces: list[Piece]
     alignable: bool
     verdict: str
     alignability: float | None
     better_than: float | None
+    match_start: float | None = Field(
+        None, description="Where the match begins in its file, if not with the clip: around a part of a film."
+    )
+    match_end: float | None = None
 
 
 class SearchResult(Model):
@@ -189,12 +204,6 @@ class Stretch(Model):
     end: float
 
 
-class Piece(Model):
-    query: tuple[float, float]
-    match: tuple[float, float]
-    draq: float
-
-
 class Axis(Model):
     """One side of the cost matrix: `count` samples between the seconds `start` and `end` (edges of cells)."""
 
@@ -204,7 +213,11 @@ class Axis(Model):
 
 
 class Alignment(Model):
-    """`path`: rows of query frame, query seconds, match frame, match seconds; frames are the files'."""
+    """Which moment goes with which.
+
+    `path`: rows of query frame, query seconds, match frame, match seconds; frames are the files'.
+    `pieces`: what of them is in step, in the query's order; `coverage`: how much that is of what moves.
+    """
 
     request: AlignmentRequest
     draq: float
@@ -228,8 +241,18 @@ class FilmRequest(Model):
     audio: Audio = "query"
     smooth: Literal["nearest", "blend", "pieces"] = "nearest"
     gaps: Literal["dim", "skip", "alone"] = "dim"
+    form: FilmForm = Field(
+        "mp4", description="`webp`, `gif`: a small animation without sound, of both videos."
+    )
+    size: tuple[Pixels, Pixels] | None = Field(None, description="Width and height to fit it into.")
     labels: bool = Field(True, description="Names, time codes and DRAQ on the picture.")
     marks: bool = Field(False, description="The kept clip's key moments and phases on the picture.")
+
+    @model_validator(mode="after")
+    def _animations_show_both(self) -> Self:
+        if self.layout == "retime" and self.form in ("webp", "gif"):
+            raise ValueError("retime makes films; an animation shows both videos")
+        return self
 
 
 class Footage(Model):

@@ -143,7 +143,7 @@ def film(
 
     say((0.0, "aligning"))
     alignment = solve.on(sea.open())
-    shared = {name: options[name] for name in ("keep", "audio", "smooth", "gaps")}
+    shared = {name: options[name] for name in ("keep", "audio", "smooth", "gaps", "size")}
 
     def progress(done: int, total: int) -> None:
         if done % 15 == 0:

@@ -13,6 +13,14 @@ from seasync.serve import models
 from seasync.serve.routes import Insides
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
+FILMS = {
+    ".mp4": "video/mp4",
+    ".mov": "video/quicktime",
+    ".mkv": "video/x-matroska",
+    ".webm": "video/webm",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+}
 JobId = Annotated[str, Path(pattern=f"^{models.HEX}$")]
 
 
@@ -50,7 +58,11 @@ def cancel(core: Insides, job: JobId) -> models.Job:
     return core.jobs.cancel(job)
 
 
-@router.get("/{job}/result", response_class=FileResponse, responses={200: {"content": {"video/mp4": {}}}})
+@router.get(
+    "/{job}/result",
+    response_class=FileResponse,
+    responses={200: {"content": {kind: {} for kind in FILMS.values()}}},
+)
 def result(core: Insides, job: JobId) -> FileResponse:
     """The film that a job has made."""
     found = core.jobs.get(job)
@@ -59,4 +71,5 @@ def result(core: Insides, job: JobId) -> FileResponse:
     file = core.film_place(core.jobs.request(job))
     if not file.exists():
         raise ServeError("the film is no longer kept; make it again", status=404)
-    return FileResponse(file, media_type="video/mp4", filename=f"{found.title.removeprefix('Film ')}.mp4")
+    name = f"{found.title.removeprefix('Film ')}{file.suffix}"
+    return FileResponse(file, media_type=FILMS[file.suffix], filename=name)

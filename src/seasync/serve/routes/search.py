@@ -30,11 +30,17 @@ def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> models.Searc
         matches=[
             models.Match(
                 rank=rank,
-                clip=clip_model(match.clip, match.duration),
+                clip=clip_model(match.part or match.clip, match.duration),
+                match_start=match.clip.start if match.part else None,
+                match_end=match.end if match.part else None,
                 similarity=match.similarity,
                 draq=match.draq,
                 dtw_cost=match.dtw_cost,
                 coverage=dict(zip(("query", "match"), match.alignment.coverage, strict=True)),
+                pieces=[
+                    models.Piece(query=one.query, match=one.match, draq=one.draq)
+                    for one in match.alignment.pieces
+                ],
                 alignable=match.alignable,
                 verdict=match.alignment.verdict,
                 alignability=match.alignability,

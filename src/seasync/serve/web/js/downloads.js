@@ -1,59 +1,93 @@
-// What can be taken away: films, timelines, tables, the picture, the command that makes them.
+// What can be taken away: films, timelines, tables, pictures, and the commands that make the same.
 
 import { address, post } from "./api.js";
 import { tell } from "./jobs.js";
 import { h, icon, menu, toast } from "./dom.js";
 
+const DEFAULTS = { layout: "side", keep: "query", audio: "query", gaps: "dim", smooth: "nearest", labels: true, marks: false };
+const FIELDS = [
+  ["layout", "Pictures", [["side", "side by side"], ["stack", "stacked"], ["overlay", "overlaid"], ["retime", "the other one alone, retimed"]]],
+  ["audio", "Sound", [["query", "query"], ["match", "match"], ["mix", "both"], ["none", "none"]]],
+  ["gaps", "What is left out", [["dim", "goes on, dimmed"], ["skip", "is skipped"], ["alone", "plays alone"]]],
+  ["smooth", "Motion", [["nearest", "true to the path"], ["blend", "frames blended"], ["pieces", "in even speeds"]]],
+  ["size", "Size", [["", "full"], ["1920x1080", "1080 lines"], ["1280x720", "720 lines"], ["640x360", "360 lines"]]],
+  ["form", "File", [["mp4", "MP4 (H.264)"], ["mov", "QuickTime"], ["mkv", "Matroska"], ["webm", "WebM (VP9)"], ["webp", "WebP animation"], ["gif", "GIF animation"]]],
+];
+const ANIMATIONS = ["webp", "gif"];
 const TIMELINES = [
   ["otio", "OpenTimelineIO"], ["fcpxml", "Final Cut Pro, Resolve"], ["edl", "EDL (CMX3600)"], ["xml", "Premiere (xmeml)"],
   ["mlt", "Kdenlive, Shotcut"], ["csv", "Frame map, CSV"], ["json", "Alignment, JSON"],
 ];
 
-export function downloads(session) {
-  const film = { layout: "side", audio: "query", gaps: "dim", labels: true, marks: false };
-  const set = (key) => (value) => (film[key] = value);
-  const tick = (key, text) => h("label.tick", {}, h("input", { type: "checkbox", checked: film[key], onchange: (event) => (film[key] = event.target.checked) }), text);
+/** `encoder` of the sea, for the commands. */
+export function downloads(session, { encoder }) {
+  const film = { ...DEFAULTS, form: "mp4", size: "" };
+  const change = (key) => (value) => ((film[key] = value), draw());
+  const fields = FIELDS.map(([key, text, options]) => h("label", {}, text, menu(text, options, film[key], change(key))));
+  const tick = (key, text) => h("label.tick", {}, h("input", { type: "checkbox", checked: film[key], onchange: (event) => change(key)(event.target.checked) }), text);
+  const button = h("button.primary", { type: "button", onclick: make }, icon("film"), "Make the film");
+  const no = h("p.faint", { hidden: true }, "An animation shows both videos.");
   const links = h("ul.links");
-  const command = h("code.command");
+  const commands = h("div.commands");
   const box = h("div.downloads", {},
     h("h3", {}, "Film"),
-    h("div.fields", {},
-      h("label", {}, "Pictures", menu("Pictures", [["side", "side by side"], ["stack", "stacked"], ["overlay", "overlaid"], ["retime", "the other one alone, retimed"]], "side", set("layout"))),
-      h("label", {}, "Sound", menu("Sound", [["query", "query"], ["match", "match"], ["mix", "both"], ["none", "none"]], "query", set("audio"))),
-      h("label", {}, "Without counterpart", menu("Without counterpart", [["dim", "dimmed"], ["skip", "skipped"], ["alone", "alone"]], "dim", set("gaps")))),
-    h("div.fields", {}, tick("labels", "names and time codes"), tick("marks", "marks"), h("span.space"),
-      h("button.primary", { type: "button", onclick: make }, icon("film"), "Make the film")),
+    h("div.fields", {}, fields),
+    h("div.fields", {}, tick("labels", "names and time codes"), tick("marks", "marks"), h("span.space"), no, button),
     h("h3", {}, "Timeline and data"), links,
-    h("h3", {}, "On the command line"),
-    h("div.line", {}, command, h("button.small", { type: "button", onclick: copy }, "Copy")));
+    h("p.faint.gap-note", {}, "What is left out becomes gaps in the timeline."),
+    h("h3", {}, "On the command line"), commands);
 
   async function make() {
-    const { anchor, ...rest } = session.asked;
-    const alignment = Object.fromEntries(Object.entries({ ...rest, anchor }).filter(([, value]) => value !== null && value !== undefined && value !== ""));
-    tell(await post(`/seas/${session.sea}/alignment/film`, { alignment, keep: session.keep, ...film }));
+    const alignment = Object.fromEntries(Object.entries(session.asked).filter(([, value]) => value !== null && value !== undefined && value !== ""));
+    const size = film.size ? film.size.split("x").map(Number) : null;
+    tell(await post(`/seas/${session.sea}/alignment/film`, { ...film, alignment, keep: session.keep, size }));
     toast("The film is being made; it will be at the bottom of the page.");
   }
 
   function draw() {
-    const place = `/seas/${session.sea}/alignment`;
-    const to = (path, params) => address(`${place}/${path}`, { ...session.asked, ...params });
+    const to = (path, params) => address(`/seas/${session.sea}/alignment/${path}`, { ...session.asked, ...params });
+    const link = (href, form, text) => h("li", {}, h("a", { href, download: "" }, h("b", {}, form), text));
     links.replaceChildren(
-      ...TIMELINES.map(([form, text]) => h("li", {}, h("a", { href: to(`timeline.${form}`, { keep: session.keep }), download: "" }, h("b", {}, `.${form}`), text))),
-      h("li", {}, h("a", { href: to("picture.png"), download: "" }, h("b", {}, ".png"), "The alignment as a picture")),
-      h("li", {}, h("a", { href: to("cost.npy"), download: "cost.npy" }, h("b", {}, ".npy"), "Cost matrix")));
-    command.textContent = words();
+      ...TIMELINES.map(([form, text]) => link(to(`timeline.${form}`, { keep: session.keep }), `.${form}`, text)),
+      link(to("picture.png"), ".png", "The alignment as a picture"),
+      ...(session.alignment.has_cost ? [link(to("cost.npy"), ".npy", "Cost matrix")] : []));
+    box.querySelector(".gap-note").hidden = !session.leftOut(session.keep).length;
+    no.hidden = film.layout !== "retime" || !ANIMATIONS.includes(film.form);
+    button.disabled = !no.hidden;
+    commands.replaceChildren(...["align", "render", "export"].map((name) => command(words(name))));
   }
 
-  function words() {
+  function command(text) {
+    return h("div.line", {}, h("code.command", {}, text), h("button.small", { type: "button", onclick: () => copy(text) }, "Copy"));
+  }
+
+  /** What does the same on the command line. */
+  function words(name) {
     const { query, match } = session.reels;
-    const spans = [["start", "--start"], ["end", "--end"], ["match_start", "--match-start"], ["match_end", "--match-end"]]
-      .filter(([key]) => session.request[key]).map(([key, flag]) => `${flag} ${session.request[key]}`);
-    const anchors = session.anchors.map((one) => `--anchor ${one.query.toFixed(3)}=${one.match.toFixed(3)}`);
-    return ["seasync align", quoted(query.footage.file), quoted(match.footage.file), ...spans, ...anchors].join(" ");
+    const { request } = session;
+    const flags = [["start", "start"], ["end", "end"], ["match_start", "match-start"], ["match_end", "match-end"]]
+      .filter(([key]) => request[key]).map(([key, flag]) => `--${flag} ${request[key]}`);
+    for (const [key, usual] of [["recipe", "motion"], ["partial", "auto"], ["order", "same"]]) {
+      if (request[key] && request[key] !== usual) flags.push(`--${key} ${request[key]}`);
+    }
+    for (const one of session.anchors) flags.push(`--anchor ${one.query.toFixed(3)}=${one.match.toFixed(3)}`);
+    if (encoder && encoder !== "dinov2-small") flags.push(`--encoder ${quoted(encoder)}`);
+    if (name !== "align" && session.keep === "match") flags.push("--keep match");
+    if (name === "render") flags.push(...filmFlags(), `--to film.${film.form}`);
+    if (name === "export") flags.push("--to timeline.otio");
+    return [`seasync ${name}`, quoted(query.footage.file), quoted(match.footage.file), ...flags].join(" ");
   }
 
-  async function copy() {
-    await navigator.clipboard.writeText(command.textContent);
+  function filmFlags() {
+    const usual = { ...DEFAULTS, audio: film.layout === "retime" ? "match" : "query" };
+    const flags = ["layout", "audio", "gaps", "smooth"].filter((key) => film[key] !== usual[key]).map((key) => `--${key} ${film[key]}`);
+    if (film.size) flags.push(`--size ${film.size}`);
+    if (!film.labels) flags.push("--no-labels");
+    return flags;
+  }
+
+  async function copy(text) {
+    await navigator.clipboard.writeText(text);
     toast("Copied");
   }
 
@@ -63,5 +97,5 @@ export function downloads(session) {
 }
 
 function quoted(text) {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -7,7 +7,7 @@ const KEYS = {
   "Sea": [["/", "filter"], ["arrows", "from clip to clip"], ["Enter", "search with it"], ["M", "mark it"], ["Delete", "take it out of the sea"]],
   "In step": [
     ["Space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "first, last frame"],
-    ["[ ]", "slower, faster"], ["L", "loop"], ["O", "side by side, stacked, overlaid"], ["K", "keep the query's clock, or the match's"],
+    ["[ ]", "slower, faster"], ["L", "loop"], ["S", "pass over what has no counterpart"], ["O", "side by side, stacked, overlaid"], ["K", "keep the query's clock, or the match's"],
     ["A", "anchor: then ← → move the other video alone, Enter pins, Esc leaves"],
   ],
   "Marks": [["M", "key moment"], ["P", "a phase begins"], ["1 – 9", "the key moment of that number"], ["Backspace", "take the mark here away"]],

@@ -7,6 +7,7 @@ import { hasFrameCallbacks } from "./reel.js";
 const AHEAD = 6; // frames
 const RING = 16; // frames kept; more would starve the decoder
 const GAIN = 2.5; // of an error of one second, in playback speed
+const JUMP = 4; // frames from one stretch of the warp to the next, from which on it is sought
 const FAR = 1.0; // seconds off, from which on it is sought instead
 const SLOWEST = 0.07; // browsers refuse less; below, it is paused
 const FASTEST = 8;
@@ -26,12 +27,14 @@ export class InStep extends EventTarget {
     this.time = lead.seconds[0];
     this.playing = false;
     this.loop = false;
+    this.skip = false; // whether playing passes over what has no counterpart
     this.speed = 1;
     this.sound = "none"; // "lead", "follow"
     this.from = lead.seconds[0];
     this.to = lead.seconds.at(-1) + lead.step / 2;
     this.errors = []; // of the follower while playing, in its frames
-    this.ring = [];
+    this.ring = []; // {time, piece, picture}: frames of the follower that are due, each of a stretch of the warp
+    this.piece = 0; // the stretch that the follower is in
     this.run = 0; // which start of playing is the current one
     this.wanted = null;
     this.onHidden = () => document.hidden && this.pause();
@@ -106,7 +109,8 @@ export class InStep extends EventTarget {
     this.setPlaying(true);
     try {
       if (this.seeking) await this.seeking;
-      if (this.time >= this.to - this.lead.step) await this.rewind();
+      const here = this.time >= this.to - this.lead.step ? null : this.skip ? this.covered(this.time) : this.time;
+      if (here !== this.time) await this.rewind(here ?? this.beginning);
       if (run !== this.run) return;
       this.lead.at = -1;
       if (this.follow) await this.prime(run);
@@ -120,8 +124,13 @@ export class InStep extends EventTarget {
     if (run === this.run) this.onLeader(run);
   }
 
-  async rewind() {
-    this.wanted = this.from;
+  /** Where playing begins. */
+  get beginning() {
+    return (this.skip && this.covered(this.from)) || this.from;
+  }
+
+  async rewind(to) {
+    this.wanted = to;
     await this.settle();
   }
 
@@ -155,6 +164,7 @@ export class InStep extends EventTarget {
     const { follow } = this;
     const ring = this.engine !== "speed";
     this.empty();
+    this.piece = this.warp.piece(this.time);
     if (follow.video.currentTime - follow.offset > this.warp.at(this.time) + follow.step) {
       await follow.show(follow.nearest(this.warp.at(this.time)));
     }
@@ -164,7 +174,8 @@ export class InStep extends EventTarget {
     await follow.video.play();
     if (!ring) return;
     const until = performance.now() + PATIENCE;
-    const goal = this.warp.at(this.time + (AHEAD - 2) * this.lead.step) - follow.step;
+    const soon = Math.min(this.time + (AHEAD - 2) * this.lead.step, this.warp.stretches[this.piece].end);
+    const goal = this.warp.at(soon) - follow.step;
     while (run === this.run && performance.now() < until && !(this.newest >= goal)) {
       await new Promise(requestAnimationFrame);
       this.steer(this.time);
@@ -187,8 +198,8 @@ export class InStep extends EventTarget {
   }
 
   keep(time, picture) {
-    this.ring.push({ time, picture });
-    this.ring.sort((one, other) => one.time - other.time);
+    this.ring.push({ time, picture, piece: this.warp.pieceOf(time) });
+    this.ring.sort((one, other) => one.piece - other.piece || one.time - other.time);
     while (this.ring.length > RING) this.ring.shift().picture.close();
   }
 
@@ -202,6 +213,7 @@ export class InStep extends EventTarget {
     const next = (time) => {
       if (run !== this.run || this.closed) return;
       if (time >= this.to - this.lead.step / 2 || this.lead.video.ended) return this.atEnd();
+      if (this.skip && this.covered(time) !== time) return this.passOver(time);
       this.together(Math.max(time, this.from));
       this.onLeader(run);
     };
@@ -220,9 +232,11 @@ export class InStep extends EventTarget {
     let picture = this.follow.video;
     let shown = this.shownTime ?? this.follow.now;
     if (this.ring.length) {
-      const best = this.ring.reduce((one, other) => (Math.abs(other.time - partner) < Math.abs(one.time - partner) ? other : one));
+      const piece = this.warp.piece(time);
+      const due = this.ring.filter((one) => one.piece === piece);
+      const best = (due.length ? due : this.ring).reduce((one, other) => (Math.abs(other.time - partner) < Math.abs(one.time - partner) ? other : one));
       ({ picture, time: shown } = best);
-      while (this.ring.length > 1 && this.ring[0].time < best.time) this.ring.shift().picture.close();
+      while (this.ring[0] !== best) this.ring.shift().picture.close();
     }
     this.present(time, picture, shown);
     if (this.warp.covers(time)) this.errors.push(Math.abs(shown - partner) / this.follow.step);
@@ -235,7 +249,10 @@ export class InStep extends EventTarget {
     const ahead = this.engine === "speed" ? 0 : AHEAD * this.lead.step;
     const goal = this.warp.at(Math.min(time + ahead, this.to));
     const error = goal - this.follow.now;
-    if (Math.abs(error) > FAR && !video.seeking) {
+    const piece = this.warp.piece(Math.min(time + ahead, this.to));
+    const jumps = piece !== this.piece && Math.abs(error) > JUMP * this.follow.step; // to another stretch
+    this.piece = piece;
+    if ((jumps || Math.abs(error) > FAR) && !video.seeking) {
       video.currentTime = this.follow.offset + goal;
       return;
     }
@@ -250,8 +267,23 @@ export class InStep extends EventTarget {
 
   async atEnd() {
     this.halt();
-    await this.seek(this.loop ? this.from : this.lead.seconds.at(-1));
+    await this.seek(this.loop ? this.beginning : this.skip ? this.time : this.lead.seconds.at(-1));
     if (this.loop) this.play();
+  }
+
+  /** The first moment from `time` on that has a counterpart (its frame may begin a little earlier), or null. */
+  covered(time) {
+    const next = this.warp.next(time);
+    return next !== null && next - time <= this.lead.step ? time : next;
+  }
+
+  /** Go on where there is a counterpart again. */
+  async passOver(time) {
+    const next = this.covered(time);
+    if (next === null || next >= this.to) return this.atEnd();
+    this.halt();
+    await this.seek(next);
+    this.play();
   }
 
   present(time, picture, shown) {

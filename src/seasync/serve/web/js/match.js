@@ -11,9 +11,10 @@ import { Warp } from "./warp.js";
 /** {item, rest(), close()}. `span()` is the query's; `playing(card)` is told when this one starts. */
 export function matchCard(sea, match, { answer, span, playing }) {
   const { clip } = match;
+  const stretch = { match_start: match.match_start ?? undefined, match_end: match.match_end ?? undefined };
   const { box } = preview(sea, clip);
   const canvas = h("canvas.pair", { hidden: true });
-  const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, recipe: answer.recipe });
+  const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, ...stretch, recipe: answer.recipe });
   box.append(canvas);
   const open = h("a.open", { href: place(), "aria-label": `Open ${clip.name} in step with the query`, onclick: go }, box);
   const item = h("li.found", { class: `found ${match.alignable ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
@@ -21,8 +22,11 @@ export function matchCard(sea, match, { answer, span, playing }) {
     h("div.about", {},
       h("div.line", {}, h("span.rank", {}, match.rank), h("span.name", { title: clip.file }, clip.name), clip.label && h("span.label", {}, clip.label)),
       gauge(match, answer.threshold),
-      h("div.line.faint", {}, h("span.verdict", { title: match.verdict }, verdict(match)), h("span.space"), h("span", { title: "How alike the clips are as a whole" }, `similarity ${percent(match.similarity)}`)),
-      h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step")));
+      h("p.faint", { title: match.verdict }, verdict(match)),
+      h("div.line", {},
+        h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step"),
+        h("span.space"),
+        h("span.faint", { title: "How alike the clips are as a whole: the cosine of their clip vectors" }, `similarity ${match.similarity.toFixed(2)}`))));
   let touched = false;
   open.addEventListener("pointerdown", (event) => (touched = event.pointerType === "touch"));
   let opened = null; // {stop} once it plays, or is about to
@@ -53,15 +57,15 @@ export function matchCard(sea, match, { answer, span, playing }) {
     try {
       const query = span();
       const [alignment, ...opening] = await Promise.all([
-        get(`/seas/${sea}/alignment`, { query: query.ref, start: query.start, end: query.end, match: clip.ref, recipe: answer.recipe }, mine.signal),
+        get(`/seas/${sea}/alignment`, { query: query.ref, start: query.start, end: query.end, match: clip.ref, ...stretch, recipe: answer.recipe }, mine.signal),
         openReel(sea, query, { signal: mine.signal }),
-        openReel(sea, { ref: clip.ref }, { signal: mine.signal }),
+        openReel(sea, { ref: clip.ref, start: stretch.match_start, end: stretch.match_end }, { signal: mine.signal }),
       ]);
       reels = opening;
       if (mine.signal.aborted) return reels.forEach((reel) => reel.close());
       pair = new InStep(...reels, new Warp(alignment.warps.query), drawer(canvas, reels));
-      pair.loop = true;
-      await pair.seek(reels[0].start);
+      pair.loop = pair.skip = true;
+      await pair.seek(pair.covered(reels[0].start) ?? reels[0].start);
       canvas.hidden = false;
       item.classList.replace("busy", "playing");
       item.pair = pair;
@@ -111,7 +115,7 @@ function cover(ink, picture, size, left, top, width, height) {
 
 function verdict(match) {
   if (match.verdict.includes(":")) return match.verdict; // in part, and which part
-  if (match.alignability !== null) return `${percent(match.alignability)} the same movement`;
+  if (match.alignability !== null) return `${match.alignability > 0.99 ? "over 99 %" : percent(match.alignability)} likely the same movement`;
   if (match.better_than !== null) return `better than ${percent(match.better_than)} of random pairs`;
   return match.alignable ? "moves in step" : "does not align";
 }

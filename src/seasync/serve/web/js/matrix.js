@@ -32,8 +32,9 @@ export function matrix(session) {
       return points.map(([left, top]) => `${left.toFixed(1)},${top.toFixed(1)}`).join(" ");
     });
     lines.replaceChildren(...["halo", "path"].flatMap((kind) => ways.map((points) => s("polyline", { class: kind, points }))));
-    veils.replaceChildren(...leftOut(alignment.warps.query.map(({ times, end }) => [x(times[0]), x(end)]), sizeOf("query").count).map(([from, to]) => s("rect", { x: from, y: 0, width: to - from, height: 1000 })),
-      ...leftOut(alignment.warps.match.map(({ times, end }) => [y(end), y(times[0])]), sizeOf("match").count).map(([from, to]) => s("rect", { x: 0, y: from, width: 1000, height: to - from })));
+    veils.replaceChildren(
+      ...session.leftOut("query").map(([from, to]) => s("rect", { x: x(from), y: 0, width: x(to) - x(from), height: 1000 })),
+      ...session.leftOut("match").map(([from, to]) => s("rect", { x: 0, y: y(to), width: 1000, height: y(from) - y(to) })));
     pins.replaceChildren(...session.anchors.map(pin));
     for (const side of ["query", "match"]) axes[side].replaceChildren(...ticks(side));
     move();
@@ -153,19 +154,6 @@ export function matrix(session) {
   return box;
 }
 
-/** What lies between 0 and 1000 outside of these spans, where that is more than a sample of `count`. */
-function leftOut(spans, count) {
-  const sample = 1000 / count;
-  const gaps = [];
-  let from = 0;
-  for (const [start, end] of [...spans].sort((one, other) => one[0] - other[0])) {
-    if (start - from > sample) gaps.push([from, start]);
-    from = Math.max(from, end);
-  }
-  if (1000 - from > sample) gaps.push([from, 1000]);
-  return gaps;
-}
-
 /** The anchors as a list, each to be taken away. */
 export function anchorList(session) {
   const list = h("ul.anchors");
@@ -174,6 +162,7 @@ export function anchorList(session) {
       ? session.anchors.map((anchor) => h("li", {},
           h("button.link", { type: "button", onclick: () => session.seek("query", anchor.query) }, h("span.dot.query"), clock(anchor.query), " ", h("span.dot.match"), clock(anchor.match)),
           iconButton("close", `Take anchor ${clock(anchor.query)} away`, { onclick: () => session.setAnchors(session.anchors.filter((one) => one !== anchor)) })))
+          .concat(h("li.faint", {}, h("a", { href: address(session.anchorPlace), download: "anchors.json" }, "anchors.json"), "for --anchor: see Download"))
       : [h("li.faint", {}, "None. If two frames do not belong together: drag one below onto its partner, drag the path in the matrix, or press A.")]));
   };
   session.addEventListener("alignment", draw);

@@ -73,11 +73,10 @@ export async function seaView({ sea, params, about, place, signal }) {
   function card(clip) {
     const { box, begin, end } = preview(sea, clip);
     const search = link(sea, "search", { query: clip.ref });
+    if (clip.label) box.append(h("span.label", { title: clip.label }, clip.label));
     const item = h("li.clip", { onpointerenter: begin, onpointerleave: end, onfocusin: begin, onfocusout: end, data: { ref: clip.ref } },
       h("a.open", { href: search, "aria-label": `Search with ${clip.name}`, draggable: "false" }, box),
-      h("div.about", {},
-        h("span.name", { title: clip.file }, clip.name),
-        clip.label && h("span.label", {}, clip.label)),
+      h("div.about", {}, h("span.name", { title: clip.file }, clip.name)),
       h("div.do", {},
         h("a.icon-button", { href: search, title: "Search with it", "aria-label": `Search with ${clip.name}` }, icon("search")),
         h("a.icon-button", { href: link(sea, "mark", { clip: clip.ref }), title: "Mark it", "aria-label": `Mark ${clip.name}` }, icon("mark")),

@@ -3,7 +3,7 @@
 import { get, put } from "./api.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
-import { Warp } from "./warp.js";
+import { leftOut, Warp } from "./warp.js";
 
 /** Events: "time" (another picture), "state" (started, stopped), "keep", "alignment" (solved anew). */
 export class Session extends EventTarget {
@@ -71,6 +71,12 @@ export class Session extends EventTarget {
     return new Warp(this.alignment.warps[side]);
   }
 
+  /** The spans of a video, in its own seconds, that have no counterpart. */
+  leftOut(side) {
+    const { start, end, count } = this.alignment.axes[side];
+    return leftOut(this.warpFrom(side).spans, [start, end], (end - start) / count);
+  }
+
   async solve(signal) {
     this.alignment = await get(`/seas/${this.sea}/alignment`, this.asked, signal);
     this.player?.setWarp(this.warp);
@@ -107,11 +113,12 @@ export class Session extends EventTarget {
     for (const name of ["time", "state"]) player.addEventListener(name, () => this.dispatchEvent(new Event(name)));
     if (old) {
       player.loop = old.loop;
+      player.skip = old.skip;
       player.setSpeed(old.speed);
     }
     this.player = player;
     this.dispatchEvent(new Event("keep"));
-    player.seek(time ?? this.lead.start);
+    player.seek(time ?? this.warp.next(this.lead.start) ?? this.lead.start);
   }
 
   /** The moments on show, by side. */

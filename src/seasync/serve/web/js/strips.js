@@ -23,19 +23,21 @@ export function strips(session) {
     if (key === drawn || !box.clientWidth) return;
     drawn = key;
     columns = count;
-    fill(rows.lead, keep, times, sea, lead);
+    fill(rows.lead, keep, times, sea, lead, (n) => partners[n] === null);
     fill(rows.follow, other, partners, sea, follow);
     move();
   }
 
-  function fill(row, side, times, sea, reel) {
+  /** `alone(n)`: whether the nth frame has no counterpart. */
+  function fill(row, side, times, sea, reel, alone = () => false) {
     const known = times.filter((time) => time !== null);
     const source = known.length ? address(`/seas/${sea}/footage/${reel.footage.ref}/strip`, { at: known.map((time) => (time + reel.step / 4).toFixed(4)), height: 96 }) : "";
     let place = 0;
     row.className = `row ${side}`;
-    row.replaceChildren(...times.map((time) => {
-      const tile = h("button.tile", { type: "button", data: time === null ? {} : { side, seconds: time }, "aria-label": time === null ? "left out" : `${side} at ${clock(time)}`, onpointerdown: (event) => time !== null && press(event, side, time) },
+    row.replaceChildren(...times.map((time, n) => {
+      const tile = h("button.tile", { type: "button", data: time === null ? {} : { side, seconds: time }, "aria-label": time === null ? "left out" : `${side} at ${clock(time)}${alone(n) ? ", without counterpart" : ""}`, onpointerdown: (event) => time !== null && press(event, side, time) },
         time === null ? h("span.none", {}, "left out") : h("span.time", {}, clock(time)));
+      tile.classList.toggle("alone", alone(n));
       tile.style.setProperty("--shape", reel.width / reel.height);
       if (time !== null) {
         tile.style.backgroundImage = `url("${source}")`;

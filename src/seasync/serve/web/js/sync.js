@@ -1,19 +1,20 @@
 // The sync view: query and match in step, why they are, and what to do when they are not.
 
+import { get } from "./api.js";
 import { choice, h, icon, isTyping, link, loading, menu, toast } from "./dom.js";
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
-import { gauge } from "./gauge.js";
 import { marksPanel } from "./marks.js";
 import { anchorList, matrix } from "./matrix.js";
 import { Session } from "./session.js";
 import { stage } from "./stage.js";
 import { strips } from "./strips.js";
 import { transport } from "./transport.js";
+import { verdict } from "./verdict.js";
 
 const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order"];
-const PARTS = { auto: "in part if that is better", never: "whole", always: "in part", any: "in part, in any order" };
+const PARTS = { auto: "whole or in part", never: "whole", always: "in part", any: "in part, in any order" };
 const LAYOUTS = ["side", "stack", "overlay"];
 
 export async function syncView({ sea, params, place, signal, ready }) {
@@ -25,9 +26,11 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const wait = h("div.opening", {}, loading("Aligning…"));
   place.append(wait);
   ready();
+  const about = get(`/seas/${sea}`, {}, signal).catch(() => ({})); // known by the time it is needed
   const session = await Session.open(sea, request, { signal, note: (side, text, share) => wait.replaceChildren(loading(`${text} ${Math.round(100 * share)} %`)) });
   signal.addEventListener("abort", () => session.close());
   window.seasync = session; // for tests and the curious
+  const { encoder } = await about;
   let layout = innerWidth < 700 ? "stack" : "side";
 
   const shown = stage(session);
@@ -38,7 +41,6 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const keeps = choice("Whose clock is kept", [["query", "Query", "The query plays evenly, the match follows"], ["match", "Match", "The match plays evenly, the query follows"]], "query", setKeep);
   const sound = menu("Sound", [["none", "no sound"], ["query", "query's sound"], ["match", "match's sound"]], "none", setSound);
   const parts = menu("Whole or in part", Object.entries(PARTS), request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
-  const verdict = h("div.verdict");
 
   place.replaceChildren(
     h("div.heading", {},
@@ -50,20 +52,9 @@ export async function syncView({ sea, params, place, signal, ready }) {
       h("section.watch", {}, shown, control,
         h("div.settings", {}, labelled("Layout", layouts, through), labelled("Keep", keeps), labelled("Sound", sound), labelled("Align", parts)),
         strips(session)),
-      h("section.why", {}, verdict, matrix(session), curve(session),
-        h("div.tabs", {}, panel("Correct", true, h("div", {}, corrector(session, { signal }), anchorList(session))), panel("Mark", false, marks), panel("Download", false, downloads(session))))));
+      h("section.why", {}, verdict(session), matrix(session), curve(session),
+        h("div.tabs", {}, panel("Correct", true, h("div", {}, corrector(session, { signal }), anchorList(session))), panel("Mark", false, marks), panel("Download", false, downloads(session, { encoder }))))));
   setLayout(layout);
-  drawVerdict();
-  session.addEventListener("alignment", drawVerdict);
-
-  function drawVerdict() {
-    const { threshold, verdict: words, coverage, alignable } = session.alignment;
-    const part = Math.min(coverage.query, coverage.match) < 1;
-    verdict.replaceChildren(
-      h("p.words", { class: `words ${alignable ? "good" : "poor"}` }, words),
-      gauge(session.alignment, threshold),
-      h("p.faint", { hidden: !part }, `Covers ${Math.round(100 * coverage.query)} % of what moves in the query, ${Math.round(100 * coverage.match)} % of the match.`));
-  }
 
   function setPart(part) {
     Object.assign(session.request, { partial: part === "any" ? "always" : part, order: part === "any" ? "any" : "same" });

@@ -10,6 +10,7 @@ export function transport(session, { ticks = () => [], signal }) {
   const time = h("output.time");
   const speed = menu("Speed", SPEEDS.map((one) => [one, `${one}×`]), 1, (value) => session.player.setSpeed(Number(value)));
   const loop = iconButton("loop", "Loop (L)", { "aria-pressed": "false", onclick: turnLoop });
+  const skip = h("button.small.skip-gaps", { type: "button", title: "Pass over what has no counterpart (S)", "aria-pressed": "false", onclick: turnSkip }, "Skip left out");
   const rail = h("div.rail");
   const head = h("div.head");
   const slider = h("div.scrub", { role: "slider", tabindex: 0, "aria-label": "Moment", onpointerdown: scrub }, rail, head);
@@ -17,7 +18,7 @@ export function transport(session, { ticks = () => [], signal }) {
     h("div.buttons", {},
       iconButton("back", "One frame back (←)", { onclick: () => session.player.step(-1) }), toggle,
       iconButton("forward", "One frame on (→)", { onclick: () => session.player.step(1) }),
-      time, h("span.space"), speed, loop));
+      time, h("span.space"), skip, speed, loop));
 
   const range = () => [session.lead.seconds[0], session.lead.seconds.at(-1) + session.lead.step];
   const share = (seconds) => {
@@ -39,6 +40,7 @@ export function transport(session, { ticks = () => [], signal }) {
       return mark;
     });
     rail.replaceChildren(...spans, ...marks);
+    skip.hidden = !session.alignment || !session.leftOut(session.keep).length;
   }
 
   function drawTime() {
@@ -74,6 +76,11 @@ export function transport(session, { ticks = () => [], signal }) {
     loop.setAttribute("aria-pressed", String(session.player.loop));
   }
 
+  function turnSkip() {
+    session.player.skip = !session.player.skip;
+    skip.setAttribute("aria-pressed", String(session.player.skip));
+  }
+
   function changeSpeed(by) {
     const at = Math.min(Math.max(SPEEDS.indexOf(session.player.speed) + by, 0), SPEEDS.length - 1);
     session.player.setSpeed(SPEEDS[at]);
@@ -87,6 +94,7 @@ export function transport(session, { ticks = () => [], signal }) {
     Home: () => session.player.seek(session.lead.start),
     End: () => session.player.seek(session.lead.end),
     l: turnLoop,
+    s: turnSkip,
     "[": () => changeSpeed(-1),
     "]": () => changeSpeed(1),
   };

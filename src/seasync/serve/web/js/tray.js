@@ -5,6 +5,7 @@ import { isOver, watchJobs } from "./jobs.js";
 import { h, icon, iconButton } from "./dom.js";
 
 const RECENT = 60; // seconds for which a job that ended before this page was opened is still told
+const STAY = 8000; // ms for which good news stay
 let tray = null;
 
 export function showTray(place) {
@@ -14,12 +15,13 @@ export function showTray(place) {
   watchJobs((job) => {
     let row = rows.get(job.id);
     if (!row) {
-      if (isOver(job) && opened - job.ended > RECENT) return;
+      if (isOver(job) && (isQuiet(job) || opened - job.ended > RECENT)) return;
       row = addRow(job.title, () => (isOver(row.job) ? row.remove() : del(`/jobs/${job.id}`)));
       rows.set(job.id, row);
     }
     row.job = job;
     row.set(share(job), words(job), job.state);
+    if (isQuiet(job)) setTimeout(row.remove, job.kind === "proxy" ? 0 : STAY);
     if (job.kind === "film" && job.state === "done") row.link(address(`/jobs/${job.id}/result`));
   });
 }
@@ -45,6 +47,11 @@ export function addRow(title, stop) {
     remove: () => row.remove(),
   };
   return handle;
+}
+
+/** Whether there is nothing more to be said or done about it. */
+function isQuiet(job) {
+  return job.state === "done" && job.kind !== "film" && !job.result?.failed?.length;
 }
 
 function share(job) {

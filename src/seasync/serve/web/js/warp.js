@@ -18,10 +18,28 @@ export class Warp {
     return this.stretches.some((one) => t >= one.times[0] - 1e-6 && t <= one.end + 1e-6);
   }
 
-  /** The partner of second t; outside the spans it goes on at unit slope, to be shown as no counterpart. */
-  at(t) {
+  /** The number of the stretch that second t belongs to: the last that has begun. */
+  piece(t) {
     let k = 0;
     while (k + 1 < this.stretches.length && this.stretches[k + 1].times[0] <= t) k += 1;
+    return k;
+  }
+
+  /** The number of the stretch that leads to `value`, or next to it. */
+  pieceOf(value) {
+    const away = this.stretches.map((one) => Math.max(one.values[0] - value, value - valueEnd(one), 0));
+    return away.indexOf(Math.min(...away));
+  }
+
+  /** Where the first stretch from second t on begins, or t itself inside of one; null after the last. */
+  next(t) {
+    if (this.covers(t)) return t;
+    return this.spans.find(([from]) => from > t)?.[0] ?? null;
+  }
+
+  /** The partner of second t; outside the spans it goes on at unit slope, to be shown as no counterpart. */
+  at(t) {
+    const k = this.piece(t);
     const value = along(this.stretches[k], t);
     const next = this.stretches[k + 1];
     const last = this.stretches[k].values.at(-1);
@@ -32,6 +50,22 @@ export class Warp {
   slope(t, reach = 0.1) {
     return (this.at(t + reach) - this.at(t - reach)) / (2 * reach);
   }
+}
+
+/** What lies between `start` and `end` outside of these spans, where that is more than `least`. */
+export function leftOut(spans, [start, end], least) {
+  const gaps = [];
+  let from = start;
+  for (const [begin, until] of [...spans].sort((one, other) => one[0] - other[0])) {
+    if (begin - from > least) gaps.push([from, begin]);
+    from = Math.max(from, until);
+  }
+  if (end - from > least) gaps.push([from, end]);
+  return gaps;
+}
+
+function valueEnd({ times, values, end }) {
+  return values.at(-1) + end - times.at(-1);
 }
 
 function along({ times, values }, t) {

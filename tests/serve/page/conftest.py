@@ -1,0 +1,61 @@
+"""A browser and a server for the tests of the page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from seasync.serve import Client
+from tests.serve.browser import Tab, chromium
+from tests.serve.live import live
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def address(
+    tmp_path_factory: pytest.TempPathFactory, made_sea: Path, films: Path, encoder: str
+) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("live")
+    sea = shutil.copytree(made_sea, folder / "small.sea")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEASYNC_CACHE", str(folder / "cache"))
+        with live(sea, folder / "state", encoder, roots=[films]) as address:
+            yield address
+
+
+@pytest.fixture
+def tab(browser: Browser, address: str) -> Iterator[Tab]:
+    opened = Tab(browser.new_page(viewport={"width": 1280, "height": 900}), address)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[Client]:
+    with Client(address) as client:
+        yield client
+
+
+@pytest.fixture
+def refs(client: Client) -> dict[str, str]:
+    """right/a and so on, as references."""
+    return {f"{clip.label}/{clip.name[0]}": clip.ref for clip in client.clips("small") if clip.label}

@@ -1,0 +1,81 @@
+"""The sea on the page: looked through, filtered, added to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasync.search import Sea
+from tests.serve.browser import Tab, drop
+from tests.serve.films import film, pace
+from tests.serve.live import live
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def test_the_sea_is_shown_and_filtered(tab: Tab) -> None:
+    page = tab.open("")
+    page.wait_for_selector(".clip")
+    assert page.locator(".clip").count() == 6
+    page.fill(".filter", "arc/")
+    tab.until("document.querySelectorAll('.clip').length === 3")
+    page.fill(".filter", "nothing like it")
+    page.get_by_text("No clip fits").wait_for()
+    page.get_by_role("button", name="Show all").click()
+    tab.until("document.querySelectorAll('.clip').length === 6")
+    tab.until("[...document.querySelectorAll('.clip img')].every((one) => one.naturalWidth > 0)")
+
+
+def test_a_clip_plays_under_the_pointer(tab: Tab) -> None:
+    page = tab.open("")
+    page.locator(".clip").first.hover()
+    tab.until("document.querySelector('.clip video')?.currentTime > 0.1")
+    page.mouse.move(0, 0)
+    tab.until("!document.querySelector('.clip video')")
+
+
+def test_the_grid_is_walked_with_keys(tab: Tab) -> None:
+    page = tab.open("")
+    page.wait_for_selector(".clip")
+    for key, place in (("ArrowRight", 0), ("ArrowRight", 1), ("ArrowLeft", 0)):
+        page.keyboard.press(key)
+        assert (
+            page.evaluate(
+                "[...document.querySelectorAll('.clip')].indexOf(document.activeElement.closest('.clip'))"
+            )
+            == place
+        )
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    page.locator(".clip .open").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".found")
+
+
+def test_videos_are_added_by_drag_and_drop_and_taken_out(
+    browser: Browser, sea: Path, films: Path, encoder: str, tmp_path: Path
+) -> None:
+    new = film(tmp_path / "brand new.mp4", pace(30), action="left")
+    bad = tmp_path / "bad.mp4"
+    bad.write_bytes(b"no video")
+    with live(sea, tmp_path / "state", encoder, roots=[films]) as address:
+        tab = Tab(browser.new_page(), address)
+        tab.expected = ["422"]
+        page = tab.open("")
+        page.wait_for_selector(".clip")
+        drop(page, "body", [new, bad])
+        page.get_by_role("dialog").get_by_text("brand new.mp4").wait_for()
+        page.get_by_label("Label", exact=True).last.fill("left")
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.locator("#tray").get_by_text("cannot be read as a video").wait_for()
+        page.locator("#tray").get_by_text("1 added").wait_for()
+        tab.until("document.querySelectorAll('.clip').length === 7")
+        added = page.locator(".clip", has_text="brand new.mp4")
+        assert added.locator(".label").inner_text() == "left"
+        added.hover()
+        added.get_by_role("button", name="Take brand new.mp4 out").click()
+        page.get_by_role("button", name="Take out").click()
+        tab.until("document.querySelectorAll('.clip').length === 6")
+        tab.close()
+    assert len(Sea(sea)) == 6

@@ -1,0 +1,56 @@
+"""When things go wrong, or are not there; and on a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.serve.browser import Tab
+from tests.serve.live import live
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def test_on_a_phone_nothing_hangs_over(browser: Browser, address: str, refs: dict[str, str]) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    tab = Tab(page, address)
+    views = {
+        "#/small/sea": ".clip",
+        f"#/small/search?query={refs['right/a']}": ".found",
+        f"#/small/sync?query={refs['right/a']}&match={refs['right/b']}": ".matrix",
+        f"#/small/mark?clip={refs['right/a']}": ".scrub",
+    }
+    for place, sign in views.items():
+        tab.open(place)
+        page.wait_for_selector(sign)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
+    tab.close()
+
+
+def test_trouble_is_told_in_words(browser: Browser, address: str, refs: dict[str, str]) -> None:
+    tab = Tab(browser.new_page(), address)
+    tab.expected = ["404", "Failed to load"]
+    page = tab.open(f"#/small/sync?query=clip:{'0' * 32}&match={refs['right/a']}")
+    page.get_by_text("Not here").wait_for()
+    page.get_by_role("link", name="To the sea").click()
+    page.wait_for_selector(".clip")
+    page.route("**/search", lambda route: route.abort())
+    tab.open(f"#/small/search?query={refs['right/a']}")
+    page.get_by_text("The server does not answer").wait_for()
+    page.unroute("**/search")
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_selector(".found")
+    tab.close()
+
+
+def test_an_empty_sea_invites_and_a_locked_one_asks(browser: Browser, encoder: str, tmp_path: Path) -> None:
+    with live(tmp_path / "new.sea", tmp_path / "state", encoder, token="open-sesame") as address:
+        tab = Tab(browser.new_page(), address)
+        tab.expected = ["401"]
+        page = tab.open("")
+        page.get_by_label("Token").fill("open-sesame")
+        page.get_by_role("button", name="Open").click()
+        page.get_by_text("An empty sea").wait_for()
+        assert "token" not in page.url
+        tab.close()
