@@ -70,6 +70,8 @@ def test_search_by_clip_equals_the_library(server: Server, films: Path, encoder:
     assert [match["clip"]["id"] for match in answer["matches"]] == [match.clip.id for match in found]
     assert [match["draq"] for match in answer["matches"]] == pytest.approx([match.draq for match in found])
     assert answer["verdict"] == found.verdict
+    gone = server.client.post(f"{API}/search", json={"query": {"ref": f"clip:{'0' * 32}"}})
+    assert (gone.status_code, gone.json()["detail"]) == (404, f"clip:{'0' * 32}: no such clip in this sea")
     assert {match["clip"]["label"] for match in answer["matches"][:2]} == {"right"}
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from seasync.clip import Clip
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding
-from seasync.errors import ServeError
+from seasync.errors import SeaError, ServeError
 from seasync.sea.care import info
 from seasync.search import Sea
 from seasync.serve import models, work
-from seasync.serve.footage import Library
+from seasync.serve.footage import Library, clip_of
 from seasync.serve.jobs import Jobs, Kind
 from seasync.serve.kept import Kept
 from seasync.serve.lane import Lane
@@ -64,7 +64,12 @@ class ServedSea(Sea):
         """`search`, when it is its turn."""
         if not self.exists():
             raise ServeError("the sea is empty; add videos first", status=409)
-        return self._searches.submit(self._find, query, options).result()
+        try:
+            return self._searches.submit(self._find, query, options).result()
+        except SeaError:
+            if query.id is not None:
+                clip_of(self, query.id)  # which is told as such if there is none
+            raise
 
     def warm(self) -> None:
         """Search once in the background, so that the first who asks does not wait for what is loaded then."""

@@ -55,6 +55,13 @@ class Library:
             )
         return clip
 
+    def to_find(self, sea: Sea, span: models.Span) -> Clip:
+        """`clip` to search with; a whole clip of the sea by its id alone, since searching looks it up."""
+        kind, _, name = span.ref.partition(":")
+        if kind == "clip" and span.start is None and span.end is None:
+            return Clip(span.ref, id=name)
+        return self.clip(sea, span)
+
     def opened(self, sea: Sea, span: models.Span) -> Clip:
         """What a span refers to, in a file that is there, may be opened, and is a video.
 

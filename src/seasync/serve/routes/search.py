@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from seasync.align import MOTION, PAPER
 from seasync.serve import models
@@ -12,14 +12,14 @@ from seasync.serve.routes import Insides, Sea
 router = APIRouter(tags=["search"])
 
 
-@router.post("/seas/{sea}/search")
-def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> models.SearchResult:
+@router.post("/seas/{sea}/search", response_model=models.SearchResult)
+def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> Response:
     """The clips that move in step with a clip, an upload, or a span of either; best first."""
-    clip = core.library.clip(sea, asked.query)
+    clip = core.library.to_find(sea, asked.query)
     recipe = PAPER if asked.recipe == "paper" else MOTION
     options = asked.model_dump(include={"k", "rerank", "candidates", "max_draq", "partial", "label"})
     matches = sea.find(clip, recipe=recipe, **options)
-    return models.SearchResult(
+    result = models.SearchResult(
         query=asked.query,
         encoder=matches.encoder,
         recipe=asked.recipe,
@@ -49,3 +49,4 @@ def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> models.Searc
             for rank, match in enumerate(matches, 1)
         ],
     )
+    return Response(result.model_dump_json(), media_type="application/json")  # it is checked already
