@@ -15,7 +15,8 @@ from seasync.errors import DataError
 from seasync.render import alignment_picture, compare, grid
 from seasync.sample import Sample, SampleClip, alignment_error, make
 from seasync.sea.match import Matches
-from seasync.search import Rerank, Sea
+from seasync.sea.rank import Rerank
+from seasync.search import Sea
 
 
 @dataclass(frozen=True)

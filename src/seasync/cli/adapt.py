@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea, StorageOptions
+from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
 from seasync.cli.train import Kind
 
 
@@ -15,7 +15,7 @@ def adapt(
     to: Path = typer.Option(..., help="The new sea, NAME.sea; what was learned lies beside it."),
     sea: Sea = "footage.sea",
     kind: Kind = typer.Option(Kind.taught, help="What is learned, as in `seasync train`."),
-    recipe: RecipeName = RecipeName.motion,
+    recipe: RecipeChoice = RecipeName.motion,
     steps: int = typer.Option(2000, min=1, help="Training steps."),
     views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
     width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),

@@ -6,40 +6,22 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Json, Order, OrderName, Partial, PartialName, RecipeName
+from seasync.cli.options import Json
+from seasync.cli.pairing import How
+from seasync.cli.spread import spread
 
 
+@spread
 def align(
     query: Path = typer.Argument(help="The video whose clock is kept."),
     match: Path = typer.Argument(help="The video to bring into step with it."),
-    recipe: RecipeName = RecipeName.motion,
-    encoder: Encoder = "dinov2-small",
-    fps: Fps = None,
-    partial: Partial = PartialName.auto,
-    order: Order = OrderName.same,
-    anchor: list[str] = typer.Option([], help="A pair of moments that belong together, QUERY_S=MATCH_S."),
-    start: float = typer.Option(None, help="Where the query begins, in seconds."),
-    end: float = typer.Option(None, help="Where the query ends, in seconds."),
-    match_start: float = typer.Option(None, help="Where the match begins, in seconds."),
-    match_end: float = typer.Option(None, help="Where the match ends, in seconds."),
+    *,
+    how: How,
     picture: Path = typer.Option(None, help="Draw the cost matrix, the path and both videos into a PNG."),
     as_json: Json = False,
 ) -> None:
     """Align two videos of the same action: DRAQ, the verdict, and which moment goes with which."""
-    from seasync.cli.options import parse_anchor
-    from seasync.clip import Clip
-    from seasync.pair import align as align_pair
-
-    alignment = align_pair(
-        Clip.of(query, start, end),
-        Clip.of(match, match_start, match_end),
-        encoder=encoder,
-        recipe=recipe.value_of(),
-        fps=fps,
-        partial=partial.value,
-        order=order.value,
-        anchors=[parse_anchor(text) for text in anchor],
-    )
+    alignment = how.align(query, match)
     if picture:
         from seasync.render import alignment_picture
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea, StorageOptions
+from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
 
 
 def calibrate(
     sea: Sea = "footage.sea",
-    recipe: RecipeName = RecipeName.motion,
+    recipe: RecipeChoice = RecipeName.motion,
     seed: int = typer.Option(0, help="Of the draw of pairs."),
     storage_option: StorageOptions = None,
     as_json: Json = False,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seasync.cli.options import Partial, PartialName
+from seasync.cli.spread import spread
 
 if TYPE_CHECKING:
     from seasync.evaluate.dataset import Dataset
@@ -102,23 +103,14 @@ def progress(what: str, done: int, total: int) -> None:
 
 def command(table: Callable[..., list[Table]]) -> Callable[..., None]:
     """Make a command of a function (run, **own options): it has Run's options too and shows the tables."""
-    own = list(inspect.signature(table).parameters.values())[1:]
-    # Table is known to type checkers only, so that the command line starts quickly.
-    hints = get_type_hints(table, localns={"Table": Any}, include_extras=True)
-    shared = list(inspect.signature(Run).parameters.values())
-    known = get_type_hints(Run, include_extras=True)
 
-    def run(**given: Any) -> None:
-        mine = {f.name: given.pop(f.name) for f in fields(Run)}
-        chosen = Run(**mine)
-        chosen.show(table(chosen, **given))
+    @wraps(table)
+    def show(*, run: Run, **given: Any) -> None:
+        run.show(table(run, **given))
 
-    parameters = [p.replace(annotation=known[p.name], kind=p.KEYWORD_ONLY) for p in shared]
-    parameters += [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in own]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    evaluate.command(table.__name__.removesuffix("_"), help=table.__doc__)(run)
-    return run
+    made = spread(show)
+    evaluate.command(table.__name__.removesuffix("_"))(made)
+    return made
 
 
 class Protocol(StrEnum):

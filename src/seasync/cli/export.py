@@ -6,34 +6,18 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Order, OrderName, Partial, PartialName, RecipeName
-from seasync.cli.pairing import (
-    Anchors,
-    End,
-    MatchEnd,
-    MatchFile,
-    MatchStart,
-    QueryFile,
-    SideName,
-    Start,
-    aligned,
-)
+from seasync.cli.pairing import How, MatchFile, QueryFile, SideName
+from seasync.cli.spread import spread
 
 
+@spread
 def export(
     query: QueryFile,
     match: MatchFile,
     to: Path = typer.Option(..., help="The file: .otio .fcpxml .edl .mlt .xml (Premiere), .csv or .json."),
     keep: SideName = typer.Option(SideName.query, help="Whose clock the timeline has."),
-    encoder: Encoder = "dinov2-small",
-    recipe: RecipeName = RecipeName.motion,
-    partial: Partial = PartialName.auto,
-    order: Order = OrderName.same,
-    anchor: Anchors = [],  # noqa: B006  typer copies it
-    start: Start = None,
-    end: End = None,
-    match_start: MatchStart = None,
-    match_end: MatchEnd = None,
+    *,
+    how: How,
 ) -> None:
     """Write a timeline for an editing program in which the match is retimed to the query, or a frame map."""
     from seasync.errors import RenderError
@@ -42,16 +26,6 @@ def export(
 
     if to.suffix.lower() not in FORMATS:  # before minutes are spent on aligning
         raise RenderError(f"{to}: expected a name that ends in one of {' '.join(FORMATS)}")
-    alignment = aligned(
-        query,
-        match,
-        encoder=encoder,
-        recipe=recipe,
-        partial=partial,
-        order=order,
-        anchors=anchor,
-        span=(start, end),
-        match_span=(match_start, match_end),
-    )
+    alignment = how.align(query, match)
     for file in write(alignment, to, keep=keep.value):
         print(file)

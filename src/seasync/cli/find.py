@@ -7,14 +7,14 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Json, RecipeName
+from seasync.cli.options import Encoder, Fps, Json, RecipeChoice, RecipeName
 
 
 def find(
     query: Path = typer.Argument(help="The video to look for."),
     films: list[Path] = typer.Argument(help="Films to look in."),
     k: int = typer.Option(5, "-k", min=1, help="How many stretches to show."),
-    recipe: RecipeName = RecipeName.motion,
+    recipe: RecipeChoice = RecipeName.motion,
     encoder: Encoder = "dinov2-small",
     fps: Fps = None,
     start: float = typer.Option(None, help="Where the query begins, in seconds."),

@@ -34,6 +34,7 @@ class OrderName(StrEnum):
     any = "any"
 
 
+RecipeChoice = Annotated[RecipeName, typer.Option(help="Our method, or the published one to the letter.")]
 Encoder = Annotated[str, typer.Option(help="What makes the frame features; see `seasync models list`.")]
 Fps = Annotated[
     float | None, typer.Option(help="Sampled frames a second; default: the encoder's own.", min=0.01)
@@ -99,12 +100,3 @@ Partial = Annotated[
 ]
 Order = Annotated[OrderName, typer.Option(help="any: stretches may come in another order.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def parse_anchor(text: str) -> tuple[float, float]:
-    """`QUERY_S=MATCH_S` as two numbers of seconds."""
-    query, _, match = text.partition("=")
-    try:
-        return float(query), float(match)
-    except ValueError:
-        raise typer.BadParameter(f"--anchor {text}: expected QUERY_S=MATCH_S, such as 1.2=3.4") from None

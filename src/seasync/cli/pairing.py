@@ -1,27 +1,21 @@
-"""What the commands that work on two videos share: naming the two, and aligning them."""
+"""What the commands that work on two videos share: how these are aligned."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import OrderName, PartialName, RecipeName, parse_anchor
+from seasync.cli.options import Encoder, Fps, Order, OrderName, Partial, PartialName, RecipeChoice, RecipeName
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
 
 QueryFile = Annotated[Path, typer.Argument(help="The query.")]
 MatchFile = Annotated[Path, typer.Argument(help="The video in step with it.")]
-Anchors = Annotated[
-    list[str], typer.Option("--anchor", help="A pair of moments that belong together, QUERY_S=MATCH_S.")
-]
-Start = Annotated[float | None, typer.Option(help="Where the query begins, in seconds.")]
-End = Annotated[float | None, typer.Option(help="Where the query ends, in seconds.")]
-MatchStart = Annotated[float | None, typer.Option(help="Where the match begins, in seconds.")]
-MatchEnd = Annotated[float | None, typer.Option(help="Where the match ends, in seconds.")]
 
 
 class SideName(StrEnum):
@@ -29,28 +23,43 @@ class SideName(StrEnum):
     match = "match"
 
 
-def aligned(
-    query: Path,
-    match: Path,
-    *,
-    encoder: str,
-    recipe: RecipeName,
-    partial: PartialName,
-    order: OrderName,
-    anchors: list[str],
-    span: tuple[float | None, float | None] = (None, None),
-    match_span: tuple[float | None, float | None] = (None, None),
-) -> Alignment:
-    """The alignment of two videos, or of parts of them."""
-    from seasync.clip import Clip
-    from seasync.pair import align
+@dataclass(frozen=True)
+class How:
+    """How two videos are aligned, and which parts of them."""
 
-    return align(
-        Clip.of(query, *span),
-        Clip.of(match, *match_span),
-        encoder=encoder,
-        recipe=recipe.value_of(),
-        partial=partial.value,
-        order=order.value,
-        anchors=[parse_anchor(text) for text in anchors],
-    )
+    encoder: Encoder = "dinov2-small"
+    recipe: RecipeChoice = RecipeName.motion
+    fps: Fps = None
+    partial: Partial = PartialName.auto
+    order: Order = OrderName.same
+    anchor: Annotated[
+        list[str] | None, typer.Option(help="A pair of moments that belong together, QUERY_S=MATCH_S.")
+    ] = None
+    start: Annotated[float | None, typer.Option(help="Where the query begins, in seconds.")] = None
+    end: Annotated[float | None, typer.Option(help="Where the query ends, in seconds.")] = None
+    match_start: Annotated[float | None, typer.Option(help="Where the match begins, in seconds.")] = None
+    match_end: Annotated[float | None, typer.Option(help="Where the match ends, in seconds.")] = None
+
+    def align(self, query: Path, match: Path) -> Alignment:
+        from seasync.clip import Clip
+        from seasync.pair import align
+
+        return align(
+            Clip.of(query, self.start, self.end),
+            Clip.of(match, self.match_start, self.match_end),
+            encoder=self.encoder,
+            recipe=self.recipe.value_of(),
+            fps=self.fps,
+            partial=self.partial.value,
+            order=self.order.value,
+            anchors=[_anchor(text) for text in self.anchor or ()],
+        )
+
+
+def _anchor(text: str) -> tuple[float, float]:
+    """`QUERY_S=MATCH_S` as two numbers of seconds."""
+    query, _, match = text.partition("=")
+    try:
+        return float(query), float(match)
+    except ValueError:
+        raise typer.BadParameter(f"--anchor {text}: expected QUERY_S=MATCH_S, such as 1.2=3.4") from None

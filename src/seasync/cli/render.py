@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
-from seasync.cli.options import Encoder, Order, OrderName, Partial, PartialName, RecipeName
-from seasync.cli.pairing import Anchors, End, MatchEnd, MatchStart, QueryFile, SideName, Start, aligned
+from seasync.cli.pairing import How, QueryFile, SideName
+from seasync.cli.spread import spread
 
 
 class LayoutName(StrEnum):
@@ -42,6 +42,7 @@ class GapsName(StrEnum):
     alone = "alone"
 
 
+@spread
 def render(
     query: QueryFile,
     matches: list[Path] = typer.Argument(help="The video in step with it; several for a grid."),
@@ -62,35 +63,15 @@ def render(
         None, help="FFmpeg's name of the video encoder; default: H.264, VP9 for .webm."
     ),
     crf: int = typer.Option(18, help="Quality of the picture; lower is better and larger.", min=0, max=63),
-    encoder: Encoder = "dinov2-small",
-    recipe: RecipeName = RecipeName.motion,
-    partial: Partial = PartialName.auto,
-    order: Order = OrderName.same,
-    anchor: Anchors = [],  # noqa: B006  typer copies it
-    start: Start = None,
-    end: End = None,
-    match_start: MatchStart = None,
-    match_end: MatchEnd = None,
+    *,
+    how: How,
 ) -> None:
     """Render videos in step: side by side, stacked, overlaid, retimed, as a grid; or draw how they align."""
     from seasync import render as room
 
     if len(matches) > 1 and layout is not LayoutName.grid:
         raise typer.BadParameter(f"{len(matches)} matches need --layout grid")
-    alignments = [
-        aligned(
-            query,
-            match,
-            encoder=encoder,
-            recipe=recipe,
-            partial=partial,
-            order=order,
-            anchors=anchor,
-            span=(start, end),
-            match_span=(match_start, match_end),
-        )
-        for match in matches
-    ]
+    alignments = [how.align(query, match) for match in matches]
     if to.suffix.lower() in (".png", ".svg"):
         _draw(alignments, to, layout, keep)
         return

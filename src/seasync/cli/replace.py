@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea
+from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
@@ -20,7 +20,7 @@ def replace(
     to: Path = typer.Option(..., help="The new timeline."),
     sea: Sea = "footage.sea",
     rank: int = typer.Option(1, help="Which match to take: 1 is the best.", min=1),
-    recipe: RecipeName = RecipeName.motion,
+    recipe: RecipeChoice = RecipeName.motion,
     media: Path = typer.Option(None, help="Folder of the files that the timeline only names."),
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from seasync.cli.options import Json, RecipeName, Sea, StorageOptions
+from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
 
 if TYPE_CHECKING:
     from seasync.sea.match import Matches
@@ -31,7 +31,7 @@ def search(
     query: list[str] = typer.Argument(help="Videos, or clips of the sea by their ids."),
     sea: Sea = "footage.sea",
     k: int = typer.Option(10, "-k", min=1, help="How many matches to show."),
-    recipe: RecipeName = RecipeName.motion,
+    recipe: RecipeChoice = RecipeName.motion,
     rerank: Rerank | None = typer.Option(
         None, help="What decides the order.", show_default="product; draq with --recipe paper"
     ),

@@ -6,53 +6,28 @@ from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Json, Order, OrderName, Partial, PartialName, RecipeName
-from seasync.cli.pairing import (
-    Anchors,
-    End,
-    MatchEnd,
-    MatchFile,
-    MatchStart,
-    QueryFile,
-    SideName,
-    Start,
-    aligned,
-)
+from seasync.cli.options import Json
+from seasync.cli.pairing import How, MatchFile, QueryFile, SideName
+from seasync.cli.spread import spread
 
 
+@spread
 def transfer(
     labels: Path = typer.Argument(
         help="Subtitles (.srt .vtt .ass), or a CSV of phases, key moments or frames."
     ),
-    query: QueryFile = ...,  # type: ignore[assignment]
-    match: MatchFile = ...,  # type: ignore[assignment]
+    *,
+    query: QueryFile,
+    match: MatchFile,
     to: Path = typer.Option(..., help="The file for the carried labels."),
     of: SideName = typer.Option(SideName.query, help="Whose labels these are; the new ones are the other's."),
-    encoder: Encoder = "dinov2-small",
-    recipe: RecipeName = RecipeName.motion,
-    partial: Partial = PartialName.auto,
-    order: Order = OrderName.same,
-    anchor: Anchors = [],  # noqa: B006  typer copies it
-    start: Start = None,
-    end: End = None,
-    match_start: MatchStart = None,
-    match_end: MatchEnd = None,
+    how: How,
     as_json: Json = False,
 ) -> None:
     """Carry labels, key moments or subtitles of one video to the other, along their alignment."""
     from seasync.render import transfer as carry
 
-    alignment = aligned(
-        query,
-        match,
-        encoder=encoder,
-        recipe=recipe,
-        partial=partial,
-        order=order,
-        anchors=anchor,
-        span=(start, end),
-        match_span=(match_start, match_end),
-    )
+    alignment = how.align(query, match)
     done = carry(alignment, labels, to, to="match" if of is SideName.query else "query")
     if as_json:
         import json
