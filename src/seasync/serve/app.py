@@ -91,7 +91,8 @@ class _Page(StaticFiles):
 
 def _explain(app: FastAPI, core: Core) -> None:
     """Every error as one line; where uploads lie is nobody's business."""
-    hidden = re.compile(re.escape(str(core.state.folder)) + r"/(uploads|incoming)/[0-9a-f]*[./]?")
+    folder = re.escape(str(core.state.folder)) + r"/(uploads|incoming)/[0-9a-f]*[./]?"
+    hidden = re.compile(rf"{folder}|\b[0-9a-f]{{32}}\.(?=\S)")  # the name it has while it is looked into
 
     def problem(status: int, text: str) -> JSONResponse:
         return JSONResponse({"detail": hidden.sub("", text)}, status)

@@ -55,9 +55,15 @@ function playStrip(sea, clip, box) {
   let timer = 0;
   picture.onload = () => {
     view.style.backgroundImage = `url("${picture.src}")`;
-    view.style.backgroundSize = `${FRAMES * 100}% 100%`;
+    // One frame covers the box, as the thumbnail does: `wide` is its width in widths of the box.
+    const { width, height } = box.getBoundingClientRect();
+    const wide = Math.max(1, (picture.naturalWidth / FRAMES / picture.naturalHeight) * (height / width));
+    view.style.backgroundSize = wide > 1 ? "auto 100%" : `${FRAMES * 100}% auto`;
     let n = 0;
-    timer = setInterval(() => (view.style.backgroundPositionX = `${((n = (n + 1) % FRAMES) / (FRAMES - 1)) * 100}%`), 160);
+    timer = setInterval(() => {
+      n = (n + 1) % FRAMES;
+      view.style.backgroundPositionX = `${(100 * (n * wide + (wide - 1) / 2)) / (FRAMES * wide - 1)}%`;
+    }, 160);
   };
   picture.src = address(`/seas/${sea}/footage/${clip.ref}/strip`, { at, height: 160 });
   box.append(view);

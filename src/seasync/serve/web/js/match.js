@@ -115,7 +115,8 @@ function cover(ink, picture, size, left, top, width, height) {
 
 function verdict(match) {
   if (match.verdict.includes(":")) return match.verdict; // in part, and which part
+  if (!match.alignable) return "does not move in step";
   if (match.alignability !== null) return `${match.alignability > 0.99 ? "over 99 %" : percent(match.alignability)} likely the same movement`;
   if (match.better_than !== null) return `better than ${percent(match.better_than)} of random pairs`;
-  return match.alignable ? "moves in step" : "does not align";
+  return "moves in step";
 }
