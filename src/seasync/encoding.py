@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,21 @@ class Stream:
             raise FeatureError(f"{self.name}: {bad} of {length} frame features hold NaN or infinity")
         if not np.isfinite(self.seconds).all() or (np.diff(self.seconds) <= 0).any():
             raise FeatureError(f"{self.name}: seconds must be finite and increasing")
+
+    def part(self, start: float, end: float) -> Stream:
+        """What is shown from `start` to `end` (exclusive), in seconds, of the same memory; at least the
+        sample next to `start`."""
+        first, last = np.searchsorted(self.seconds, (start, end)).tolist()
+        first = min(first, len(self.seconds) - 1)
+        kept = slice(first, max(last, first + 1))
+        shots = self.shots[(self.shots > first) & (self.shots < kept.stop)] - first
+        return replace(
+            self,
+            seconds=self.seconds[kept],
+            frames=self.frames[kept],
+            features=self.features[kept],
+            shots=np.append(0, shots),
+        )
 
     def __repr__(self) -> str:
         length, width = self.features.shape

@@ -202,7 +202,13 @@ def _windows(query: Encoding, film: Encoding) -> _Windows:
     hop = min(max(1, len(query.seconds) // 4), max(1, length // 4))
     starts = np.arange(0, length - 4 * hop + 1, hop) if length >= 4 else np.zeros(1, np.int64)
     stops = np.minimum(starts + 4 * hop, length)
-    sums = np.add.reduceat(film.features, np.arange(0, length, hop), axis=0, dtype=np.float64)
+    # A few hops at a time: a copy of all features in double precision would be twice their size.
+    sums = np.concatenate(
+        [
+            np.add.reduceat(part, np.arange(0, len(part), hop), axis=0, dtype=np.float64)
+            for part in np.split(film.features, range(64 * hop, length, 64 * hop))
+        ]
+    )
     means = [
         sums[start // hop : -(-stop // hop)].sum(0) / (stop - start)
         for start, stop in zip(starts, stops, strict=True)

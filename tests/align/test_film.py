@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasync.align import MOTION
+from seasync.align import film as film_module
 from seasync.align.film import fitting_spans
 from seasync.align.kernels.film import add_column_sums, stream_gains
 from seasync.encoders import clip_vector_parts
@@ -72,3 +73,15 @@ def test_query_longer_than_the_film_and_a_still_film() -> None:
     spans = fitting_spans(encoding(movement(60, 1)), encoding(movement(20, 2)))
     assert all(0 <= span.start < span.end <= 20 / 7.5 + 1e-6 for span in spans)
     assert fitting_spans(encoding(movement(30, 1)), encoding(np.ones((50, 12)))) == []
+
+
+@pytest.mark.parametrize("shots", [(0, 90, 200), (0,)])
+def test_a_film_taken_apart_gives_the_same_stretch(
+    shots: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = movement(40, 3)
+    film = encoding(np.concatenate([movement(70, 8), query, movement(180, 9)]), shots)
+    whole = fitting_spans(encoding(query), film, count=1)
+    monkeypatch.setattr(film_module, "_REEL", 100)
+    apart = fitting_spans(encoding(query), film, count=1)
+    assert (apart[0].start, apart[0].end) == pytest.approx((whole[0].start, whole[0].end), abs=0.3)

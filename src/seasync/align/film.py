@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from seasync.align.recipe import MOTION, Recipe
 from seasync.align.track import prepare
 from seasync.encoding import Encoding
 
+_REEL = 4096  # samples of a film that are prepared at a time
 # Mean number of cells a random path spends on a frame, as a share of one: of two clips of equal length.
 _RANDOM_SHARE = 0.75
 
@@ -29,23 +31,33 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
 
     The query is used from its first sample to its last, the film from anywhere to anywhere. Each frame taken
     in earns the recipe's threshold times what it would cost a random path; each cell of the path is paid for.
-    Time O(n·m), memory O(n + m).
+    Time O(n·m); memory a few numbers for each sample of the film, beside its features.
     """
     coarse = replace(recipe, grid_fps=None)
-    pair = CostPair(prepare(film, coarse), prepare(query, coarse), coarse)
-    frames, samples = pair.shape
-    if not pair.moving:
+    asked = prepare(query, coarse)
+
+    def pairs() -> Iterator[CostPair]:
+        return (CostPair(prepare(reel, coarse), asked, coarse) for reel in _reels(film))
+
+    samples = len(asked)
+    sums, seconds, moving = np.zeros(samples), [], False
+    for pair in pairs():
+        seconds.append(pair.query.seconds)
+        moving |= pair.moving
+        for _, costs in pair.blocks():
+            kernels.add_column_sums(costs, sums)
+    if not moving:
         return []
-    sums = np.zeros(samples)
-    for _, costs in pair.blocks():
-        kernels.add_column_sums(costs, sums)
+    times, step = np.concatenate(seconds), pair.query.step
     share = _RANDOM_SHARE * recipe.threshold
-    prices = (share * sums / frames).astype(np.float32)
-    gains, starts = np.empty(frames, np.float32), np.empty(frames, np.int64)
+    prices = (share * sums / len(times)).astype(np.float32)
+    gains, starts = np.empty(len(times), np.float32), np.empty(len(times), np.int64)
     best, since = np.full(samples, -np.inf, np.float32), np.zeros(samples, np.int64)
-    for first, costs in pair.blocks():
-        kernels.stream_gains(costs, first, prices, share, gains, starts, best, since)
-    seconds, step = pair.query.seconds, pair.query.step
+    done = 0
+    for pair in pairs():
+        for first, costs in pair.blocks():
+            kernels.stream_gains(costs, done + first, prices, share, gains, starts, best, since)
+        done += pair.shape[0]
     spans: list[tuple[int, int]] = []
     for end in np.argsort(-gains, kind="stable").tolist():
         start = int(starts[end])
@@ -53,4 +65,18 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
             break
         if all(end < other_start or start > other_end for other_start, other_end in spans):
             spans.append((start, end))
-    return [Span(float(seconds[a]), float(seconds[b]) + step) for a, b in spans]
+    return [Span(float(times[a]), float(times[b]) + step) for a, b in spans]
+
+
+def _reels(film: Encoding) -> Iterator[Encoding]:
+    """The film in parts of bounded length, taken apart at cuts where there are any."""
+    first, length = 0, len(film.seconds)
+    while first < length:
+        last = min(first + _REEL, length)
+        cuts = film.shots[(film.shots > first) & (film.shots <= last)]
+        if last < length and len(cuts):
+            last = int(cuts[-1])
+        start, end = film.seconds[first], film.seconds[last] if last < length else np.inf
+        streams = tuple(stream.part(start, end) for stream in film.streams)
+        yield replace(film, streams=streams)
+        first = last

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,7 +34,7 @@ def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Float
 
 def cut(encoding: Encoding, start: float, end: float) -> Encoding:
     """The part of an encoding from `start` to `end` (exclusive), in seconds; at least its nearest sample."""
-    streams = tuple(_cut_stream(stream, start, end) for stream in encoding.streams)
+    streams = tuple(stream.part(start, end) for stream in encoding.streams)
     mean, trajectory = clip_vector_parts(streams[0].features, streams[0].seconds)
     return Encoding(encoding.encoder, streams, mean, trajectory)
 
@@ -65,20 +64,6 @@ def _joined_streams(streams: Sequence[Stream], at_cuts: bool) -> Stream:
     seconds, frames, features = (np.concatenate(column) for column in zip(*kept, strict=True))
     found = float(np.mean([stream.found for stream in streams]))
     return Stream(first.name, seconds, frames, features, np.concatenate(shots), found)
-
-
-def _cut_stream(stream: Stream, start: float, end: float) -> Stream:
-    first, last = np.searchsorted(stream.seconds, (start, end)).tolist()
-    first = min(first, len(stream.seconds) - 1)
-    kept = slice(first, max(last, first + 1))
-    shots = stream.shots[(stream.shots > first) & (stream.shots < kept.stop)] - first
-    return replace(
-        stream,
-        seconds=stream.seconds[kept],
-        frames=stream.frames[kept],
-        features=stream.features[kept],
-        shots=np.concatenate([np.zeros(1, np.int64), shots]),
-    )
 
 
 def trajectory_dimension(dimension: int) -> int:
