@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from multiprocessing.synchronize import Event
 
+from seasync.sea.cluster import Cluster
 from seasync.search import Sea
 from tests.sea.adding import context
 
@@ -28,3 +29,10 @@ def racing(count: int, *given: object) -> None:
     for process in adds:
         process.join()
     assert [process.exitcode for process in adds] == [0] * count
+
+
+def add_on(environment: Mapping[str, str], uri: str, folder: str, encoder: str, cluster: str) -> None:
+    """An add on a cluster, with a commit after every shard."""
+    os.environ.update(environment)
+    on = Cluster(cluster, clips=4)
+    Sea(uri, encoder).add(folder, labels="folder", split=0.5, commit_seconds=0, on=on)

@@ -30,8 +30,11 @@ def by_id(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
 
 
 def unused(sea: Sea) -> set[str]:
-    """Data files that no row is in."""
-    used = {file.path for each in sea.snapshot().dataset.get_fragments() for file in each.metadata.files}
+    """Data files that no version uses."""
+    dataset = sea.open()
+    versions = [dataset.checkout_version(each["version"]) for each in dataset.versions()]
+    fragments = [each for version in versions for each in version.get_fragments()]
+    used = {file.path for each in fragments for file in each.metadata.files}
     return {each.uri.rpartition("/")[2] for each in objects(f"{sea.uri}/data")} - used
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,12 +23,14 @@ class Cluster:
     tasks  at most so many at a time; 0: as many as there is room for
     cpus   of one task, and threads of its encoder
     gpus   of one task, also parts of one
+    clips  that one task encodes
     """
 
     on: str = "ray"
     tasks: int = 0
     cpus: float = 1
     gpus: float = 0
+    clips: int = 32
 
     @contextmanager
     def joined(self) -> Iterator[Any]:
@@ -49,7 +52,11 @@ class Cluster:
         address = os.environ.get("RAY_ADDRESS", "local") if self.on == "ray" else self.on
         local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
         try:
-            ray.init(address, log_to_driver=False, logging_level="error", **local)
+            with (
+                warnings.catch_warnings()
+            ):  # Ray's processes are programs of their own, not forks of this one
+                warnings.filterwarnings("ignore", "lance is not fork-safe")
+                ray.init(address, log_to_driver=False, logging_level="error", **local)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
             said = str(error).splitlines()[0]
             raise SeaError(f"--on {self.on}: no Ray cluster answers there ({said})") from error

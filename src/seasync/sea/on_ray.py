@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from seasync.sea.sources import Source
 
 PLANNED_FILES = 32  # files that one task looks into
-SHARD_CLIPS = 32  # clips that one task encodes
-AHEAD = (
-    3  # shards under way for each place: what waits is there when a place is free, and makes clusters grow
-)
+# Shards under way for each place: what waits is there when a place is free, and makes a cluster grow.
+AHEAD = 3
+COUNT_SECONDS = 5.0  # between looks at how large the cluster is
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,6 @@ def add(
     split: str | float = "none",
     fps: float | None = None,
     frame_features: bool = True,
-    shard_clips: int = SHARD_CLIPS,
     commit_seconds: float = 20.0,
     progress: Callable[[Added], None] | None = None,
     wait: bool = True,
@@ -134,7 +132,7 @@ def add(
         run = _Run(ray, cluster, job, record)
         commits = _Commits(record, added, commit_seconds)
         try:
-            for shard in run.shards(sources, shard_clips):
+            for shard in run.shards(sources):
                 commits.take(shard)
                 if progress:
                     progress(added)
@@ -159,8 +157,9 @@ class _Run:
         self._encode_one = cluster.remote(ray, encoded, attempts=2)
         self._under_way: deque[tuple[list[Step], list[Work], Any]] = deque()
         self._claimed: set[str] = set()
+        self._counted, self._places = 0.0, 1
 
-    def shards(self, sources: Sequence[Source], clips: int) -> Iterator[Shard]:
+    def shards(self, sources: Sequence[Source]) -> Iterator[Shard]:
         others: list[Step] = []
         works: list[Work] = []
         for step in self._steps(sources):
@@ -171,10 +170,10 @@ class _Run:
                 works.append(step)
             else:
                 others.append(step)
-            if len(works) >= clips or len(others) >= PLANNED_FILES:
+            if len(works) >= self._cluster.clips or len(others) >= PLANNED_FILES:
                 self._submit(others, works)
                 others, works = [], []
-            while len(self._under_way) > AHEAD * self._cluster.places(self._ray):
+            while len(self._under_way) > self._ahead(AHEAD):
                 yield self._finished()
         self._submit(others, works)
         while self._under_way:
@@ -185,12 +184,18 @@ class _Run:
             if task is not None:
                 self._ray.cancel(task, force=False)
 
+    def _ahead(self, tasks: int) -> int:
+        """So many tasks for each place that the cluster has now."""
+        if time.monotonic() - self._counted > COUNT_SECONDS:
+            self._counted, self._places = time.monotonic(), self._cluster.places(self._ray)
+        return tasks * self._places
+
     def _steps(self, sources: Sequence[Source]) -> Iterator[Step]:
         """What is to be done, planned by tasks a little ahead; of clips that are there twice, the first."""
         left = iter(sources)
         plans: deque[Any] = deque()
         while True:
-            while len(plans) < 2 * self._cluster.places(self._ray):
+            while len(plans) < self._ahead(2):
                 batch = list(islice(left, PLANNED_FILES))
                 if not batch:
                     break
@@ -239,7 +244,7 @@ class _Run:
         return Shard([*outcomes, *shard.outcomes], shard.fragments, shard.ids, shard.damaged)
 
     def _singly(self, works: Sequence[Work]) -> Shard:
-        """Clips on their own, where together they killed every worker that tried: who is to blame is found."""
+        """Clips on their own, where together they killed every worker that tried: some may be good."""
         whole = Shard()
         tasks = [(work, self._encode_one.remote(self._job, [work])) for work in works]
         for work, task in tasks:

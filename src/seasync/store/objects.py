@@ -150,6 +150,7 @@ _HINTS = {
         "the store refuses these credentials: check its environment variables (AWS_ACCESS_KEY_ID, …) or "
         "--storage-option"
     ),
+    "resolve region": "name it in AWS_REGION, and the store in AWS_ENDPOINT if it is not Amazon's",
     r"NoSuchBucket|NO_SUCH_BUCKET|bucket does not exist": "make the bucket first",
     r"error sending request|[Cc]ould ?n.t connect|NETWORK_CONNECTION|[Cc]onnection|[Tt]imed? ?out|50[0-4] ": (
         f"the store does not answer: check its address, and run it again later; {_SAFE}"

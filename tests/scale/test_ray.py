@@ -1,0 +1,139 @@
+"""Adding on a cluster gives the rows of a local run, whatever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seasync.cli import main
+from seasync.errors import SeaError
+from seasync.sea.cluster import Cluster
+from seasync.sea.ingest import Added
+from seasync.search import Sea
+from seasync.store.objects import objects
+from tests.scale.adding import add_on, context
+from tests.scale.cluster import ThreeNodes, ray_folder, three_nodes
+from tests.scale.store import Store
+from tests.scale.test_writers import unused
+from tests.sea.footage import videos
+from tests.sea.test_ingest import contents
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.filterwarnings("ignore:lance is not fork-safe"),  # Ray starts programs, not forks
+]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[ThreeNodes]:
+    with three_nodes() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eighteen videos, one of them there twice, and one that is none."""
+    folder = videos(tmp_path_factory.mktemp("footage"), 18)
+    shutil.copy(folder / "dive/001.mp4", folder / "dive/twin.mp4")
+    (folder / "dive/bad.mp4").write_text("no video")
+    return folder
+
+
+HOW = {"labels": "folder", "split": 0.5}
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory, footage: Path, encoder: str) -> tuple[Added, list]:  # type: ignore[type-arg]
+    sea = Sea(tmp_path_factory.mktemp("local") / "s.sea", encoder)
+    return sea.add(footage, **HOW), contents(sea)
+
+
+def test_a_worker_and_a_node_are_lost_and_no_row_is(
+    bucket: str,
+    store: Store,
+    footage: Path,
+    encoder: str,
+    nodes: ThreeNodes,
+    local: tuple[Added, list],  # type: ignore[type-arg]
+) -> None:
+    sea, shards = Sea(f"{bucket}/s.sea", encoder, storage_options=store.options), []
+
+    def progress(added: Added) -> None:
+        shards.append(added.done)
+        if len(shards) == 5:
+            nodes.lose_node()
+
+    cluster = Cluster(nodes.address, clips=4)
+    losing = nodes.lose_worker("encoded")
+    added = sea.add(footage, **HOW, on=cluster, progress=progress, commit_seconds=0)
+    losing.join()
+    expected, rows = local
+    assert len(nodes.lost) == 1
+    assert len(shards) > 10
+    assert vars(added) == vars(expected)
+    assert contents(sea) == rows
+    assert sea.verify() == []
+    sea.sweep()
+    assert unused(sea) == set()
+    assert objects(f"{sea.uri}/_writers") == []
+    again = sea.add(footage, **HOW, on=cluster)
+    assert (again.added, again.present, len(again.failed)) == (0, added.added + added.present, 1)
+
+
+def test_a_driver_that_was_killed_is_run_again_and_goes_on(
+    bucket: str,
+    store: Store,
+    footage: Path,
+    encoder: str,
+    nodes: ThreeNodes,
+    local: tuple[Added, list],  # type: ignore[type-arg]
+) -> None:
+    sea = Sea(f"{bucket}/s.sea", encoder, storage_options=store.options)
+    options = " ".join(f"{key}={value}" for key, value in store.options.items())
+    environment = dict(os.environ) | {"SEASYNC_STORAGE_OPTIONS": options}
+    given = (environment, sea.uri, str(footage), encoder, nodes.address)
+    driver = context.Process(target=add_on, args=given)
+    driver.start()
+    while driver.is_alive() and len(sea) < 8:
+        pass
+    driver.kill()
+    driver.join()
+    before = len(sea)
+    expected, rows = local
+    assert 8 <= before < len(rows)
+    assert contents(sea) == rows[:before]
+    added = sea.add(footage, **HOW, on=Cluster(nodes.address, clips=4))
+    assert added.added == expected.added - before
+    assert contents(sea) == rows
+    assert sea.verify() == []
+    assert unused(sea) == set()
+
+
+def test_on_ray_starts_one_here_and_ends_it(
+    tmp_path: Path,
+    footage: Path,
+    encoder: str,
+    local: tuple[Added, list],  # type: ignore[type-arg]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["add", footage, "--sea", tmp_path / "s.sea", "--encoder", encoder, "--labels", "folder"]
+    words += ["--split", "0.5", "--on", "ray", "--jobs", "2", "--json"]
+    monkeypatch.setattr("sys.argv", ["seasync", *map(str, words)])
+    with ray_folder(), pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1  # for the bad file
+    report, (expected, rows) = json.loads(capsys.readouterr().out), local
+    assert (report["added"], report["present"]) == (expected.added, expected.present)
+    assert [failure["file"] for failure in report["failed"]] == [str(footage / "dive/bad.mp4")]
+    assert contents(Sea(tmp_path / "s.sea")) == rows
+
+
+def test_a_cluster_that_is_not_there_is_said(tmp_path: Path, clips: Path, encoder: str) -> None:
+    with ray_folder(), pytest.raises(SeaError, match="no Ray cluster answers there"):
+        Sea(tmp_path / "s.sea", encoder).add(clips, on=Cluster("auto"))
