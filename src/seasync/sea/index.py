@@ -33,7 +33,7 @@ STALE_SHARE = 0.2
 STALE_DRIFT = 0.1
 # Partitions looked into, and for each row asked for, rows whose exact distance is read. Both twice for a query
 # by the mean alone, which partitions separate less.
-PROBES = 24
+PROBES = 48
 REFINE = {"ivf_rq": 1, "ivf_pq": 10}
 
 
