@@ -126,6 +126,46 @@ def test_only_roots_are_opened(tmp_path: Path) -> None:
     assert not roots.hold(inside)  # as a folder of pictures, with one from elsewhere
 
 
+def test_uris_are_held_literally(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link").symlink_to(tmp_path)
+    roots = Roots(["s3://bucket/clips/", f"file://{tmp_path}/in"])
+    assert roots.place("s3://bucket/clips/a.mp4") == "s3://bucket/clips/a.mp4"
+    assert roots.hold(f"file://{tmp_path}/in/a.mp4")
+    for uri in (
+        "s3://bucket/clips2/a.mp4",
+        "s3://bucket/clips/../b.mp4",
+        "s3://bucket/clips/%2e%2e/b.mp4",
+        "gs://bucket/clips/a.mp4",
+        "http://127.0.0.1/clips/a.mp4",
+        f"file://{tmp_path}/in/link/a.mp4",
+        "file:///etc/passwd",
+    ):
+        assert not roots.hold(uri)
+        with pytest.raises(ServeError) as refused:
+            roots.place(uri)
+        assert refused.value.status == 403
+
+
+def test_footage_at_a_uri_is_shown_and_added(start: Start, tmp_path: Path, films: Path, encoder: str) -> None:
+    """A store's files are fetched into the cache and looked into there; lists may not lead out of it."""
+    sea = Sea(tmp_path / "stored.sea", encoder)
+    sea.add(f"file://{films}/right")
+    server = start(tmp_path / "stored.sea")
+    assert server.client.get("/api/v1").json()["roots"] == [f"file://{films}/right"]
+    ref = server.clip("right/a")
+    place = f"{API}/footage/{ref}"
+    assert server.client.get(place).json()["name"] == "a.mp4"
+    assert server.client.get(f"{place}/thumbnail").content[:2] == b"\xff\xd8"
+    assert server.client.get(f"{place}/video").content == (films / "right" / "a.mp4").read_bytes()
+    pair = {"query": ref, "match": server.clip("right/b")}
+    assert server.client.get(f"{API}/alignment/timeline.csv", params=pair).status_code == 200
+    again = server.client.post(f"{API}/add", json={"paths": [f"file://{films}/right/b.mp4"]})
+    assert server.wait(again.json())["result"]["present"] == 1
+    outside = server.client.post(f"{API}/add", json={"paths": [f"file://{films}/arc/a.mp4"]})
+    assert outside.status_code == 403
+
+
 def test_paths_outside_the_roots_are_not_added(server: Server, tmp_path: Path) -> None:
     secret = film(tmp_path / "secret.mp4", pace(10), action="left")
     for path in (str(secret), "../secret.mp4", "/etc/passwd", "/etc", str(tmp_path / "*.mp4")):

@@ -17,8 +17,8 @@ def serve(
     token: str = typer.Option(
         None, envvar="SEASYNC_TOKEN", help="What requests must know; made up where one is needed."
     ),
-    root: list[Path] = typer.Option(
-        [], help="A folder whose videos may be shown and added; default: where the sea's files lie."
+    root: list[str] = typer.Option(
+        [], help="A folder or URI whose videos may be shown and added; default: where the sea's files lie."
     ),
     state: Path = typer.Option(None, help="Folder for jobs and uploads; default: in the user's data folder."),
     allow_host: list[str] = typer.Option([], help="Another name under which the server is reached."),

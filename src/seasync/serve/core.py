@@ -28,6 +28,7 @@ from seasync.serve.proxy import make_proxy
 from seasync.serve.roots import Roots
 from seasync.serve.state import State
 from seasync.serve.uploads import Uploads
+from seasync.store.objects import is_uri
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
@@ -110,7 +111,7 @@ class Core:
         self.seas = {name: ServedSea(at, self._encode, limits.encode_seconds) for name, at in seas.items()}
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         self.uploads = Uploads(self.state, self.look, limits)
-        inside = Roots([*self.roots.folders, self.state.uploads])
+        inside = Roots([*self.roots.all, self.state.uploads])
         self.kept = Kept(cache_folder() / "serve", limits.cache_bytes)
         self.films = Kept(self.state.films, limits.film_bytes)
         self.library = Library(inside, self.uploads, self.look, self.kept, limits)
@@ -162,9 +163,9 @@ class Core:
 
     def _add_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         asked = models.AddRequest(**request)
-        paths = [str(self.roots.find(path)) for path in asked.paths]
+        paths = [self.roots.place(path) for path in asked.paths]
         uploads = [str(self.uploads.get(upload)[0]) for upload in asked.uploads]
-        inside = [*map(str, self.roots.folders), str(self.state.uploads.resolve())]
+        inside = [*self.roots.all, str(self.state.uploads.resolve())]
         return self.sea(sea).at, paths, uploads, inside, self.limits.pixels, asked.model_dump()
 
     def _after_add(self, request: dict[str, Any], result: dict[str, Any]) -> None:
@@ -206,10 +207,11 @@ class Core:
         self.state.close()
 
 
-def _folders(seas: Any) -> list[Path]:
-    """The folders in which the files of these seas lie."""
-    found: set[Path] = set()
+def _folders(seas: Any) -> list[str]:
+    """The folders, here or at URIs, in which the files of these seas lie."""
+    found: set[str] = set()
     for sea in seas:
         if sea.exists():
-            found |= {Path(clip.file).parent for clip in sea.snapshot().clips()}
-    return [folder for folder in found if folder.is_dir()]
+            files = (clip.file for clip in sea.snapshot().clips())
+            found |= {file.rpartition("/")[0] if is_uri(file) else str(Path(file).parent) for file in files}
+    return [folder for folder in found if is_uri(folder) or Path(folder).is_dir()]

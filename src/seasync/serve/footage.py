@@ -22,6 +22,7 @@ from seasync.serve.limits import Limits
 from seasync.serve.look import Facts, look, picture_strip
 from seasync.serve.roots import Roots
 from seasync.serve.uploads import Uploads
+from seasync.store.fetched import local
 
 REMEMBERED = 1024  # files whose facts stay in memory
 SAME = 1e-3  # seconds
@@ -72,7 +73,7 @@ class Library:
         """
         kind, _, name = span.ref.partition(":")
         clip = clip_of(sea, name) if kind == "clip" else Clip(str(self._uploads.get(name)[0]))
-        clip = replace(clip, file=str(self._roots.find(clip.file)))
+        clip = replace(clip, file=self._roots.place(clip.file))
         start = clip.start if span.start is None else span.start
         end = clip.end if span.end is None else span.end
         length = self.facts(clip).length
@@ -85,13 +86,14 @@ class Library:
 
     def facts(self, clip: Clip) -> Facts:
         """What the file of an opened clip is, looked into once."""
-        key = stamp(Path(clip.file))
+        file = local(clip.file)
+        key = stamp(file)
         with self._lock:
             if key in self._facts:
                 self._facts.move_to_end(key)
                 return self._facts[key]
         bounds = self._limits.pixels, self._limits.video_seconds
-        found: Facts = self._lane.run(look, clip.file, *bounds, seconds=self._limits.look_seconds)
+        found: Facts = self._lane.run(look, str(file), *bounds, seconds=self._limits.look_seconds)
         with self._lock:
             self._facts[key] = found
             if len(self._facts) > REMEMBERED:
@@ -102,7 +104,7 @@ class Library:
         facts, end = self.facts(clip), self._end(clip)
         first = max(0, int(np.searchsorted(facts.seconds, clip.start + SAME, "right")) - 1)
         last = max(first + 1, int(np.searchsorted(facts.seconds, end - SAME)))
-        ready = self._kept.find("proxy", stamp(Path(clip.file)), suffix=".mp4") is not None
+        ready = self._kept.find("proxy", stamp(local(clip.file)), suffix=".mp4") is not None
         return models.Footage(
             ref=ref,
             name=Path(clip.file).name,
@@ -123,25 +125,26 @@ class Library:
 
     def video(self, clip: Clip) -> Path:
         """The file a browser plays: the proxy, if there is one, else the video itself."""
-        file = Path(clip.file)
+        file = local(clip.file)
         proxy = self._kept.find("proxy", stamp(file), suffix=".mp4")
         if proxy is None and (file.is_dir() or not self.facts(clip).direct):
             raise ServeError("browsers do not play this file as it is; POST to its `proxy` first", status=409)
         return proxy or file
 
     def proxy_place(self, file: str) -> Path:
-        return self._kept.place("proxy", stamp(Path(file)), suffix=".mp4")
+        return self._kept.place("proxy", stamp(local(file)), suffix=".mp4")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:
         """A JPEG of the frames at `seconds`, side by side; by default one from the middle."""
         middle = (clip.start + self._end(clip)) / 2
         times = [round(second, 3) for second in seconds or [middle]]
-        made_of = "strip", stamp(Path(clip.file)), times, height
+        file = local(clip.file)
+        made_of = "strip", stamp(file), times, height
         found = self._kept.find(*made_of, suffix=".jpg")
         if found is None:
             found = self._kept.place(*made_of, suffix=".jpg")
             size, limit = (4 * height, height), self._limits.look_seconds
-            self._lane.run(picture_strip, clip.file, times, size, str(found), seconds=limit)
+            self._lane.run(picture_strip, str(file), times, size, str(found), seconds=limit)
         return found
 
     def _end(self, clip: Clip) -> float:

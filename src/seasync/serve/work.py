@@ -89,6 +89,7 @@ def add(
     from seasync.sea.sources import Source, find_sources
     from seasync.serve.look import check
     from seasync.serve.roots import Roots
+    from seasync.store.fetched import local
 
     say((0.0, "looking for videos"))
     label, tags, allowed = options["label"], tuple(options["tags"]), Roots(roots)
@@ -97,11 +98,10 @@ def add(
         found += find_sources(paths, labels=options["labels"], tags=tags)
     sources, refused = [], []
     for source in found:
-        file = Path(source.file)
         try:
-            if not allowed.hold(file):
-                raise ServeError(f"{file.name}: leads out of the folders that are served")
-            check(file, pixels)
+            if not allowed.hold(source.file):
+                raise ServeError(f"{Path(source.file).name}: leads out of the folders that are served")
+            check(local(source.file), pixels)
             sources.append(source if label is None else replace(source, label=label))
         except (SeasyncError, OSError) as error:
             refused.append(Failure(str(source.file), str(error)))

@@ -10,6 +10,7 @@ from fastapi.responses import FileResponse
 from seasync.errors import ServeError
 from seasync.serve import models
 from seasync.serve.routes import Insides, Sea
+from seasync.store.fetched import local
 
 router = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])
 Ref = Annotated[str, Path(pattern=f"^(clip|upload):{models.HEX}$")]
@@ -38,7 +39,7 @@ def video(
     """The file, in ranges if asked for so: as browsers play it, or (to download) as it is."""
     clip = core.library.opened(sea, models.Span(ref=ref))
     if form == "original":
-        return FileResponse(clip.file, filename=core.library.describe(ref, clip).name, headers=KEEP)
+        return FileResponse(local(clip.file), filename=core.library.describe(ref, clip).name, headers=KEEP)
     file = core.library.video(clip)
     return FileResponse(file, media_type=TYPES.get(file.suffix.lower(), "video/mp4"), headers=KEEP)
 

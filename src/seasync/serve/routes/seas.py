@@ -25,7 +25,7 @@ def about(core: Insides) -> models.About:
     return models.About(
         version=version("seasync"),
         seas=list(core.seas),
-        roots=[str(folder) for folder in core.roots.folders],
+        roots=core.roots.all,
         upload_bytes=core.limits.upload_bytes,
         video_seconds=core.limits.video_seconds,
         span_seconds=core.limits.span_seconds,
@@ -90,7 +90,7 @@ def add(sea: Sea, asked: models.AddRequest, core: Insides) -> models.Job:
     count = len(asked.paths) + len(asked.uploads)
     if not count:
         raise ServeError("paths, uploads: name at least one video", status=422)
-    names = [core.roots.find(path).name for path in asked.paths]
+    names = [File(core.roots.place(path)).name for path in asked.paths]
     names += [core.uploads.get(upload)[1].name for upload in asked.uploads]
     title = f"Add {names[0]}" + (f" and {count - 1} more" if count > 1 else "")
     return core.jobs.submit("add", core.name_of(sea), asked.model_dump(), title=title)
