@@ -31,8 +31,8 @@ KINDS = {"ivf_rq": "IVF_RQ", "ivf_pq": "IVF_PQ"}
 EXACT_UP_TO = 50_000
 STALE_SHARE = 0.2
 STALE_DRIFT = 0.1
-# Partitions looked into, and for each row asked for, rows whose exact distance is read. Both twice for a query
-# by the mean alone, which partitions separate less.
+# Partitions looked into, and for each row asked for, rows whose exact distance is read; twice as many of both
+# for a query by the mean alone, which partitions separate less.
 PROBES = 48
 REFINE = {"ivf_rq": 1, "ivf_pq": 10}
 
