@@ -1,6 +1,6 @@
 """A sea from 10,000 clips up: latency, recall, memory, disk, and what a cluster costs.
 
-`python -m benchmarks.scale [--quick] [--sizes N …] [--folder DIR]`
+`python -m benchmarks.scale [--quick] [--parts points ray] [--sizes N …] [--folder DIR]`
 
 Clips are synthetic but structured, as in `benchmarks.search`; clip vectors have 768 dimensions. Every point
 is made, built and searched in processes of their own, so that memory is told apart. With `--folder`, seas are
@@ -26,9 +26,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.goals import Goals
+from benchmarks.ingest import make_videos
 from benchmarks.search import ABOUT, BATCH, Clips
 from seasync.encoding import Floats
 from seasync.sea import rows as layout
+from seasync.sea.cluster import Cluster
 from seasync.sea.rows import matrix
 from seasync.sea.vectors import query_vector
 from seasync.search import Sea
@@ -36,6 +38,7 @@ from seasync.search import Sea
 SIZES = (10_000, 100_000, 650_000, 3_000_000)
 QUICK_SIZES = (5_000, 60_000)
 QUERIES, K = 200, 10
+PARTS = ("points", "ray")
 
 
 def make(folder: Path, count: int) -> dict[str, float]:
@@ -166,6 +169,30 @@ def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) ->
     goals.at_least(f"recall@10 at {large:,}", found[large]["recall"], 0.95)
 
 
+def on_ray(folder: Path, clips: int, seconds: float, goals: Goals) -> None:
+    """Ingest of the same videos here and on a Ray cluster of two workers; Ray's own start is not counted."""
+    files = make_videos(folder, clips, seconds)
+    cluster = Cluster("ray", tasks=2, clips=max(1, clips // 8))
+    spent = {}
+    with cluster.joined():
+        for name, how in (
+            ("sea.add", {}),
+            ("sea.add, 2 jobs", {"jobs": 2}),
+            ("on Ray, 2 workers", {"on": cluster}),
+        ):
+            # What a process loads once is loaded before: `jobs` start theirs for every add.
+            Sea(folder / f"warm {name}.sea").add(*files[:2], **how)
+            begin = time.perf_counter()
+            added = Sea(folder / f"{name}.sea").add(*files, **how)
+            spent[name] = time.perf_counter() - begin
+            assert (added.added, added.failed) == (clips, [])
+    print(f"\ningest of {clips} clips of {seconds:g} s: clips a second")
+    for name, took in spent.items():
+        print(f"{name:20}{clips / took:7.2f}")
+    share = spent["sea.add"] / spent["on Ray, 2 workers"]
+    goals.at_least("ingest on Ray with 2 workers, of the local runner's throughput", share, 0.85)
+
+
 def _megabytes(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
@@ -179,13 +206,18 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="smaller seas, within 45 seconds")
     parser.add_argument("--sizes", type=int, nargs="*", help="numbers of clips; 6 KB of disk each")
     parser.add_argument("--folder", type=Path, help="where to make and keep the seas")
+    parser.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS, help="what to measure")
     options = parser.parse_args()
     goals = Goals()
     sizes = tuple(options.sizes or (QUICK_SIZES if options.quick else SIZES))
     folder = options.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        points(folder, sizes, goals, keep=options.folder is not None)
+        if "points" in options.parts:
+            points(folder, sizes, goals, keep=options.folder is not None)
+        if "ray" in options.parts:
+            with tempfile.TemporaryDirectory() as scratch:
+                on_ray(Path(scratch), *((8, 2.0) if options.quick else (24, 4.0)), goals)
     finally:
         if options.folder is None:
             shutil.rmtree(folder)

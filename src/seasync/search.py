@@ -250,10 +250,13 @@ class Sea(Record):
         """Say that the footage under `old` (default: all of it) now lies under `root`; how many files do."""
         return care.relocate(self, root, old=old)
 
-    def rebuild(self, kind: str = "auto") -> None:
-        """Make the index anew: "auto" (none for up to 50,000 clips), "exact" (none), "ivf_rq" or "ivf_pq"."""
+    def rebuild(self, kind: str = "auto", *, on: Cluster | None = None) -> None:
+        """Make the index anew: "auto" (none for up to 50,000 clips), "exact" (none), "ivf_rq" or "ivf_pq".
+
+        on  a Ray cluster to do it on
+        """
         with self.writing(alone=True):
-            index.build(self, kind)
+            index.build(self, kind, on)
 
     def _rank(
         self,

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seasync.cli import main
 from seasync.errors import SeaError
 from seasync.sea.cluster import Cluster
+from seasync.sea.index import standard_of
 from seasync.sea.ingest import Added
+from seasync.sea.vectors import query_vector
 from seasync.search import Sea
 from seasync.store.objects import objects
 from tests.scale.adding import add_on, context
 from tests.scale.cluster import ThreeNodes, ray_folder, three_nodes
 from tests.scale.store import Store
 from tests.scale.test_writers import unused
-from tests.sea.footage import videos
+from tests.sea.footage import about, encoding, row, videos
 from tests.sea.test_ingest import contents
 
 pytestmark = [
@@ -135,5 +139,39 @@ def test_on_ray_starts_one_here_and_ends_it(
 
 
 def test_a_cluster_that_is_not_there_is_said(tmp_path: Path, clips: Path, encoder: str) -> None:
-    with ray_folder(), pytest.raises(SeaError, match="no Ray cluster answers there"):
-        Sea(tmp_path / "s.sea", encoder).add(clips, on=Cluster("auto"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free = taken.getsockname()[1]
+    for address in (f"ray://127.0.0.1:{free}", f"127.0.0.1:{free}"):
+        with pytest.raises(SeaError, match="no Ray cluster answers there"):
+            Sea(tmp_path / "s.sea", encoder).add(clips, on=Cluster(address))
+
+
+def test_an_index_built_on_the_cluster_finds_what_all_clips_compared_do(
+    bucket: str, store: Store, nodes: ThreeNodes
+) -> None:
+    sea = Sea(f"{bucket}/s.sea", storage_options=store.options)
+    for first in range(0, 1200, 300):
+        sea.append([row(n, kind=n % 40, frames=4) for n in range(first, first + 300)], about())
+    queries = [encoding(5000 + n, kind=n, frames=4) for n in range(40)]
+    whole = sea.snapshot()
+    exact = [
+        whole.vectors.nearest(whole, query_vector(query, whole.vectors.standard, trajectory=True)[None], 10)[
+            0
+        ][0]
+        for query in queries
+    ]
+    sea.remove(clips=[str(sea.clips()[0].id)])
+    sea.rebuild("ivf_rq", on=Cluster(nodes.address))
+    snapshot = sea.snapshot()
+    assert snapshot.index is not None
+    assert (snapshot.index.kind, snapshot.index.unindexed_rows(snapshot)) == ("ivf_rq", 0)
+    assert [name for name in snapshot.dataset.schema.names if "vector_" in name] == [snapshot.index.column]
+    np.testing.assert_allclose(snapshot.index.standard.mean, standard_of(snapshot).mean, rtol=1e-6)
+    np.testing.assert_allclose(snapshot.index.standard.std, standard_of(snapshot).std, rtol=1e-6)
+    hits = 0
+    for query, truth in zip(queries, exact, strict=True):
+        vector = query_vector(query, snapshot.index.standard, trajectory=True)
+        hits += len(set(snapshot.index.nearest(snapshot, vector[None], 10)[0][0]) & set(truth))
+    assert hits > 0.9 * 400
+    assert len(sea) == 1199
+    assert sea.verify(files=False) == []

@@ -7,7 +7,7 @@ import json
 import typer
 
 from seasync.cli.adapt import adapt
-from seasync.cli.options import Json, Sea, StorageOptions
+from seasync.cli.options import Cpus, Json, On, Sea, StorageOptions, cluster
 
 sea = typer.Typer(help="Look after a sea: what is in it, whether it is whole.", no_args_is_help=True)
 sea.command()(adapt)
@@ -106,13 +106,15 @@ def verify(
 def rebuild(
     sea: Sea = "footage.sea",
     index: str = typer.Option("auto", help="auto, exact, ivf_rq or ivf_pq."),
+    on: On = "local",
+    cpus: Cpus = 1,
     storage_option: StorageOptions = None,
 ) -> None:
     """Make the index anew from the record."""
     from seasync.search import Sea as OpenSea
 
     opened = OpenSea(sea, create=False)
-    opened.rebuild(index)
+    opened.rebuild(index, on=cluster(on, None, cpus, 0))
     print(f"{sea}: index {opened.info()['index']}")
 
 

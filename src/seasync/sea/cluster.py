@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,19 @@ from typing import Any
 
 from seasync.errors import MissingExtra, SeaError
 
+CONNECT_SECONDS = 5
 ATTEMPTS = 4  # of a task whose worker or node dies
+
+
+def _check_answers(address: str) -> None:
+    """Raise SeaError at once where nobody listens; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise SeaError(f"{address}: no Ray cluster answers there ({error.strerror or error})") from error
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,7 @@ class Cluster:
             yield ray
             return
         address = os.environ.get("RAY_ADDRESS", "local") if self.on == "ray" else self.on
+        _check_answers(address)
         local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
         try:
             with (
@@ -59,7 +73,7 @@ class Cluster:
                 ray.init(address, log_to_driver=False, logging_level="error", **local)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
             said = str(error).splitlines()[0]
-            raise SeaError(f"--on {self.on}: no Ray cluster answers there ({said})") from error
+            raise SeaError(f"{address}: no Ray cluster answers there ({said})") from error
         try:
             yield ray
         finally:

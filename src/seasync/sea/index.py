@@ -24,6 +24,7 @@ from seasync.sea.vectors import Standard, clip_vectors
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from seasync.sea.cluster import Cluster
     from seasync.sea.record import Record, RowIds, Snapshot
 
 INDEX = "seasync.index"
@@ -31,6 +32,7 @@ KINDS = {"ivf_rq": "IVF_RQ", "ivf_pq": "IVF_PQ"}
 EXACT_UP_TO = 50_000
 STALE_SHARE = 0.2
 STALE_DRIFT = 0.1
+SAMPLE_ROWS = 20_000  # tell how far a large sea has drifted
 # Partitions looked into, and for each row asked for, rows whose exact distance is read; twice as many of both
 # for a query by the mean alone, which partitions separate less.
 PROBES = 48
@@ -92,6 +94,12 @@ class Index:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(one, vectors))
 
+    def prewarm(self, snapshot: Snapshot) -> None:
+        """Read the index into memory, so that the first query does not wait for it."""
+        for index in snapshot.dataset.describe_indices():
+            if index.field_names == [self.column]:
+                snapshot.dataset.prewarm_index(index.name)
+
     def unindexed_rows(self, snapshot: Snapshot) -> int:
         """Rows that came after the index was built."""
         there = snapshot.dataset.describe_indices()
@@ -105,7 +113,7 @@ def is_due(snapshot: Snapshot) -> bool:
         return len(snapshot) > EXACT_UP_TO
     if snapshot.index.unindexed_rows(snapshot) > STALE_SHARE * len(snapshot):
         return True
-    return standard_of(snapshot).drift_from(snapshot.index.standard) > STALE_DRIFT
+    return _standard_of_some(snapshot).drift_from(snapshot.index.standard) > STALE_DRIFT
 
 
 def standard_of(snapshot: Snapshot) -> Standard:
@@ -113,8 +121,18 @@ def standard_of(snapshot: Snapshot) -> Standard:
     return Standard.of(matrix(batch["mean"]) for batch in snapshot.dataset.to_batches(columns=["mean"]))
 
 
-def build(record: Record, kind: str = "auto") -> None:
-    """Make the index anew. `auto`: none (exact search) up to 50,000 clips, IVF_RQ beyond."""
+def _standard_of_some(snapshot: Snapshot) -> Standard:
+    """The same to within a hundredth of a deviation, without reading a large sea whole."""
+    if len(snapshot) <= EXACT_UP_TO:
+        return standard_of(snapshot)
+    return Standard.of([matrix(snapshot.dataset.sample(SAMPLE_ROWS, columns=["mean"])["mean"])])
+
+
+def build(record: Record, kind: str = "auto", on: Cluster | None = None) -> None:
+    """Make the index anew. `auto`: none (exact search) up to 50,000 clips, IVF_RQ beyond.
+
+    on  a Ray cluster to do it on
+    """
     from seasync.sea.record import plain_errors
 
     snapshot = record.snapshot()
@@ -126,39 +144,57 @@ def build(record: Record, kind: str = "auto") -> None:
         if kind == "exact":
             record.put_metadata({INDEX: ""})
         else:
-            index = Index(kind, _free_name(snapshot), standard_of(snapshot))
-            _index(record.open(), index, len(snapshot))
+            index = _built_on(on, record, kind) if on else _built(record, kind)
+            record.open().create_scalar_index("content", "BTREE", replace=True)  # a query's own footage
             record.put_metadata({INDEX: index.to_json()})
         _drop_unused(record)
 
 
-def _index(dataset: Any, index: Index, rows: int) -> None:
-    _write_vectors(dataset, index)
+def _built(record: Record, kind: str) -> Index:
+    snapshot, dataset = record.snapshot(), record.open()
+    index = Index(kind, _free_name(snapshot), standard_of(snapshot))
+    dataset.add_columns(vectors_of(index, dataset.schema), read_columns=["mean", "trajectory"])
     dimension = dataset.schema.field(index.column).type.list_size
-    fineness = {"ivf_rq": {"num_bits": 5}, "ivf_pq": {"num_sub_vectors": _parts(dimension, 8)}}
-    dataset.create_index(
-        index.column,
-        KINDS[index.kind],
-        metric="dot",
-        num_partitions=max(1, int(np.sqrt(rows))),
-        **fineness[index.kind],
-    )
-    dataset.create_scalar_index("content", "BTREE", replace=True)  # a query's own footage is looked up by it
+    how = fineness(kind, dimension)
+    centres = partitions(len(snapshot))
+    dataset.create_index(index.column, KINDS[kind], metric="dot", num_partitions=centres, **how)
+    return index
 
 
-def _write_vectors(dataset: Any, index: Index) -> None:
+def _built_on(cluster: Cluster, record: Record, kind: str) -> Index:
+    from seasync.sea.index_on_ray import create_on, standard_on, write_vectors_on
+
+    snapshot = record.snapshot()
+    with cluster.joined() as ray:
+        index = Index(kind, _free_name(snapshot), standard_on(ray, cluster, record))
+        write_vectors_on(ray, cluster, record, index)
+        create_on(ray, cluster, record, index, len(snapshot))
+    return index
+
+
+def partitions(rows: int) -> int:
+    """How many parts the index of so many rows has."""
+    return max(1, int(np.sqrt(rows)))
+
+
+def fineness(kind: str, dimension: int) -> dict[str, int]:
+    """How finely a kind of index tells vectors of one partition apart."""
+    return {"num_bits": 5} if kind == "ivf_rq" else {"num_sub_vectors": _parts(dimension, 8)}
+
+
+def vectors_of(index: Index, schema: pa.Schema) -> Any:
+    """What makes the index's column out of mean and trajectory, for Lance."""
     import lance
     import pyarrow as pa
 
-    width = sum(dataset.schema.field(name).type.list_size for name in ("mean", "trajectory"))
+    width = sum(schema.field(name).type.list_size for name in ("mean", "trajectory"))
     column = pa.field(index.column, pa.list_(pa.float32(), width))
 
     def vectors(batch: pa.RecordBatch) -> pa.RecordBatch:
         table = index.with_vectors(pa.table(batch)).select([index.column])
         return table.combine_chunks().to_batches()[0]
 
-    made = lance.batch_udf(output_schema=pa.schema([column]))(vectors)
-    dataset.add_columns(made, read_columns=["mean", "trajectory"])
+    return lance.batch_udf(output_schema=pa.schema([column]))(vectors)
 
 
 def _free_name(snapshot: Snapshot) -> str:

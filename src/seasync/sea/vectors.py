@@ -16,6 +16,33 @@ from numpy.typing import NDArray
 from seasync.encoding import Encoding, Floats
 
 
+class Moments:
+    """Sums over raw means, as distances from `origin`: squares of small numbers lose no digits."""
+
+    def __init__(self, origin: NDArray[np.float64]) -> None:
+        self.origin, self.count = origin, 0
+        self.total, self.squares = np.zeros(len(origin)), np.zeros(len(origin))
+
+    def take(self, means: Floats) -> None:
+        """Add a batch (N, d)."""
+        away = means.astype(np.float64) - self.origin
+        self.count += len(away)
+        self.total, self.squares = self.total + away.sum(0), self.squares + (away**2).sum(0)
+
+    def with_those_of(self, other: Moments) -> Moments:
+        """Of both sets together; the origin must be the same."""
+        both = Moments(self.origin)
+        both.count = self.count + other.count
+        both.total, both.squares = self.total + other.total, self.squares + other.squares
+        return both
+
+    def standard(self) -> Standard:
+        mean = self.total / self.count
+        std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
+        std[std <= 1e-6 * max(std.max(), 1e-30)] = 1  # a channel that never varies tells nothing
+        return Standard((self.origin + mean).astype(np.float32), std.astype(np.float32))
+
+
 @dataclass(frozen=True, eq=False)
 class Standard:
     """Mean and standard deviation of a set's mean frame features, (d,) each."""
@@ -26,21 +53,12 @@ class Standard:
     @classmethod
     def of(cls, batches: Iterable[Floats]) -> Standard:
         """Over batches of raw means (N, d), in one pass."""
-        count, total, squares = 0, np.zeros(()), np.zeros(())
-        origin: NDArray[np.float64] | None = None
+        moments: Moments | None = None
         for batch in batches:
-            double = batch.astype(np.float64)
-            if not len(double):
-                continue
-            origin = double[0] if origin is None else origin  # squares of small numbers lose no digits
-            double = double - origin
-            count, total, squares = count + len(double), total + double.sum(0), squares + (double**2).sum(0)
-        if origin is None:
-            return cls(np.zeros(0, np.float32), np.ones(0, np.float32))
-        mean = total / count
-        std = np.sqrt(np.maximum(squares / count - mean**2, 0))
-        std[std <= 1e-6 * max(std.max(), 1e-30)] = 1  # a channel that never varies tells nothing
-        return cls((origin + mean).astype(np.float32), std.astype(np.float32))
+            if len(batch):
+                moments = moments or Moments(batch[0].astype(np.float64))
+                moments.take(batch)
+        return moments.standard() if moments else cls(np.zeros(0, np.float32), np.ones(0, np.float32))
 
     def drift_from(self, other: Standard) -> float:
         """How far this set has moved from `other`, in its standard deviations (mean over channels)."""

@@ -46,6 +46,7 @@ class ServedSea(Sea):
         self.notes = Notes(self)
         self._lane, self._seconds = lane, seconds
         self._prepare = threading.Lock()
+        self._warmed: str | None = None
         self._info: tuple[int, dict[str, Any]] | None = None
         # More searches at a time than cores only get in each other's way; first come, first served.
         self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
@@ -79,8 +80,12 @@ class ServedSea(Sea):
             self._searches.submit(self._find, clip, {"k": 1})
 
     def _find(self, query: Clip, options: dict[str, Any]) -> Matches:
-        with self._prepare:  # clip vectors are read once for all who wait
-            _ = self.snapshot().vectors
+        with self._prepare:  # clip vectors, or their index, are read once for all who wait
+            snapshot = self.snapshot()
+            _ = snapshot.vectors
+            if snapshot.index and snapshot.index.column != self._warmed:
+                snapshot.index.prewarm(snapshot)
+                self._warmed = snapshot.index.column
         return self.search(query, **options)
 
     def close(self) -> None:

@@ -50,8 +50,8 @@ def local(file: str | PathLike[str]) -> Path:
         if time.monotonic() - checked > FRESH_SECONDS or not path.is_file():
             path = _fetched(uri)
             _seen[uri] = time.monotonic(), path
-        with suppress(OSError):
-            os.utime(path)  # the least recently used go first
+        with suppress(OSError):  # the least recently used go first; when it was written stays
+            os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
         return path
 
 
@@ -95,7 +95,7 @@ def _make_room(folder: Path, uri: str, size: int) -> None:
     for file in folder.iterdir():
         with suppress(OSError):  # another process may delete it meanwhile
             status = file.stat()
-            kept.append((status.st_mtime, status.st_size, file))
+            kept.append((status.st_atime, status.st_size, file))
     total = sum(length for _, length, _ in kept)
     for used, length, file in sorted(kept):
         if total + size <= limit or time.time() - used < IN_USE_SECONDS:
