@@ -87,6 +87,13 @@ def test_films_in_which_little_or_nothing_happens(film: np.ndarray) -> None:
         assert (found.clip.end or 0) <= len(film) / 7.5 + 1e-6 or len(film) == 1
 
 
+def test_a_film_of_one_frame_shots_has_nothing_in_step() -> None:
+    film = encoding(movement(60, 4), tuple(range(60)))
+    for found in find_in(encoding(movement(20, 1)), film, Clip("film.mp4")):
+        assert np.isfinite(found.score)
+        assert not found.alignment.alignable
+
+
 def test_bad_films_are_reported_and_the_good_ones_searched(
     sample: Sample, film: tuple[Path, list[tuple[float, float]]], encoder: str, tmp_path: Path
 ) -> None:
