@@ -36,7 +36,7 @@ from seasync.train.run import Kind, train_on
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by
-FROZEN = "dinov2-small"
+FROZEN, CLASS, POSE = "dinov2-small", "dinov2-small-cls", "dinov2-small+pose"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Design:
 
     kind: Kind
     encoder: str = FROZEN
-    steps: int = 600
+    steps: int = 400
+    reach: int = 0
 
     @property
     def frames(self) -> str:
@@ -57,10 +58,11 @@ DESIGNS = {
     "untrained nms": Design("nms", steps=0),
     "untrained carl": Design("carl", steps=0),
     "nms": Design("nms"),
-    "nms on class tokens": Design("nms", "dinov2-small-cls"),
+    "nms on class tokens": Design("nms", CLASS),
     "carl": Design("carl"),
     "taught by itself": Design("taught"),
-    "taught by pose": Design("taught", "dinov2-small+pose"),
+    "taught by pose": Design("taught", POSE),
+    "taught by pose, longer context": Design("taught", POSE, reach=48),
 }
 
 
@@ -78,7 +80,7 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore", SubjectNotFound)
     names, events = load_events(options.golf / "events.csv")
-    frozen = {name: encode_all(options.golf / "clips", names, name) for name in (FROZEN, "dinov2-small-cls")}
+    frozen = {name: encode_all(options.golf / "clips", names, name) for name in (FROZEN, CLASS, POSE)}
     rows: Rows = {PAPER.name: {}, MOTION.name: {}}
     tested = parts(players(options.golf / "events.csv"))[: options.parts]
     for part, test in enumerate(tested):
@@ -92,8 +94,9 @@ def main() -> int:
             assert isinstance(model, TemporalEncoder)
             shown[name] = [model.over(clip) for clip in inside[design.frames]]
             if design.steps:
-                both = zip(inside[FROZEN], shown[name], strict=True)
-                shown[f"{FROZEN} + {name}"] = [beside(*pair) for pair in both]
+                for other in (FROZEN, POSE) if design.encoder == POSE else (FROZEN,):
+                    both = zip(inside[other], shown[name], strict=True)
+                    shown[f"{other} + {name}"] = [beside(*pair) for pair in both]
         note(rows, shown, events[test])
     queries = sum(map(len, tested))
     for recipe, table in rows.items():
@@ -120,6 +123,7 @@ def train(name: str, design: Design, clips: Sequence[Path], file: Path) -> None:
         kind=design.kind,
         file=file,
         encoder=design.encoder,
+        size={"reach": design.reach} if design.reach else {},
         steps=design.steps,
         held_out=HELD_OUT,
     )
@@ -160,14 +164,18 @@ def beside(frozen: Encoding, learned: Encoding) -> Encoding:
 
 
 def goals(rows: Rows) -> int:
-    """What training must show: NMS-style over its own input under the paper's recipe."""
+    """What training must show: more than its own input, beyond the interval."""
     goals = Goals()
-    for recipe, table in rows.items():
-        for name in ("nms", f"{FROZEN} + taught by pose"):
-            if name in table:
-                gain = np.subtract(table[name][COLUMNS[0]], table[FROZEN][COLUMNS[0]])
-                low = mean_interval(gain)[0]
-                goals.at_least(f"{recipe}: APA average of {name} over frozen, lower end", low, 0.0)
+    for recipe, name, base in (
+        (PAPER, "nms", FROZEN),
+        (PAPER, "nms", "untrained nms"),
+        (MOTION, f"{FROZEN} + taught by pose", FROZEN),
+    ):
+        table = rows[recipe.name]
+        if name in table and base in table:
+            gain = np.subtract(table[name][COLUMNS[0]], table[base][COLUMNS[0]])
+            said = f"{recipe.name}: APA average of {name} over {base}, lower end of the interval"
+            goals.at_least(said, mean_interval(gain)[0], 0.0)
     return goals.exit_code
 
 

@@ -258,7 +258,7 @@ def test_code_in_a_training_checkpoint_is_refused_and_not_run(tmp_path: Path) ->
 
 def test_a_teacher_knows_which_moments_belong_together() -> None:
     footage = Swings(10)
-    teacher = Teacher(footage, range(10), max_draq=0.57)
+    teacher = Teacher(footage, range(10))
     assert len(teacher) > 20
     errors = []
     for number in range(10):

@@ -16,7 +16,7 @@ def adapt(
     sea: Sea = "footage.sea",
     kind: Kind = typer.Option(Kind.taught, help="What is learned, as in `seasync train`."),
     recipe: RecipeChoice = RecipeName.motion,
-    steps: int = typer.Option(2000, min=1, help="Training steps."),
+    steps: int = typer.Option(400, min=1, help="Training steps."),
     views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
     width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),
     layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),

@@ -32,7 +32,7 @@ def train(
         None, help="What makes the frame features of videos.", show_default="dinov2-small, or the sea's own"
     ),
     fps: Fps = None,
-    steps: int = typer.Option(2000, min=0, help="Training steps; 0 writes an untrained control."),
+    steps: int = typer.Option(400, min=0, help="Training steps; 0 writes an untrained control."),
     batch: int = typer.Option(16, min=2, help="Clips in a step."),
     rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
     views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),

@@ -44,7 +44,7 @@ class Plan:
     held_out       share of the files that is only validated on
     """
 
-    steps: int = 2000
+    steps: int = 400
     batch: int = 16
     rate: float = 1e-4
     warmup: int = 100

@@ -36,10 +36,10 @@ class Nms:
     kind = "nms"
     taught = 0.0
     stretch = 0
-    width: int = 512
+    width: int = 256
     layers: int = 4
     heads: int = 8
-    feedforward: int = 2048
+    feedforward: int = 1024
     dropout: float = 0.1
     reach: int = 16
     window: int = 64

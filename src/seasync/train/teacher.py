@@ -35,7 +35,6 @@ class Teacher:
         numbers: Sequence[int],
         *,
         recipe: Recipe = MOTION,
-        max_draq: float = 0.4,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> None:
@@ -50,7 +49,7 @@ class Teacher:
             others = [whole[k] for k in nearest[at]]
             alignments = align_many(encodings[n], [encodings[m] for m in others], recipe=recipe)
             for m, alignment in zip(others, alignments, strict=True):
-                if alignment.draq < max_draq:
+                if alignment.alignable:
                     warp, seconds = alignment.warp(keep="match"), encodings[m].seconds
                     times = np.where(warp.covers(seconds), warp.at(seconds), np.nan)
                     self._pupils.setdefault(numbers[n], []).append((numbers[m], times))
