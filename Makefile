@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Add torch to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
-EXTRAS ?= dev,evaluate,serve,pose
+EXTRAS ?= dev,evaluate,serve,pose,ray
 
 .PHONY: demo test check bench docs
 

@@ -23,15 +23,15 @@ evaluate = typer.Typer(
     help="Measure retrieval and alignment on labelled data, as the paper does.", no_args_is_help=True
 )
 
-KINDS = "penn, ucf101, kinetics, events, features or folder; guessed from the layout if not given."
+KINDS = "penn, ucf101, kinetics, events, features, folder or sea; guessed from the layout if not given."
 
 
 @dataclass(frozen=True)
 class Run:
     """What every table's command takes."""
 
-    data: Annotated[Path, typer.Argument(help="A data set on disk; docs/evaluation.md has the layouts.")]
-    gallery: Annotated[Path | None, typer.Option(help="Search in this other data set (Penn ⇄ UCF).")] = None
+    data: Annotated[str, typer.Argument(help="A data set (docs/evaluation.md has the layouts), or a sea.")]
+    gallery: Annotated[str | None, typer.Option(help="Search in this other data set (Penn ⇄ UCF).")] = None
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None
     encoder: Annotated[list[str] | None, typer.Option(help="Frame features; may be given several times.")] = (
         None
@@ -79,7 +79,7 @@ class Run:
 
         progress("", 0, 0)
         if self.report:
-            write_report(tables, self.report, title=f"Seasync on {self.data.resolve().name}")
+            write_report(tables, self.report, title=f"Seasync on {Path(self.data).absolute().name}")
         if self.json and len(tables) > 1:
             print(formats.all_as_json(tables))
             return

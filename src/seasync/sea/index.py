@@ -97,7 +97,7 @@ class Index:
     def prewarm(self, snapshot: Snapshot) -> None:
         """Read the index into memory, so that the first query does not wait for it."""
         for index in snapshot.dataset.describe_indices():
-            if index.field_names == [self.column]:
+            if index.field_names == [self.column] and index.num_rows_indexed:  # else it has no files
                 snapshot.dataset.prewarm_index(index.name)
 
     def unindexed_rows(self, snapshot: Snapshot) -> int:

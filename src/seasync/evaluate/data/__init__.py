@@ -1,4 +1,4 @@
-"""Data sets as users have them on disk: recognized by their layout, checked as they are read."""
+"""Data sets as users have them: recognized by their layout, checked as they are read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from seasync.errors import DataError
-from seasync.evaluate.data import events, folder, kinetics, penn, ucf
+from seasync.evaluate.data import events, folder, kinetics, penn, sea, ucf
 from seasync.evaluate.dataset import Dataset
 
-KINDS = ("penn", "ucf101", "kinetics", "events", "features", "folder")
+KINDS = ("penn", "ucf101", "kinetics", "events", "features", "folder", "sea")
 
 
 def open_dataset(path: str | Path, *, kind: str | None = None, fps: float = 30.0) -> Dataset:
@@ -18,9 +18,11 @@ def open_dataset(path: str | Path, *, kind: str | None = None, fps: float = 30.0
 
     `fps` is the rate of ready-made features, which do not carry it themselves.
     """
+    if kind == "sea" or (kind is None and sea.is_sea(path)):
+        return sea.load(path)
     root = Path(path)
     if not root.is_dir():
-        raise DataError(f"{root}: no such folder; a data set is a folder")
+        raise DataError(f"{root}: no such folder; a data set is a folder, or a sea by path or URI")
     loaders: dict[str, Callable[[Path], Dataset]] = {
         "penn": penn.load,
         "ucf101": ucf.load,

@@ -1,0 +1,42 @@
+"""A sea as a data set: its labelled clips, with the frame features it keeps. Clips of one file are a group."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from seasync.encoding import Encoding
+from seasync.errors import DataError
+from seasync.evaluate.dataset import Dataset, Item
+from seasync.sea.record import Snapshot
+from seasync.sea.rows import CLIP_COLUMNS
+from seasync.search import Sea
+
+
+def is_sea(place: str | Path) -> bool:
+    """Whether this names a sea rather than a folder of data: by its URI, or by what is in the folder."""
+    return "://" in str(place) or next(Path(place, "_versions").glob("*.manifest"), None) is not None
+
+
+def load(place: str | Path) -> Dataset:
+    """The clips of a sea that have a label and frame features."""
+    snapshot = Sea(place, create=False).snapshot()
+    table = snapshot.table([*CLIP_COLUMNS, "content"], "label IS NOT NULL AND found_0 IS NOT NULL")
+    encoder = snapshot.about.encoder
+    items = []
+    for clip, content, row in zip(
+        snapshot.clips_of(table), table["content"].to_pylist(), table["_rowid"].to_pylist(), strict=True
+    ):
+        ready = {encoder: partial(_kept, snapshot, row)}
+        items.append(Item(str(clip.id), str(clip.label), group=content, clip=clip, ready=ready))
+    if not items:
+        raise DataError(
+            f"{place}: no clip has a label and frame features; add them with `seasync add … --labels folder`"
+        )
+    return Dataset(Path(str(place)).name.removesuffix(".sea"), tuple(items), encoder)
+
+
+def _kept(snapshot: Snapshot, row: int) -> Encoding:
+    (encoding,) = snapshot.encodings([row])
+    assert encoding is not None  # only rows that keep one are asked for
+    return encoding
