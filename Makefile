@@ -26,7 +26,7 @@ check: $(VENV)/.ready
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.ready  ## every benchmark that needs no data of yours
-	@for name in alignment extract render search ingest; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@for name in alignment extract find render search ingest evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 docs: $(VENV)/.ready  ## the command-line reference, from the code
 	$(BIN)/python docs/make_cli.py
