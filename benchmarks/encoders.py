@@ -29,9 +29,11 @@ from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
 from seasync.evaluate.bootstrap import mean_interval
 from seasync.sample import Sample, alignment_error, make
+from seasync.sample.truth import TRUTH
 from seasync.video import read
 
 FROZEN = "dinov2-small"
+SAMPLE = 32  # clips
 ENCODERS = (FROZEN, "dinov2-small-cls", "dinov2-small@168", "tinyvit-5m", "pose", "dinov2-small+pose")
 COLUMNS = (
     "APA average of ten",
@@ -66,7 +68,8 @@ def main() -> int:
         rows = {name: by_query(clips, events, recipe, candidates) for name, clips in encoded.items()}
         print_table(f"golf, {recipe.name}: {len(names)} queries, ten candidates each", rows, COLUMNS)
     if options.sample:
-        sample = Sample.load(options.sample) if options.sample.is_dir() else make(options.sample)
+        there = (options.sample / TRUTH).exists()
+        sample = Sample.load(options.sample) if there else make(options.sample, clips=SAMPLE)
         for recipe in (MOTION, PAPER):
             rows = {name: against_truth(sample, name, recipe) for name in encoded}
             print_table(f"sample sea, {recipe.name}", rows, ("error, ms", "within 3 frames"))
@@ -99,7 +102,7 @@ def difference(values: list[float], base: list[float]) -> str:
 def against_truth(sample: Sample, name: str, recipe: Recipe) -> Columns:
     """Of each clip with the others of its action: mean error, and the share of moments within 3 frames."""
     encoder = get_encoder(name)
-    clips = [clip for clip in sample.clips if clip.distractor is None]
+    clips = [clip for clip in sample.clips if not clip.distractor]
     encodings = [encode_clip(clip.file, encoder) for clip in clips]
     columns: Columns = {"error, ms": [], "within 3 frames": []}
     for at, query in enumerate(clips):
