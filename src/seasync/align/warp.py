@@ -140,7 +140,8 @@ class Warp:
     def smooth(self) -> Warp:
         """Less jerky: small corrections where little moves, next to none where much does; still monotone.
 
-        Each stretch minimizes Σ (trust + .02)(w − v)² + 3 Σ (Δ²w)² over its knots (Whittaker).
+        Each stretch minimizes Σ (trust + .02)(w − v)² + 3 Σ (Δ²w)² over its knots (Whittaker), and stays
+        between its first and last values: beyond them there may be no footage.
         """
         return Warp(tuple(replace(s, values=_smoothed(s.values, s.trust)) for s in self.stretches))
 
@@ -162,8 +163,9 @@ def _smoothed(values: Seconds, trust: Seconds) -> Seconds:
     weights = trust + _LEAST_TRUST
     # Solved around the mean: time codes far from zero would cost precision.
     middle = values.mean()
-    smoothed: Seconds = monotone(whittaker(values - middle, weights, _BENDING), weights) + middle
-    return smoothed
+    smoothed = monotone(whittaker(values - middle, weights, _BENDING), weights) + middle
+    within: Seconds = np.clip(smoothed, values[0], values[-1])
+    return within
 
 
 def _segments(stretch: Stretch, bound: float) -> list[Segment]:
