@@ -137,6 +137,12 @@ def test_an_interrupted_film_leaves_nothing_and_the_old_one_alone(
     assert (tmp_path / "a.mp4").read_bytes() == old
 
 
+def test_unknown_codec_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VideoError, match="no encoder named 'libx999'"):
+        Writer(tmp_path / "a.mp4", fps=30, size=(64, 48), codec="libx999")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_film_without_pictures_is_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(VideoError, match="no picture was written"),

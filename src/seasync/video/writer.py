@@ -72,7 +72,12 @@ class Writer:
             raise
 
     def _video_stream(self, codec: str, options: dict[str, str]) -> Any:
-        stream: Any = self._container.add_stream(codec, rate=self.fps, options=options)
+        try:
+            stream: Any = self._container.add_stream(codec, rate=self.fps, options=options)
+        except av.codec.codec.UnknownCodecError:
+            raise VideoError(
+                f"{self.file}: FFmpeg has no encoder named {codec!r}; expected one such as libx264 or libx265"
+            ) from None
         stream.width, stream.height = self.size
         stream.pix_fmt = "yuv420p"
         stream.codec_context.time_base = 1 / self.fps
