@@ -1,6 +1,6 @@
 """A sea from 10,000 clips up: latency, recall, memory, disk, and what a cluster costs.
 
-`python -m benchmarks.scale [--quick] [--parts points ray] [--sizes N …] [--folder DIR]`
+`python -m benchmarks.scale [--quick] [--parts points s3 ray] [--sizes N …] [--folder DIR]`
 
 Clips are synthetic but structured, as in `benchmarks.search`; clip vectors have 768 dimensions. Every point
 is made, built and searched in processes of their own, so that memory is told apart. With `--folder`, seas are
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import resource
 import shutil
 import sys
@@ -27,10 +28,11 @@ import pyarrow as pa
 
 from benchmarks.goals import Goals
 from benchmarks.ingest import make_videos
-from benchmarks.search import ABOUT, BATCH, Clips
+from benchmarks.search import ABOUT, BATCH, FRAMES, WIDTH, Clips
 from seasync.encoding import Floats
 from seasync.sea import rows as layout
 from seasync.sea.cluster import Cluster
+from seasync.sea.copy import copy
 from seasync.sea.rows import matrix
 from seasync.sea.vectors import query_vector
 from seasync.search import Sea
@@ -38,7 +40,8 @@ from seasync.search import Sea
 SIZES = (10_000, 100_000, 650_000, 3_000_000)
 QUICK_SIZES = (5_000, 60_000)
 QUERIES, K = 200, 10
-PARTS = ("points", "ray")
+FEATURE_BYTES = FRAMES * (2 * WIDTH + 16)  # of a clip of 8.5 s: half precision, with times and frame numbers
+PARTS = ("points", "s3", "ray")
 
 
 def make(folder: Path, count: int) -> dict[str, float]:
@@ -61,6 +64,7 @@ def build(folder: Path, count: int) -> dict[str, float]:
     spent = time.perf_counter() - begin
     return {
         "build_s": spent,
+        "build_cpu_s": sum(resource.getrusage(resource.RUSAGE_SELF)[:2]),
         "build_mb": _peak_megabytes() - before,
         "index_mb": _megabytes(folder / "_indices"),
         "disk_mb": _megabytes(folder),
@@ -139,7 +143,8 @@ def point(folder: Path, count: int) -> dict[str, float]:
     return figures
 
 
-def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) -> None:
+def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) -> dict[int, dict[str, float]]:
+    """Measure every size and print the table."""
     columns = {
         "p50_ms": "p50 ms",
         "p95_ms": "p95 ms",
@@ -150,6 +155,7 @@ def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) ->
         "index_mb": "index MB",
         "disk_mb": "disk MB",
         "build_s": "build s",
+        "build_cpu_s": "CPU s",
         "build_mb": "build MB",
     }
     print("     clips" + "".join(f"{title:>11}" for title in columns.values()))
@@ -167,6 +173,75 @@ def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) ->
     growth = found[large]["p50_ms"] / found[small]["p50_ms"]
     goals.at_most(f"latency growth from {small:,} to {large:,} clips", growth, 0.5 * large / small, "×")
     goals.at_least(f"recall@10 at {large:,}", found[large]["recall"], 0.95)
+    return found
+
+
+def model(found: dict[int, dict[str, float]]) -> None:
+    """What larger seas would take, by least squares through the points that were measured here.
+
+    Latency and the memory of a build grow with √n (partitions, and clips in each), all else with n.
+    """
+    sizes = np.array(sorted(found), float)
+    root, line = np.sqrt, np.asarray
+    fits = {
+        name: np.polyfit(shape(sizes), [found[int(size)][name] for size in sizes], 1, w=1 / shape(sizes))
+        for name, shape in (
+            ("p50_ms", root),
+            ("build_mb", root),
+            ("search_mb", line),
+            ("disk_mb", line),
+            ("build_cpu_s", line),
+        )
+    }
+    print("\n              query ms  search node GB  disk GB  with features GB  build CPU h  build GB")
+    for power in range(5, 10):
+        count = 10.0**power
+        value = {
+            name: np.polyval(fit, root(count) if name in ("p50_ms", "build_mb") else count)
+            for name, fit in fits.items()
+        }
+        features = value["disk_mb"] / 1e3 + count * FEATURE_BYTES / 1e9
+        print(
+            f"{count:13,.0f}{value['p50_ms']:9.1f}{value['search_mb'] / 1e3:16.1f}"
+            f"{value['disk_mb'] / 1e3:9.0f}{features:18,.0f}"
+            f"{value['build_cpu_s'] / 3600:13.2f}{value['build_mb'] / 1e3:10.1f}"
+            f"{'' if count <= sizes.max() else '  extrapolated'}"
+        )
+
+
+def on_s3(folder: Path, count: int) -> None:
+    """A search node on object storage: its first query and later ones, the index read ahead or not."""
+    from tests.scale.store import running
+
+    with tempfile.TemporaryDirectory() as scratch, running(Path(scratch)) as store:
+        os.environ |= store.environment
+        uri = f"{store.bucket('seas')}/{count}.sea"
+        begin = time.perf_counter()
+        moved = copy(Sea(folder), Sea(uri))
+        rate = moved / 1e6 / (time.perf_counter() - begin)
+        print(f"\n{count:,} clips on S3 (loopback), copied at {rate:.0f} MB/s")
+        for ahead in (False, True):
+            first, p50, p95 = measure(_node, Path(uri), int(ahead)).values()
+            how = "index read ahead" if ahead else "as it comes"
+            print(f"{how:18} first query {first:6.0f} ms, p50 {p50:5.1f} ms, p95 {p95:5.1f} ms", flush=True)
+
+
+def _node(uri: Path, ahead: int) -> dict[str, float]:
+    """One search node; `uri` as a path, which has lost a slash."""
+    queries = _queries()
+    begin = time.perf_counter()
+    snapshot = Sea(str(uri).replace(":/", "://")).snapshot()
+    if ahead and snapshot.index:
+        snapshot.index.prewarm(snapshot)
+        begin = time.perf_counter()
+    vectors = np.stack([query_vector(q, snapshot.vectors.standard, trajectory=True) for q in queries])
+    spent = []
+    for vector in vectors[:100]:
+        snapshot.vectors.nearest(snapshot, vector[None], K)
+        spent.append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+    later = np.array(spent[1:]) * 1e3
+    return {"first": spent[0] * 1e3, "p50": float(np.median(later)), "p95": float(np.quantile(later, 0.95))}
 
 
 def on_ray(folder: Path, clips: int, seconds: float, goals: Goals) -> None:
@@ -174,22 +249,17 @@ def on_ray(folder: Path, clips: int, seconds: float, goals: Goals) -> None:
     files = make_videos(folder, clips, seconds)
     cluster = Cluster("ray", tasks=2, clips=max(1, clips // 8))
     spent = {}
+    print(f"\ningest of {clips} clips of {seconds:g} s", flush=True)
     with cluster.joined():
-        for name, how in (
-            ("sea.add", {}),
-            ("sea.add, 2 jobs", {"jobs": 2}),
-            ("on Ray, 2 workers", {"on": cluster}),
-        ):
-            # What a process loads once is loaded before: `jobs` start theirs for every add.
+        for name, how in (("here", {}), ("on Ray, 2 workers", {"on": cluster})):
+            # What a process loads once is loaded before.
             Sea(folder / f"warm {name}.sea").add(*files[:2], **how)
             begin = time.perf_counter()
             added = Sea(folder / f"{name}.sea").add(*files, **how)
             spent[name] = time.perf_counter() - begin
             assert (added.added, added.failed) == (clips, [])
-    print(f"\ningest of {clips} clips of {seconds:g} s: clips a second")
-    for name, took in spent.items():
-        print(f"{name:20}{clips / took:7.2f}")
-    share = spent["sea.add"] / spent["on Ray, 2 workers"]
+            print(f"{name:20}{clips / spent[name]:7.2f} clips a second", flush=True)
+    share = spent["here"] / spent["on Ray, 2 workers"]
     goals.at_least("ingest on Ray with 2 workers, of the local runner's throughput", share, 0.85)
 
 
@@ -214,10 +284,14 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         if "points" in options.parts:
-            points(folder, sizes, goals, keep=options.folder is not None)
+            model(points(folder, sizes, goals, keep=options.folder is not None))
+        if "s3" in options.parts:
+            place = folder / f"{sizes[min(1, len(sizes) - 1)]}.sea"
+            point(place, sizes[min(1, len(sizes) - 1)])
+            on_s3(place, sizes[min(1, len(sizes) - 1)])
         if "ray" in options.parts:
             with tempfile.TemporaryDirectory() as scratch:
-                on_ray(Path(scratch), *((8, 2.0) if options.quick else (24, 4.0)), goals)
+                on_ray(Path(scratch), *((8, 2.0) if options.quick else (24, 3.0)), goals)
     finally:
         if options.folder is None:
             shutil.rmtree(folder)

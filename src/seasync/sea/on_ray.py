@@ -11,7 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from seasync.encoders import Encoder
     from seasync.sea.sources import Source
 
-PLANNED_FILES = 32  # files that one task looks into
+PLANNED_FILES = 8  # files that one task looks into
+GLIMPSE_SECONDS = 0.5  # of a first clip, to tell what an encoder makes
 # Shards under way for each place: what waits is there when a place is free, and makes a cluster grow.
 AHEAD = 3
 COUNT_SECONDS = 5.0  # between looks at how large the cluster is
@@ -87,7 +88,9 @@ def looked_at(job: Job, work: Work) -> About | None:
 
     job.record()
     encoder = get_encoder(job.encoder)
-    ((_, outcome),) = here(iter([work]), encoder, job.fps)
+    end = work.clip.start + min(work.duration, GLIMPSE_SECONDS)
+    glimpse = replace(work, clip=replace(work.clip, end=end))
+    ((_, outcome),) = here(iter([glimpse]), encoder, job.fps)
     return about_of(encoder, job.fps, outcome.encoding) if isinstance(outcome, Row) else None
 
 

@@ -1,4 +1,4 @@
-"""A sea as a data set: its labelled clips, with the frame features it keeps. Clips of one file are a group."""
+"""A sea as a data set: its labelled clips with the frame features it keeps; clips of one file are a group."""
 
 from __future__ import annotations
 
