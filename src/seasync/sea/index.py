@@ -123,7 +123,7 @@ def standard_of(snapshot: Snapshot) -> Standard:
 
 def _standard_of_some(snapshot: Snapshot) -> Standard:
     """The same to within a hundredth of a deviation, without reading a large sea whole."""
-    if len(snapshot) <= EXACT_UP_TO:
+    if len(snapshot) <= SAMPLE_ROWS:
         return standard_of(snapshot)
     return Standard.of([matrix(snapshot.dataset.sample(SAMPLE_ROWS, columns=["mean"])["mean"])])
 
