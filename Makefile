@@ -4,29 +4,30 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Add torch to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
 EXTRAS ?= dev,evaluate,serve,pose,ray
+READY := $(VENV)/.ready-$(EXTRAS)
 
 .PHONY: demo test check bench docs
 
-$(VENV)/.ready: pyproject.toml
+$(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
 	@touch $@
 
-demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
+demo: $(READY)  ## the whole job on a sea it makes itself
 	$(BIN)/seasync demo --out demo
 
-test: $(VENV)/.ready check  ## style, types, rooms, tests
+test: $(READY) check  ## style, types, rooms, tests
 	@tests/install_programs.sh
 	$(BIN)/python -m pytest -n logical
 
-check: $(VENV)/.ready
+check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.ready  ## every benchmark that needs no data of yours
+bench: $(READY)  ## every benchmark that needs no data of yours
 	@for name in alignment extract find render search ingest evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
-docs: $(VENV)/.ready  ## the command-line reference, from the code
+docs: $(READY)  ## the command-line reference, from the code
 	$(BIN)/python docs/make_cli.py
