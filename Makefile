@@ -27,7 +27,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 bench: $(READY)  ## every benchmark that needs no data of yours
-	@for name in alignment extract find render search ingest evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+	@for name in alignment extract find render search ingest scale evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 docs: $(READY)  ## the command-line reference, from the code
 	$(BIN)/python docs/make_cli.py

@@ -37,7 +37,7 @@ from seasync.sea.rows import matrix
 from seasync.sea.vectors import query_vector
 from seasync.search import Sea
 
-SIZES = (10_000, 100_000, 650_000, 3_000_000)
+SIZES = (10_000, 100_000, 650_000)
 QUICK_SIZES = (5_000, 60_000)
 QUERIES, K = 200, 10
 FEATURE_BYTES = FRAMES * (2 * WIDTH + 16)  # of a clip of 8.5 s: half precision, with times and frame numbers
@@ -143,7 +143,7 @@ def point(folder: Path, count: int) -> dict[str, float]:
     return figures
 
 
-def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) -> dict[int, dict[str, float]]:
+def points(folder: Path, sizes: tuple[int, ...], goals: Goals) -> dict[int, dict[str, float]]:
     """Measure every size and print the table."""
     columns = {
         "p50_ms": "p50 ms",
@@ -164,11 +164,9 @@ def points(folder: Path, sizes: tuple[int, ...], goals: Goals, *, keep: bool) ->
         place = folder / f"{count}.sea"
         found[count] = figures = point(place, count)
         shown = (
-            f"{figures[name]:11.3f}" if name == "recall" else f"{figures[name]:11.1f}" for name in columns
+            f"{figures.get(name, np.nan):{'11.3f' if name == 'recall' else '11.1f'}}" for name in columns
         )
         print(f"{count:10,}" + "".join(shown), flush=True)
-        if not keep:
-            shutil.rmtree(place)
     small, large = sizes[0], sizes[-1]
     growth = found[large]["p50_ms"] / found[small]["p50_ms"]
     goals.at_most(f"latency growth from {small:,} to {large:,} clips", growth, 0.5 * large / small, "×")
@@ -181,10 +179,9 @@ def model(found: dict[int, dict[str, float]]) -> None:
 
     Latency and the memory of a build grow with √n (partitions, and clips in each), all else with n.
     """
-    sizes = np.array(sorted(found), float)
     root, line = np.sqrt, np.asarray
     fits = {
-        name: np.polyfit(shape(sizes), [found[int(size)][name] for size in sizes], 1, w=1 / shape(sizes))
+        name: _fit(shape, {size: figures[name] for size, figures in found.items() if name in figures})
         for name, shape in (
             ("p50_ms", root),
             ("build_mb", root),
@@ -205,8 +202,14 @@ def model(found: dict[int, dict[str, float]]) -> None:
             f"{count:13,.0f}{value['p50_ms']:9.1f}{value['search_mb'] / 1e3:16.1f}"
             f"{value['disk_mb'] / 1e3:9.0f}{features:18,.0f}"
             f"{value['build_cpu_s'] / 3600:13.2f}{value['build_mb'] / 1e3:10.1f}"
-            f"{'' if count <= sizes.max() else '  extrapolated'}"
+            f"{'' if count <= max(found) else '  extrapolated'}"
         )
+
+
+def _fit(shape: Callable[[Any], Any], points: dict[int, float]) -> np.ndarray:
+    """The line through these points over `shape` of their sizes, each counting by its share."""
+    sizes = shape(np.array(list(points), float))
+    return np.polyfit(sizes, list(points.values()), 1, w=1 / sizes)
 
 
 def on_s3(folder: Path, count: int) -> None:
@@ -284,11 +287,11 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         if "points" in options.parts:
-            model(points(folder, sizes, goals, keep=options.folder is not None))
+            model(points(folder, sizes, goals))
         if "s3" in options.parts:
-            place = folder / f"{sizes[min(1, len(sizes) - 1)]}.sea"
-            point(place, sizes[min(1, len(sizes) - 1)])
-            on_s3(place, sizes[min(1, len(sizes) - 1)])
+            count = sizes[:2][-1]
+            point(folder / f"{count}.sea", count)
+            on_s3(folder / f"{count}.sea", count)
         if "ray" in options.parts:
             with tempfile.TemporaryDirectory() as scratch:
                 on_ray(Path(scratch), *((8, 2.0) if options.quick else (24, 3.0)), goals)
