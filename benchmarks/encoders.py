@@ -102,7 +102,7 @@ def difference(values: list[float], base: list[float]) -> str:
 def against_truth(sample: Sample, name: str, recipe: Recipe) -> Columns:
     """Of each clip with the others of its action: mean error, and the share of moments within 3 frames."""
     encoder = get_encoder(name)
-    clips = [clip for clip in sample.clips if not clip.distractor]
+    clips = sample.clips
     encodings = [encode_clip(clip.file, encoder) for clip in clips]
     columns: Columns = {"error, ms": [], "within 3 frames": []}
     for at, query in enumerate(clips):

@@ -19,7 +19,7 @@ from tests.train.footage import Swings, sliding_squares
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
 from seasync.train.adapt import encode_anew  # noqa: E402
-from seasync.train.judge import cycle_errors, is_better, planted_errors, retime  # noqa: E402
+from seasync.train.judge import cycle_errors, fell, is_better, planted_errors, retime  # noqa: E402
 
 
 def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
@@ -33,12 +33,24 @@ def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
     np.testing.assert_allclose(retimed.features[:, 0], there, atol=1e-5)
 
 
-def test_better_means_more_than_chance_on_clip_after_clip() -> None:
+def test_errors_fell_means_more_than_chance_on_clip_after_clip() -> None:
     before = np.linspace(80, 120, 9)
-    assert is_better(before, before - 1)
-    assert not is_better(before, before)
-    assert not is_better(before, before + 1)
-    assert not is_better(before, before - np.array([9, -8, 9, -9, 8, -9, 9, -8, 0]))
+    assert fell(before, before - 1)
+    assert not fell(before, before)
+    assert not fell(before, before + 1)
+    assert not fell(before, before - np.array([9, -8, 9, -9, 8, -9, 9, -8, 0]))
+
+
+def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
+    errors = np.linspace(80, 120, 9)
+    same, lower, higher, a_little_higher = errors, errors - 20, errors + 100, errors + 20
+    assert is_better((errors, lower), None)
+    assert not is_better((errors, same), None)
+    assert is_better((errors, lower), (errors, a_little_higher))
+    assert not is_better((errors, lower), (errors, higher)), "a clock wins there and back"
+    assert is_better((errors, same), (errors, lower))
+    assert not is_better((errors, a_little_higher), (errors, lower))
+    assert not is_better((errors, same), (errors, same))
 
 
 def test_errors_are_small_where_features_tell_the_moment() -> None:

@@ -48,8 +48,8 @@ def train(
     """Train a temporal encoder. Interrupted, run it again: it goes on exactly where it was.
 
     nms tells what is out of order and how fast it runs; carl which moments of a clip seen twice are the same;
-    taught which moments of two clips are the same, from their alignments by all streams of the encoder: give
-    it dinov2-small+pose, and the model stands on dinov2-small alone.
+    taught which moments of two clips are the same, from their alignments by all streams of the encoder; the
+    model stands on the first of them alone.
     The result is an encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT, ENCODER+taught:OUT.
     """
     from seasync.encoders.torch_model import require_torch

@@ -88,7 +88,7 @@ def adapt(
     before = footage.encodings(held[:JUDGED])
     cycle = cycle_errors(before, recipe), cycle_errors([*map(renewed, before)], recipe)
     planted = _planted(clips, before, old, footage.fps, renewed, recipe, np.random.default_rng(seed))
-    better = is_better(*(planted or cycle))
+    better = is_better(cycle, planted)
     count = encode_anew(sea, Sea(target, new), renewed, progress) if better else 0
     return Adapted(
         encoder=(new if better else old).name,

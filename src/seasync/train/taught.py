@@ -1,6 +1,6 @@
-"""Taught: learn which moments of two clips are the same from alignments that were made with more effort.
+"""Taught: learn which moments of two clips are the same from their alignments.
 
-The teacher aligns training clips with each other by all streams there are, pose included. The pupil sees the
+The teacher aligns training clips with each other by the recipe and all streams there are. The pupil sees the
 leading stream alone and learns, by CARL's sequence loss, features in which partners are alike. Its
 transformer knows only how far frames are apart, so it cannot answer by where in the clip they are.
 """
