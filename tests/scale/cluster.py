@@ -14,6 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.scale.store import free_ports
+
 PATIENCE = 60  # seconds
 
 
@@ -23,8 +25,10 @@ class ThreeNodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        quiet = {"include_dashboard": False}
-        self._cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **quiet})
+        (port,) = free_ports(1)
+        head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": port}
+        self._cluster: Any = Cluster(initialize_head=True, head_node_args=head)
+        self.client = f"ray://127.0.0.1:{port}"
         self.nodes = [self._cluster.add_node(num_cpus=1) for _ in range(2)]
         self.address: str = self._cluster.address
         self.lost: list[int] = []  # workers

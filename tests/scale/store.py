@@ -26,7 +26,7 @@ class Store:
 
     def __init__(self, program: str, folder: Path) -> None:
         self._program, self._folder = program, folder
-        self._ports = _free_ports(8)
+        self._ports = free_ports(8)
         self._process: subprocess.Popen[bytes] | None = None
         identity = {
             "name": KEY,
@@ -129,7 +129,8 @@ def running(folder: Path) -> Iterator[Store]:
         store.stop()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:

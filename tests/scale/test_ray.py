@@ -14,9 +14,11 @@ import pytest
 
 from seasync.cli import main
 from seasync.errors import SeaError
+from seasync.sea import on_ray
 from seasync.sea.cluster import Cluster
 from seasync.sea.index import standard_of
 from seasync.sea.ingest import Added
+from seasync.sea.plan import Work
 from seasync.sea.vectors import query_vector
 from seasync.search import Sea
 from seasync.store.objects import objects
@@ -30,6 +32,7 @@ from tests.sea.test_ingest import contents
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.filterwarnings("ignore:lance is not fork-safe"),  # Ray starts programs, not forks
+    pytest.mark.filterwarnings("ignore:unclosed file.*ray:ResourceWarning"),  # Ray's own logs
 ]
 
 
@@ -136,6 +139,32 @@ def test_on_ray_starts_one_here_and_ends_it(
     assert (report["added"], report["present"]) == (expected.added, expected.present)
     assert [failure["file"] for failure in report["failed"]] == [str(footage / "dive/bad.mp4")]
     assert contents(Sea(tmp_path / "s.sea")) == rows
+
+
+def test_clips_that_kill_their_worker_are_bad_files(
+    tmp_path: Path, clips: Path, encoder: str, nodes: ThreeNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = on_ray.encoded
+
+    def deadly(job: on_ray.Job, works: list[Work]) -> on_ray.Shard:
+        if any("001" in work.clip.file for work in works):
+            os._exit(1)
+        return whole(job, works)
+
+    monkeypatch.setattr(on_ray, "encoded", deadly)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    added = sea.add(clips, on=Cluster(nodes.address, clips=3))
+    assert (added.added, len(sea), added.done) == (8, 8, added.size)
+    assert [failure.file for failure in added.failed] == [str(clips / "dive/001.mp4")]
+    assert "every worker that tried it died" in added.failed[0].reason
+
+
+def test_a_client_of_the_cluster_adds_as_well(
+    tmp_path: Path, clips: Path, encoder: str, nodes: ThreeNodes
+) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert sea.add(clips, labels="folder", on=Cluster(nodes.client, clips=3)).added == 9
+    assert sea.verify() == []
 
 
 def test_a_cluster_that_is_not_there_is_said(tmp_path: Path, clips: Path, encoder: str) -> None:

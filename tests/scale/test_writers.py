@@ -14,6 +14,7 @@ from seasync.errors import SeaError
 from seasync.sea import writers
 from seasync.sea.commit import write_fragments
 from seasync.sea.lock import Busy
+from seasync.sea.record import plain_errors
 from seasync.sea.rows import to_table
 from seasync.search import Sea
 from seasync.store.objects import objects
@@ -100,6 +101,17 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(
     monkeypatch.setattr(lance.LanceDataset, "commit", staticmethod(silent))
     assert sea.append([row(1), row(2)], about()) == 2
     assert len(Sea(sea.uri)) == 3
+
+
+def test_a_conflict_of_versions_is_said_and_loses_nothing(bucket: str) -> None:
+    sea, other = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
+    sea.append([row(n) for n in range(20)], about())
+    stale = sea.open()
+    other.append([row(30)], about())
+    with pytest.raises(SeaError, match="another writer came in between: run it again"), plain_errors(sea.uri):
+        stale.add_columns({"more": "frames + 1"})
+    assert len(sea) == 21
+    assert sea.verify(files=False) == []
 
 
 def test_fragments_with_rows_missing_are_not_committed(bucket: str) -> None:
