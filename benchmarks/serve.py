@@ -75,12 +75,14 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     for number in range(ADDED):
         film(films / f"{number}.mp4", np.linspace(0, 1, 30 + number), size=(160, 120))
     alone = in_process(Sea(place), seconds / 3)
-    with server(place, folder / "state", films) as address:
+    with server(place, folder / "state", films) as (address, process):
         job: list[object] = []
         adding = threading.Thread(target=lambda: job.append(add(address, films)))
         visits = Visits(address)
         adding.start(), visits.start()
+        spent = cpu_seconds(process)
         found = clients(address, seconds)
+        spent = cpu_seconds(process) - spent
         visits.stop()
         adding.join()
         with Client(address) as client:
@@ -90,6 +92,8 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     print(f"{'in process, ' + alone[1]:34} {alone[0]:8.1f}")
     p50, p99 = np.percentile(times, (50, 99))
     print(f"{f'{CLIENTS} clients over HTTP, adding':34} {rate:8.1f} {p50:8.0f} {p99:8.0f}")
+    each = 1000 * alone[2], 1000 * spent / len(times)
+    print(f"CPU of a search: {each[0]:.0f} ms in process, {each[1]:.0f} ms of the server's, page included")
     p50, p95 = np.percentile(visits.times, (50, 95))
     print(f"the page meanwhile: p50 {1000 * p50:.0f} ms, p95 {1000 * p95:.0f} ms")
     goals.at_least("serve throughput over in process", rate / alone[0], 0.7)
@@ -100,9 +104,9 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     goals.at_most("serve page while searching, p95", p95, 2.0, " s")
 
 
-def in_process(sea: Sea, seconds: float) -> tuple[float, str]:
-    """Searches a second, and by how many threads."""
-    best = 0.0, ""
+def in_process(sea: Sea, seconds: float) -> tuple[float, str, float]:
+    """Searches a second, by how many threads, and the CPU seconds of one."""
+    best = 0.0, "", 0.0
     for threads in sorted({1, os.cpu_count() or 1}):
         until = [time.monotonic() + 1e9]
 
@@ -114,14 +118,22 @@ def in_process(sea: Sea, seconds: float) -> tuple[float, str]:
             return count
 
         sea.search("0" * 32, k=K)
-        began = time.monotonic()
+        began, spent = time.monotonic(), time.process_time()
         until[0] = began + seconds / 2
         with ThreadPoolExecutor(threads) as pool:
             count = sum(pool.map(work, range(threads)))
-        best = max(
-            best, (count / (time.monotonic() - began), f"{threads} threads" if threads > 1 else "1 thread")
-        )
+        rate, spent = count / (time.monotonic() - began), time.process_time() - spent
+        best = max(best, (rate, f"{threads} threads" if threads > 1 else "1 thread", spent / count))
     return best
+
+
+def cpu_seconds(process: int) -> float:
+    """Of a process alone, where the system tells; its lanes are processes of their own."""
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
+        return float("nan")
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def clients(address: str, seconds: float) -> tuple[list[float], int]:
@@ -189,13 +201,14 @@ def add(address: str, films: Path) -> object:
 
 
 @contextmanager
-def server(sea: Path, state: Path, root: Path) -> Iterator[str]:
+def server(sea: Path, state: Path, root: Path) -> Iterator[tuple[str, int]]:
+    """A server's address and its process."""
     command = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--sea", str(sea)]
     command += ["--state", str(state), "--root", str(root), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         try:
-            yield running.stdout.readline().strip()
+            yield running.stdout.readline().strip(), running.pid
         finally:
             running.terminate()
 
@@ -213,7 +226,7 @@ def play(folder: Path, encoder: str, goals: Goals, *, seconds: float) -> None:
     film(films / "query.mp4", steady, size=(640, 360))
     film(films / "match.mp4", steady + 0.06 * np.sin(2 * np.pi * steady), size=(640, 360))
     Sea(folder / "pair.sea", encoder).add(films)
-    with server(folder / "pair.sea", folder / "state2", films) as address, sync_playwright() as browsers:
+    with server(folder / "pair.sea", folder / "state2", films) as (address, _), sync_playwright() as browsers:
         with Client(address) as client:
             refs = {clip.name: clip.ref for clip in client.clips("pair")}
         browser = browsers.chromium.launch(executable_path=program, args=FLAGS)
