@@ -125,21 +125,22 @@ def grid(
     smooth: Smooth = "nearest",
     labels: bool = True,
     marks: Sequence[Mark] = (),
-    size: Size = LARGEST_GRID,
+    size: Size | None = None,
     codec: str | None = None,
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
     """A film of the query (first) and several matches of it, all in step with it, in the order given.
 
-    audio is the "query"'s, or the first "match"'s. What has no partner is dimmed. The other options are those
-    of `compare`.
+    audio is the "query"'s, or the first "match"'s. What has no partner is dimmed. Without a size the film
+    is at most 1920×1080. The other options are those of `compare`.
     """
     query, first = query_of(alignments), clips_of(alignments[0], "query")[1]
     clock = clock_of(query)
     columns = columns or math.ceil(math.sqrt(len(alignments) + 1))
     rows = math.ceil((len(alignments) + 1) / columns)
     shape = _shape(query.file)
+    size = size or LARGEST_GRID
     room = min(size[0] // columns, shape[0]), min(size[1] // rows, shape[1])
     width, height = _fit(shape, room)
     cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=f"query  {Path(query.file).name}")]
