@@ -248,6 +248,20 @@ def test_failure_leaves_no_half_film_and_keeps_the_old_one(aligned: Alignment, t
     assert (tmp_path / "film.mp4").read_bytes() == b"the old film"
 
 
+def test_too_large_a_film_is_refused(aligned: Alignment, tmp_path: Path) -> None:
+    with pytest.raises(RenderError, match="is too large: ask for 16384 at most"):
+        compare(aligned, tmp_path / "film.mp4", size=(99999, 99999))
+
+
+def test_film_is_not_written_over_its_sources(aligned: Alignment, tmp_path: Path) -> None:
+    query = tmp_path / "query.mp4"
+    query.write_bytes(Path(aligned.query.file).read_bytes())
+    mine = replace(aligned, query=replace(aligned.query, file=str(query)))
+    with pytest.raises(RenderError, match=r"query\.mp4: would be written over"):
+        compare(mine, query)
+    assert query.read_bytes() == Path(aligned.query.file).read_bytes()
+
+
 def test_damaged_frames_are_bridged_and_said_so(pair: tuple[Path, Path], tmp_path: Path) -> None:
     broken = tmp_path / "broken.mp4"
     data = bytearray(pair[1].read_bytes())

@@ -120,6 +120,9 @@ def test_contact_sheet_has_a_row_for_each_match(
 def test_unwritable_picture_is_one_line(aligned: Alignment, tmp_path: Path, draw: Callable) -> None:
     with pytest.raises(RenderError, match=r"picture\.xyz: cannot be written as a picture"):
         draw(aligned, tmp_path / "picture.xyz")
+    for name in ("picture.png", "picture.svg"):
+        with pytest.raises(RenderError, match="there is no folder"):
+            draw(aligned, tmp_path / "none" / name)
 
 
 def test_names_in_any_script_are_drawn(pair: tuple[Path, Path], tmp_path: Path) -> None:

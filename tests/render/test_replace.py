@@ -158,6 +158,12 @@ def test_unknown_clip_lists_those_there_are(pair: tuple[Path, Path], find: Calla
         replace_clip(timeline, "putt", find, tmp_path / "new.otio")
 
 
+def test_timeline_keeps_its_format(pair: tuple[Path, Path], find: Callable, tmp_path: Path) -> None:
+    timeline = otio_timeline(tmp_path / "cut.otio", pair[0])
+    with pytest.raises(RenderError, match=r"new\.edl: expected a name that ends in \.otio"):
+        replace_clip(timeline, "swing", find, tmp_path / "new.edl")
+
+
 def test_missing_media_says_where_it_was_sought(tmp_path: Path, find: Callable) -> None:
     timeline = otio_timeline(tmp_path / "cut.otio", tmp_path / "gone.mp4")
     with pytest.raises(RenderError, match=r"gone\.mp4; name its folder with --media"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import wave
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from seasync.align import Alignment, Segment
+from seasync.errors import RenderError
 from seasync.render import compare, retime, write_sound
 from seasync.render import sound as sound_module
 from seasync.render.sound import carry
@@ -202,6 +204,21 @@ def test_sound_alone_is_written_as_wav(aligned: Alignment, tmp_path: Path) -> No
     silent = replace(aligned, match=replace(aligned.match, file=str(mute)))
     assert not write_sound(silent, tmp_path / "none.wav")
     assert not (tmp_path / "none.wav").exists()
+
+
+def test_failure_leaves_no_half_sound_and_keeps_the_old_one(
+    aligned: Alignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "match.wav").write_bytes(b"the old sound")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(wave.Wave_write, "writeframes", full)
+    with pytest.raises(RenderError, match=r"match\.wav: cannot be written \(No space left"):
+        write_sound(aligned, tmp_path / "match.wav")
+    assert [path.name for path in tmp_path.iterdir()] == ["match.wav"]
+    assert (tmp_path / "match.wav").read_bytes() == b"the old sound"
 
 
 def test_longest_block_bounds_memory() -> None:

@@ -290,6 +290,15 @@ def test_frame_maps_have_a_row_for_each_frame(
     assert text["frames"][0].keys() == {"frame", "seconds", "partner_frame", "partner_seconds"}
 
 
+@pytest.mark.parametrize("suffix", [".otio", ".fcpxml", ".edl", ".mlt", ".xml", ".csv", ".json"])
+def test_unwritable_timeline_is_one_line(aligned: Alignment, tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(RenderError, match="there is no folder"):
+        export(aligned, tmp_path / "none" / f"edit{suffix}")
+    (tmp_path / f"edit{suffix}").mkdir()
+    with pytest.raises(RenderError, match="is not a file"):
+        export(aligned, tmp_path / f"edit{suffix}")
+
+
 def test_unknown_format_lists_those_there_are(aligned: Alignment, tmp_path: Path) -> None:
     with pytest.raises(RenderError, match=r"\.aaf.*expected one of \.csv"):
         export(aligned, tmp_path / "edit.aaf")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.render.text import drawable, font
+from seasync.render.whole import whole, write_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -178,7 +179,7 @@ class SvgPage:
 
     def save(self, file: str | Path) -> None:
         xml.indent(self._root)
-        Path(file).write_text(xml.tostring(self._root, "unicode") + "\n", encoding="utf-8")
+        write_text(file, xml.tostring(self._root, "unicode") + "\n")
 
     def _add(self, tag: str, **values: float | str) -> xml.Element:
         texts = {
@@ -194,9 +195,10 @@ def _hex(colour: Colour) -> str:
 
 def save(picture: Image, file: str | Path, **options: Any) -> None:
     """Write a picture in the format its name asks for."""
-    try:
-        picture.save(file, **options)
-    except (OSError, ValueError) as error:
-        raise RenderError(
-            f"{file}: cannot be written as a picture ({error}); use .png, .jpg or .webp"
-        ) from error
+    from PIL import Image
+
+    kinds = Image.registered_extensions()
+    if kinds.get(Path(file).suffix.lower()) not in Image.SAVE:
+        raise RenderError(f"{file}: cannot be written as a picture; use .png, .svg, .jpg or .webp")
+    with whole(file) as part:
+        picture.save(part, **options)

@@ -10,16 +10,19 @@ from typing import Literal
 
 from av.video.frame import VideoFrame
 
+from seasync.errors import RenderError
 from seasync.render.canvas import DIM, Canvas, Panel, plate_width
 from seasync.render.ink import save
 from seasync.render.picker import pictures
 from seasync.render.plan import Clock, Source
 from seasync.render.soundtrack import Soundtrack, is_webm
 from seasync.render.text import clock as clock_text
+from seasync.render.whole import expect_place
 from seasync.video import Writer
 
 Gaps = Literal["dim", "skip", "alone"]
 Progress = Callable[[int, int], None]
+LONGEST_SIDE = 16384  # pixels: what H.264 can hold
 MARK_SECONDS = 0.8  # how long the name of a key moment stays
 
 
@@ -60,6 +63,11 @@ class Film:
     corner: str = ""
     marks: tuple[Mark, ...] = ()
 
+    def __post_init__(self) -> None:
+        if max(self.size) > LONGEST_SIDE:
+            width, height = self.size
+            raise RenderError(f"a film of {width}×{height} is too large: ask for {LONGEST_SIDE} at most")
+
     @property
     def letters(self) -> int:
         """Size of the letters, in pixels."""
@@ -76,6 +84,7 @@ def shoot(
     progress: Progress | None = None,
 ) -> None:
     """Write the film to `file`; `progress(done, total)` is called after each frame."""
+    expect_place(file, sources=[cell.source.file for cell in film.cells])
     rate = film.clock.rate
     codec = codec or ("libvpx-vp9" if is_webm(file) else "libx264")
     audio = None if track is None else (track.rate, track.channels)

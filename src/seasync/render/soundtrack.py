@@ -18,6 +18,7 @@ from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
 from seasync.render.sound import Reader, carry, value_at
+from seasync.render.whole import whole
 from seasync.video import frame_table, probe, sound
 
 Audio = Literal["query", "match", "mix", "none"]
@@ -74,7 +75,7 @@ def write_sound(
     track = soundtrack(audio, keep, kept, other, alignment.warp(keep=keep), clock, file=file)
     if track is None:
         return False
-    with wave.open(str(file), "wb") as out:
+    with whole(file) as part, wave.open(str(part), "wb") as out:
         out.setnchannels(track.channels)
         out.setsampwidth(2)
         out.setframerate(track.rate)

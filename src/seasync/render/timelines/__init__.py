@@ -14,6 +14,7 @@ from seasync.render.timelines.mlt import mlt_text
 from seasync.render.timelines.otio import otio_text
 from seasync.render.timelines.table import csv_text, json_text
 from seasync.render.timelines.xmeml import xmeml_text
+from seasync.render.whole import write_text
 
 FORMATS = (".csv", ".json", ".otio", ".fcpxml", ".edl", ".mlt", ".xml")
 
@@ -42,7 +43,7 @@ def export(alignment: Alignment, file: str | Path, *, keep: Side = "query") -> l
         raise RenderError(
             f"{file}: no timeline format is named {suffix!r}; expected one of {' '.join(FORMATS)}"
         )
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return [path]
 
 
@@ -53,5 +54,5 @@ def _mlt(alignment: Alignment, path: Path, keep: Side) -> list[Path]:
     other: Side = "match" if keep == "query" else "query"
     has_sound = write_sound(alignment, sound, keep=keep, audio=other)
     edit = edit_of(alignment, keep=keep)
-    path.write_text(mlt_text(edit, sound=sound if has_sound else None), encoding="utf-8")
+    write_text(path, mlt_text(edit, sound=sound if has_sound else None))
     return [path, sound] if has_sound else [path]

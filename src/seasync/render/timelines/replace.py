@@ -15,6 +15,7 @@ from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.render.plan import clips_of, even
 from seasync.render.timelines.edit import Event, Media, events_of
+from seasync.render.whole import expect_place, whole
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,18 @@ def replace_clip(
     """
     opened = _open(Path(timeline), None if media is None else Path(media))
     slot = _chosen(str(timeline), opened.slots(), clip)
+    if Path(file).suffix.lower() != Path(timeline).suffix.lower():
+        raise RenderError(f"{file}: expected a name that ends in {Path(timeline).suffix}, as {timeline} does")
+    expect_place(file)
     alignment = find(slot.clip)
     new = clips_of(alignment, "query")[1]
     source = Media.of(new.file)
     events = _events(
-        slot, alignment.warp(keep="query").smooth(), source, whole=Path(timeline).suffix.lower() == ".edl"
+        slot, alignment.warp(keep="query").smooth(), source, in_frames=Path(timeline).suffix.lower() == ".edl"
     )
     opened.put(slot, source, events)
-    opened.save(Path(file))
+    with whole(file) as part:
+        opened.save(part)
     return Replaced(slot.clip, new, alignment, len(events))
 
 
@@ -120,12 +125,12 @@ def _chosen(timeline: str, slots: Sequence[tuple[str, Callable[[], Slot]]], clip
     raise RenderError(f"{timeline}: {problem}; there are {known}")
 
 
-def _events(slot: Slot, warp: Warp, media: Media, *, whole: bool) -> tuple[Event, ...]:
+def _events(slot: Slot, warp: Warp, media: Media, *, in_frames: bool) -> tuple[Event, ...]:
     """The slot's frames along the warp; it is followed beyond its spans, so that the slot is filled."""
     times = np.append(np.arange(slot.frames), slot.frames) / float(slot.rate)
     values = np.maximum.accumulate(np.clip(warp.at(slot.warp.at(times)), 0, float(media.seconds)))
     pieces = even(Warp.through(times, values), min(slot.rate, media.fps), max_error_frames=0.4)
-    grid = slot.rate if whole else media.fps * 8
+    grid = slot.rate if in_frames else media.fps * 8
     return tuple(
         events_of(pieces, rate=slot.rate, first=0, frames=slot.frames, grid=grid, until=media.seconds)
     )
