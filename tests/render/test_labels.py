@@ -112,7 +112,26 @@ def test_bad_labels_are_named(aligned: Alignment, tmp_path: Path) -> None:
         transfer(aligned, tmp_path / "bad.csv", tmp_path / "new.csv")
     with pytest.raises(DataError, match="no such file"):
         transfer(aligned, tmp_path / "none.csv", tmp_path / "new.csv")
+    (tmp_path / "ragged.csv").write_text("seconds,event\n0.5,a,b\n")
+    with pytest.raises(DataError, match=r"ragged\.csv: row 1 does not have 2 values"):
+        transfer(aligned, tmp_path / "ragged.csv", tmp_path / "new.csv")
+    (tmp_path / "turned.csv").write_text("start,end,phase\n0.5,0.2,up\n")
+    with pytest.raises(DataError, match=r"turned\.csv: row 1 ends at 0\.2 s, before its start"):
+        transfer(aligned, tmp_path / "turned.csv", tmp_path / "new.csv")
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=r"binary\.csv: cannot be read .* in UTF-8"):
+        transfer(aligned, tmp_path / "binary.csv", tmp_path / "new.csv")
+    with pytest.raises(DataError, match=r"none\.csv: cannot be read \(No such file"):
+        read_marks(tmp_path / "none.csv", tmp_path / "any.mp4")
     assert not (tmp_path / "new.csv").exists()
+
+
+def test_bad_subtitles_are_named(aligned: Alignment, tmp_path: Path) -> None:
+    (tmp_path / "bad.srt").write_text("no subtitles")
+    with pytest.raises(DataError, match=r"bad\.srt: cannot be read as subtitles"):
+        transfer(aligned, tmp_path / "bad.srt", tmp_path / "new.srt")
+    with pytest.raises(DataError, match=r"new\.csv: subtitles become subtitles"):
+        transfer(aligned, tmp_path / "bad.srt", tmp_path / "new.csv")
 
 
 def test_labels_of_some_frames_go_no_further_than_these(aligned: Alignment, tmp_path: Path) -> None:

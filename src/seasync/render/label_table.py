@@ -12,6 +12,7 @@ from seasync.encoding import Seconds
 from seasync.errors import DataError
 from seasync.render.shoot import Mark
 from seasync.render.stills import nearest
+from seasync.render.whole import whole
 from seasync.video import frame_table
 
 Row = dict[str, str]
@@ -29,13 +30,25 @@ class LabelTable:
 
     @classmethod
     def read(cls, path: Path) -> LabelTable:
-        with path.open(newline="", encoding="utf-8-sig") as lines:
-            reader = csv.DictReader(lines)
-            table = cls(path, list(reader.fieldnames or ()), list(reader))
-        if not table.has_phases and not {"seconds", "frame"} & set(table.columns):
+        try:
+            with path.open(newline="", encoding="utf-8-sig") as lines:
+                reader = csv.DictReader(lines, restkey="")
+                table = cls(path, list(reader.fieldnames or ()), list(reader))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            reason = getattr(error, "strerror", None) or error
             raise DataError(
-                f"{path}: columns {', '.join(table.columns)}; expected start and end, start_frame and "
-                "end_frame, seconds, or frame"
+                f"{path}: cannot be read ({reason}); expected a CSV of labels in UTF-8"
+            ) from error
+        for number, row in enumerate(table.rows, 1):
+            if set(row) != set(table.columns) or None in row.values():
+                raise DataError(
+                    f"{path}: row {number} does not have {len(table.columns)} values, one for each column"
+                )
+        if not table.has_phases and not {"seconds", "frame"} & set(table.columns):
+            columns = ", ".join(table.columns) or "none"
+            raise DataError(
+                f"{path}: columns {columns}; expected start and end, start_frame and end_frame, seconds, "
+                "or frame"
             )
         return table
 
@@ -71,7 +84,7 @@ class LabelTable:
         return bool((np.diff(nearest(frames, self.seconds("seconds", frames))) == 1).all())
 
     def write(self, path: Path, rows: list[Row]) -> None:
-        with path.open("w", newline="", encoding="utf-8") as out:
+        with whole(path) as part, part.open("w", newline="", encoding="utf-8") as out:
             writer = csv.DictWriter(out, self.columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

@@ -15,6 +15,7 @@ from seasync.errors import DataError
 from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.plan import clips_of, has_partner
 from seasync.render.stills import nearest
+from seasync.render.whole import expect_place, whole
 from seasync.video import frame_table
 
 SUBTITLES = (".srt", ".vtt", ".ass", ".ssa")
@@ -45,13 +46,17 @@ def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: 
         raise DataError(
             f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
         )
+    expect_place(file, sources=[path])
+    is_subtitles = path.suffix.lower() in SUBTITLES
+    if is_subtitles != (Path(file).suffix.lower() in SUBTITLES):
+        raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
     way = _Way(
         forth=alignment.warp(keep="match" if to == "query" else "query"),
         back=alignment.warp(keep=to),
         source=frame_table(source.file).seconds,
         target=frame_table(target.file).seconds,
     )
-    if path.suffix.lower() in SUBTITLES:
+    if is_subtitles:
         return _subtitles(path, Path(file), way)
     table = LabelTable.read(path)
     new = list(_carried(table, way))
@@ -88,6 +93,10 @@ def _carried(table: LabelTable, way: _Way) -> Iterator[tuple[int, Row]]:
     if table.has_phases:
         starts, ends = (table.seconds(name, way.source).tolist() for name in ("start", "end"))
         for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if end < start:
+                raise DataError(
+                    f"{table.path}: row {number + 1} ends at {end:g} s, before its start {start:g} s"
+                )
             for first, last in way.span(start, end):
                 yield number, way.placed(table.rows[number], start=first, end=last)
         return
@@ -113,7 +122,10 @@ def _propagated(table: LabelTable, times: Seconds, way: _Way) -> Iterator[tuple[
 def _subtitles(path: Path, file: Path, way: _Way) -> Carried:
     import pysubs2
 
-    subtitles = pysubs2.load(str(path))
+    try:
+        subtitles = pysubs2.load(str(path))
+    except (pysubs2.Pysubs2Error, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as subtitles ({error}); expected UTF-8 text") from error
     events, carried = [], 0
     shortest = float(np.median(np.diff(way.target))) if len(way.target) > 1 else 0.04
     for event in subtitles:
@@ -125,5 +137,6 @@ def _subtitles(path: Path, file: Path, way: _Way) -> Carried:
             events.append(moved)
     total = len(subtitles)
     subtitles.events = sorted(events, key=lambda event: event.start)
-    subtitles.save(str(file))
+    with whole(file) as part:
+        subtitles.save(str(part))
     return Carried(carried, total - carried)
