@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial as bind
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,7 @@ def align_encodings(
     """
     manner = Manner.of(recipe, partial, order, held=band is not None)
     random = bind(random_cost, paths=paths, seed=seed)
+    _expect_in_order(anchors)
     found = []
     for pair in _pairs(query, [match], recipe)[0]:
         cost = _whole_cost(pair)
@@ -168,6 +170,15 @@ def _solve(
 def _judged(pair: CostPair, solved: Solved) -> Solved:
     """`solved`, but no better than chance if nothing moves: nothing tells a good path from a bad one."""
     return solved if pair.moving else replace(solved, random=solved.cost)
+
+
+def _expect_in_order(anchors: Moments) -> None:
+    for (query, match), (later, earlier) in pairwise(sorted(anchors)):
+        if earlier < match:
+            raise FeatureError(
+                f"anchors {query:g}={match:g} and {later:g}={earlier:g} cross: what is later in the query "
+                "must be later in the match; drop one of them"
+            )
 
 
 def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[int, int]:
