@@ -45,8 +45,9 @@ def warp_picture(alignment: Alignment, file: str | Path, *, keep: Side = "query"
     for second in ticks(low, high, 6):
         y = PLACE[1] - (second - low) / (high - low) * (PLACE[1] - PLACE[0])
         _level(sheet, y, clock(second, places=1), colours[1])
-    for speed in (0.25, 0.5, 1.0, 2.0, 4.0):
-        _level(sheet, _speed_y(np.asarray(speed)).item(), f"{speed:.0%}", TEXT if speed == 1 else FAINT)
+    for speed, beyond in ((SLOWEST, "≤ "), (0.5, ""), (1.0, ""), (2.0, ""), (FASTEST, "≥ ")):
+        text = f"{beyond}{speed:.0%}"
+        _level(sheet, _speed_y(np.asarray(speed)).item(), text, TEXT if speed == 1 else FAINT)
     for start, end in warp.spans:
         times = np.linspace(start, end, max(3, round((end - start) * 30)))
         places = warp.at(times)

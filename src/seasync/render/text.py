@@ -27,7 +27,7 @@ BOLD = (
     "DejaVuSans-Bold.ttf",
     "NotoSans-Bold.ttf",
 )
-PLAIN = str.maketrans({"–": "-", "—": "-", "×": "x", "→": "->", "’": "'", "≤": "<=", "½": "1/2"})
+PLAIN = str.maketrans({"–": "-", "—": "-", "×": "x", "→": "->", "’": "'", "≤": "<=", "≥": ">=", "½": "1/2"})
 
 
 @lru_cache(maxsize=32)
