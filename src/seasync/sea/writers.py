@@ -153,6 +153,8 @@ def _gone(name: str, about: Mapping[str, Any]) -> bool:
         return False
     if about["process"] == os.getpid():
         return name not in _here
+    if os.name != "posix":  # elsewhere signal 0 is no question
+        return False
     try:
         os.kill(about["process"], 0)
     except ProcessLookupError:
