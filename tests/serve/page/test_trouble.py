@@ -19,6 +19,7 @@ def test_on_a_phone_nothing_hangs_over(browser: Browser, address: str, refs: dic
         "#/small/sea": ".clip",
         f"#/small/search?query={refs['right/a']}": ".found",
         f"#/small/sync?query={refs['right/a']}&match={refs['right/b']}": ".matrix",
+        f"#/small/sync?query={refs['right/a']}&match={refs['arc/b']}&partial=always": "button.skip-gaps",
         f"#/small/mark?clip={refs['right/a']}": ".scrub",
     }
     for place, sign in views.items():

@@ -10,7 +10,7 @@ export function transport(session, { ticks = () => [], signal }) {
   const time = h("output.time");
   const speed = menu("Speed", SPEEDS.map((one) => [one, `${one}×`]), 1, (value) => session.player.setSpeed(Number(value)));
   const loop = iconButton("loop", "Loop (L)", { "aria-pressed": "false", onclick: turnLoop });
-  const skip = h("button.small.skip-gaps", { type: "button", title: "Pass over what has no counterpart (S)", "aria-pressed": "false", onclick: turnSkip }, "Skip left out");
+  const skip = h("button.small.skip-gaps", { type: "button", title: "Pass over what has no counterpart (S)", "aria-pressed": "false", onclick: turnSkip }, "Skip", h("span", {}, "left out"));
   const rail = h("div.rail");
   const head = h("div.head");
   const slider = h("div.scrub", { role: "slider", tabindex: 0, "aria-label": "Moment", onpointerdown: scrub }, rail, head);
