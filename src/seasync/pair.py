@@ -45,9 +45,12 @@ def align(
     """
     from seasync.align import MOTION, align_encodings
     from seasync.encoders import encode_clip, get_encoder
+    from seasync.video import probe
 
-    model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     clips = Clip.of(query), Clip.of(match)
+    for clip in clips:
+        probe(clip.file)  # a wrong name is told before weights are fetched, and the other clip encoded
+    model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     first, second = (encode_clip(clip, model, fps=fps, cache=cache) for clip in clips)
     alignment = align_encodings(
         first, second, recipe=recipe or MOTION, anchors=anchors, band=band, partial=partial, order=order

@@ -8,5 +8,5 @@ import sys
 
 def seasync(*arguments: object) -> subprocess.CompletedProcess[str]:
     """The finished process of `seasync ARGUMENTS…`."""
-    command = [sys.executable, "-c", "from seasync.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-m", "seasync", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
