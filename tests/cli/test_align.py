@@ -77,6 +77,9 @@ def test_picture_is_drawn(sample: Sample, encoder: str, tmp_path: Path) -> None:
         (("{query}", "{query}", "--start", "1", "--end", "1"), "span"),
         (("{query}", "{query}", "--start", "100"), "100"),
         (("{query}", "{query}", "--encoder", "nothing"), "no such encoder"),
+        (("{query}", "missing.mp4", "--encoder", "nothing"), "missing.mp4: no such file"),
+        (("{query}", "{query}", "--anchor", "1=0.5", "--anchor", "0.5=1"), "anchors 0.5=1 and 1=0.5 cross"),
+        (("{query}", "{query}", "--picture", "none/x.svg"), "there is no folder none"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_exit_code_1(

@@ -50,7 +50,11 @@ def test_films_and_pictures_by_their_names(
         "render", query, match, other, "--layout", "grid", "--to", tmp_path / "grid.png", "--encoder", encoder
     )
     run("render", query, match, "--layout", "curve", "--to", tmp_path / "curve.svg", "--encoder", encoder)
+    run(
+        "render", query, match, other, "--layout", "grid", "--to", tmp_path / "grid.mp4", "--encoder", encoder
+    )
     assert (tmp_path / "grid.png").exists()
+    assert pictures(tmp_path / "grid.mp4")[0].shape == (240, 320, 3)
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
 
 
@@ -61,6 +65,18 @@ def test_bad_usage_is_two_and_failure_is_one(
     for arguments, code, said in (
         (("render", query, match, "--to", tmp_path / "x.mp4", "--size", "big"), 2, "expected WIDTHxHEIGHT"),
         (("render", query, match, other, "--to", tmp_path / "x.mp4"), 2, "--layout grid"),
+        (
+            ("render", query, match, "--to", tmp_path / "x.xyz"),
+            2,
+            "with --layout side expected a name in .mp4",
+        ),
+        (
+            ("render", query, match, "--layout", "curve", "--to", tmp_path / "x.mp4"),
+            2,
+            "expected a name in .png",
+        ),
+        (("render", query, match, "--to", query), 1, "would be written over"),
+        (("render", query, match, "--to", tmp_path / "none/x.mp4"), 1, "there is no folder"),
         (("export", query, match, "--to", tmp_path / "x.aaf"), 1, ".otio .fcpxml"),
         (("replace", tmp_path / "no.otio", "1", "--to", tmp_path / "x.otio"), 1, "no such file"),
     ):

@@ -20,7 +20,11 @@ def align(
     picture: Path = typer.Option(None, help="Draw the cost matrix, the path and both videos into a PNG."),
     as_json: Json = False,
 ) -> None:
-    """Align two videos of the same action: DRAQ, the verdict, and which moment goes with which."""
+    """Align two videos of the same action. Tells DRAQ, the verdict, and which moment goes with which."""
+    if picture:
+        from seasync.render.whole import expect_place
+
+        expect_place(picture, sources=[query, match])  # before minutes are spent on aligning
     alignment = how.align(query, match)
     if picture:
         from seasync.render import alignment_picture

@@ -66,11 +66,14 @@ def render(
     *,
     how: How,
 ) -> None:
-    """Render videos in step: side by side, stacked, overlaid, retimed, as a grid; or draw how they align."""
+    """Film videos in step, or draw how they align. Side by side, stacked, overlaid, retimed, as a grid."""
     from seasync import render as room
+    from seasync.render.whole import expect_place
 
     if len(matches) > 1 and layout is not LayoutName.grid:
         raise typer.BadParameter(f"{len(matches)} matches need --layout grid")
+    _expect_name(to, layout)
+    expect_place(to, sources=[query, *matches])  # before minutes are spent on aligning
     alignments = [how.align(query, match) for match in matches]
     if to.suffix.lower() in (".png", ".svg"):
         _draw(alignments, to, layout, keep)
@@ -104,6 +107,17 @@ def _draw(alignments: list[Any], to: Path, layout: LayoutName, keep: SideName) -
     print(to)
 
 
+def _expect_name(to: Path, layout: LayoutName) -> None:
+    """The layouts differ in what they can become: all but the curve a film, some of these an animation."""
+    films, pictures = [".mp4", ".mov", ".mkv", ".webm", ".m4v"], [".png", ".svg"]
+    names = {LayoutName.curve: pictures, LayoutName.retime: films, LayoutName.grid: [*films, *pictures]}
+    fitting = names.get(layout, [*films, ".webp", ".gif", *pictures])
+    if to.suffix.lower() not in fitting:
+        raise typer.BadParameter(
+            f"--to {to}: with --layout {layout.value} expected a name in {' '.join(fitting)}"
+        )
+
+
 def _size(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
@@ -119,6 +133,7 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

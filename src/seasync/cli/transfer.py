@@ -24,9 +24,11 @@ def transfer(
     how: How,
     as_json: Json = False,
 ) -> None:
-    """Carry labels, key moments or subtitles of one video to the other, along their alignment."""
+    """Carry labels, key moments or subtitles over to another video. They follow the videos' alignment."""
     from seasync.render import transfer as carry
+    from seasync.render.whole import expect_place
 
+    expect_place(to, sources=[labels])  # before minutes are spent on aligning
     alignment = how.align(query, match)
     done = carry(alignment, labels, to, to="match" if of is SideName.query else "query")
     if as_json:
@@ -35,4 +37,4 @@ def transfer(
         print(json.dumps({"file": str(to), "carried": done.carried, "left_out": done.left_out}))
         return
     left_out = f", {done.left_out} without a counterpart left out" if done.left_out else ""
-    print(f"{to}: {done.carried} labels carried{left_out}")
+    print(f"{to}: {done.carried} label{'s'[: done.carried != 1]} carried{left_out}")
