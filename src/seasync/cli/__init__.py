@@ -58,6 +58,10 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a folder without permission: the system's own words will do
+        named = f"{error.filename}: " if error.filename else ""
+        print(f"seasync: {named}{error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _one_line_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
