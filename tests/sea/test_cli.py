@@ -58,7 +58,7 @@ def test_what_goes_wrong_is_one_line_and_an_exit_code(run, tmp_path: Path, encod
     video(tmp_path / "f/good.mp4")
     (tmp_path / "f/bad.mp4").write_text("no video")
     code, out, said = run("add", tmp_path / "f", "--encoder", encoder)
-    assert (code, "1 clips added" in out, "bad.mp4" in said) == (1, True, True)
+    assert (code, "1 clip added" in out, "bad.mp4" in said) == (1, True, True)
     report = json.loads(run("add", tmp_path / "f", "--json")[1])
     assert (report["present"], len(report["failed"])) == (1, 1)
     assert run("add", tmp_path / "f", "--split", "sometimes")[0] == 1

@@ -53,7 +53,7 @@ def add(
 
     console = Console(stderr=True)
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
 
         def show(added: Added) -> None:
@@ -92,7 +92,8 @@ def _report(added: Added, sea: str, as_json: bool) -> None:
         print(json.dumps(summary | {"seconds": added.seconds, "failed": failed, "damaged": added.damaged}))
         return
     minutes = f"{added.seconds / 60:.1f} minutes"
-    print(f"{sea}: {added.added} clips added ({minutes}), {added.present} were there already")
+    clips = f"{added.added} clip{'s'[: added.added != 1]}"
+    print(f"{sea}: {clips} added ({minutes}), {added.present} were there already")
     for text in added.damaged:
         print(f"damaged: {text}", file=sys.stderr)
     for failure in added.failed:

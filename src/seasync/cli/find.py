@@ -21,7 +21,7 @@ def find(
     end: float = typer.Option(None, help="Where the query ends, in seconds."),
     as_json: Json = False,
 ) -> None:
-    """Find the stretches of long films that move in step with a video, best first."""
+    """Find where long films move in step with a video, best first."""
     from rich.console import Console
     from rich.table import Table
 
@@ -43,9 +43,8 @@ def find(
 
         print(json.dumps({"query": str(query), "found": [each.to_json() for each in found], "failed": bad}))
     else:
-        if not any(each.alignable for each in found):
-            best = f"; the best DRAQ is {min(each.draq for each in found):.2f}" if found else ""
-            print(f"nothing here aligns{best}")
+        if found and not any(each.alignable for each in found):
+            print(f"nothing here aligns; the best DRAQ is {min(each.draq for each in found):.2f}")
         table = Table("", "DRAQ", "", "similarity", "from", "to", "film", box=None, header_style="dim")
         for rank, each in enumerate(found, 1):
             clip = each.clip
@@ -53,7 +52,8 @@ def find(
             span = f"{clip.start:.2f} s", f"{clip.end or 0:.2f} s"
             table.add_row(str(rank), f"{each.draq:.3f}", verdict, f"{each.similarity:.2f}", *span, clip.file)
         table.columns[-1].overflow = "fold"
-        Console().print(table)
+        if found:
+            Console().print(table)
     for reason in bad:
         print(f"failed: {reason}", file=sys.stderr)
     if bad:

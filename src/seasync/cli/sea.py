@@ -147,7 +147,8 @@ def copy(
     from seasync.search import Sea as OpenSea
 
     opened, other = OpenSea(source, create=False), OpenSea(target)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("copying", total=None)
         moved = copy_sea(
             opened, other, progress=lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
+from seasync.cli.options import Json, Partial, PartialName, RecipeChoice, RecipeName, Sea, StorageOptions
 
 if TYPE_CHECKING:
     from seasync.sea.match import Matches
@@ -19,12 +19,6 @@ class Rerank(StrEnum):
     draq = "draq"
     dtw = "dtw"
     none = "none"
-
-
-class Partial(StrEnum):
-    auto = "auto"
-    never = "never"
-    always = "always"
 
 
 def search(
@@ -38,7 +32,7 @@ def search(
     candidates: int = typer.Option(
         None, min=1, help="How many clips to look at closely.", show_default="25; 10 with --recipe paper"
     ),
-    partial: Partial = typer.Option(Partial.auto, help="Whether parts of the clips may be left out."),
+    partial: Partial = PartialName.auto,
     max_draq: float = typer.Option(None, help="Leave out matches with a higher DRAQ."),
     start: float | None = typer.Option(None, help="Where the query begins, in seconds."),
     end: float | None = typer.Option(None, help="Where the query ends, in seconds."),

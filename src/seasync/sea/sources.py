@@ -152,7 +152,9 @@ def _labeller(labels: str | Path | None) -> Callable[[Path | str], str | None]:
     if str(labels) == "folder":
         return lambda file: PurePosixPath(_named(file)).parent.name
     if not is_uri(labels) and not Path(labels).is_file():
-        raise SeaError(f"labels {labels}: expected 'folder' or a list with the columns file and label")
+        raise SeaError(
+            f"labels {labels}: no such file; expected 'folder' or a list with the columns file and label"
+        )
     by_file = {_named(_beside(labels, row["file"])): row.get("label") for _, row in _rows(labels)}
     by_name = {PurePosixPath(file).name: label for file, label in by_file.items()}
     return lambda file: by_file.get(_named(file), by_name.get(PurePosixPath(_named(file)).name))
