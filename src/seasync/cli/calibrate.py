@@ -14,7 +14,7 @@ def calibrate(
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Fit alignability (in per cent) to the labels of a sea, from 20 labelled clips on."""
+    """Fit alignability to the labels of a sea. It is the per cent of a search; 20 labelled clips or more."""
     from seasync.search import Sea as OpenSea
 
     fitted = OpenSea(sea, create=False).calibrate(recipe.value_of(), seed=seed)

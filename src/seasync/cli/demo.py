@@ -20,7 +20,7 @@ def demo(
     port: int = typer.Option(8080, help="Port of the page; 0 takes any that is free.", min=0, max=65535),
     as_json: Json = False,
 ) -> None:
-    """Make a sea of sample clips, search it, sync the best match, and score all of it against the truth."""
+    """Make a sea of sample clips and search it. The best match is synced; all is scored against the truth."""
     import time
 
     from rich.console import Console
@@ -31,7 +31,7 @@ def demo(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     began = time.monotonic()
     columns = (TextColumn("       "), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None, visible=False)
 
         def step(text: str) -> None:

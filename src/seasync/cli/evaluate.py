@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from seasync.evaluate.dataset import Dataset
     from seasync.evaluate.table import Table
 
-evaluate = typer.Typer(
-    help="Measure retrieval and alignment on labelled data, as the paper does.", no_args_is_help=True
-)
+evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
 KINDS = "penn, ucf101, kinetics, events, features, folder or sea; guessed from the layout if not given."
 

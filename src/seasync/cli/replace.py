@@ -24,7 +24,7 @@ def replace(
     media: Path = typer.Option(None, help="Folder of the files that the timeline only names."),
     as_json: Json = False,
 ) -> None:
-    """Put the best match from a sea in the place of a clip, retimed to it, in the same duration."""
+    """Put the best match from a sea in the place of a clip. It is retimed to it, in the same duration."""
     from seasync.errors import RenderError
     from seasync.render import replace_clip
     from seasync.search import Sea as OpenSea

@@ -27,7 +27,7 @@ def serve(
     quota: float = typer.Option(20.0, help="All uploads together, in GB.", min=0.001),
     open_browser: bool = typer.Option(False, "--open", help="Open the page in the browser."),
 ) -> None:
-    """Serve seas with a web page: search, play in step, correct, mark, download."""
+    """Serve seas with a web page. There one can search, play in step, correct, mark, download."""
     from dataclasses import replace
 
     from seasync.serve import Limits

@@ -9,7 +9,7 @@ def version(
     everything: bool = typer.Option(False, "--all", help="Everything a bug report needs."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Print Seasync's version; with --all also the parts it stands on and the machine."""
+    """Print Seasync's version. With --all also the parts it stands on and the machine."""
     from importlib.metadata import version as version_of
 
     facts = _facts() if everything else {"seasync": version_of("seasync")}
