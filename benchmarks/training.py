@@ -87,7 +87,10 @@ def main() -> int:
         inside = {name: [clips[n] for n in test] for name, clips in frozen.items()}
         shown = dict(inside) | {"control: position only": [position(clip) for clip in inside[FROZEN]]}
         for name in options.designs:
-            design, file = DESIGNS[name], options.out / f"{name.replace(' ', '-')}-{part}.onnx"
+            design, file = (
+                DESIGNS[name],
+                options.out / f"{name.replace(',', '').replace(' ', '-')}-{part}.onnx",
+            )
             rest = [options.golf / "clips" / clip for n, clip in enumerate(names) if n not in test]
             train(name, design, rest, file)
             model = get_encoder(f"{design.frames}+{design.kind}:{file}")
