@@ -74,7 +74,7 @@ def _ask(operation: Any, mode: GenerationMode, refs: dict[str, str]) -> int:
         asked += 1
         if mode is GenerationMode.POSITIVE:
             _ask_for_what_is_there(case, refs)
-        case.call_and_validate(checks=CHECKS)
+        case.call_and_validate(checks=CHECKS, timeout=180)  # seconds; how fast it is, is not the matter
 
     try:
         check()
