@@ -149,7 +149,7 @@ def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
     with pytest.raises(KeyboardInterrupt):
         encode_anew(sea, target, learned.over, stop_at_the_second)  # type: ignore[attr-defined]
     assert len(target.clips()) == 3
-    assert encode_anew(sea, target, learned.over, stop_at_the_second) == 8  # type: ignore[attr-defined]
+    encode_anew(sea, target, learned.over, lambda *said: asked.append(said[2]))  # type: ignore[attr-defined]
     assert asked == [8, 8, 5, 5]
     assert sorted(clip.id for clip in target.clips()) == sorted(clip.id for clip in sea.clips())
 
