@@ -99,7 +99,8 @@ class FrameEncoder:
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
         pool = PatchPool()
-        seconds, numbers, features, shots = [], [], [], [0]
+        seconds, numbers, shots = [], [], [0]
+        features: list[NDArray[np.float16]] = []  # copies: a view would hold the whole batch it is of
         before: Floats | None = None
         for batch in batches:
             pooled, patches = self._split(self._model.run(batch.data))
@@ -107,11 +108,11 @@ class FrameEncoder:
             numbers.append(batch.numbers)
             for row, feature in enumerate(pooled):
                 if self._detects_cuts and before is not None and is_cut(before, feature):
-                    features += pool.end_shot()
+                    features += map(_half, pool.end_shot())
                     shots.append(sum(map(len, seconds[:-1])) + row)
                 before = feature
-                features += [feature] if patches is None else pool.push(patches[row])
-        features += pool.end_shot()
+                features += map(_half, [feature] if patches is None else pool.push(patches[row]))
+        features += map(_half, pool.end_shot())
         if not features:
             raise VideoError("no frames to encode; the clip is empty")
         return encoding_of(
@@ -120,7 +121,7 @@ class FrameEncoder:
                 self.name,
                 np.concatenate(seconds),
                 np.concatenate(numbers),
-                halved(np.stack(features)),
+                np.stack(features).astype(np.float32),
                 np.array(shots, np.int64),
             ),
         )
@@ -132,8 +133,12 @@ class FrameEncoder:
 
 def halved(features: Floats) -> Floats:
     """Features as half precision keeps them, so that fresh and stored ones are the same to the bit."""
+    return _half(features).astype(np.float32)
+
+
+def _half(features: Floats) -> NDArray[np.float16]:
     with np.errstate(over="ignore"):  # beyond 65504: infinite, which a stream refuses
-        return features.astype(np.float16).astype(np.float32)
+        return features.astype(np.float16)
 
 
 def encoding_of(encoder: Encoder, *streams: Stream) -> Encoding:
