@@ -100,7 +100,7 @@ def ray_folder() -> Iterator[None]:
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_health_check_initial_delay_ms": "0",  # a node that is gone is soon missed
         "RAY_health_check_period_ms": "1000",
-        "RAY_health_check_failure_threshold": "5",
+        "RAY_health_check_failure_threshold": "10",
     }
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)

@@ -42,6 +42,13 @@ def nodes() -> Iterator[ThreeNodes]:
         yield cluster
 
 
+@pytest.fixture
+def doomed() -> Iterator[ThreeNodes]:
+    """A cluster that loses a node, and is of no more use then."""
+    with three_nodes() as cluster:
+        yield cluster
+
+
 @pytest.fixture(scope="module")
 def footage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eighteen videos, one of them there twice, and one that is none."""
@@ -65,7 +72,7 @@ def test_a_worker_and_a_node_are_lost_and_no_row_is(
     store: Store,
     footage: Path,
     encoder: str,
-    nodes: ThreeNodes,
+    doomed: ThreeNodes,
     local: tuple[Added, list],  # type: ignore[type-arg]
 ) -> None:
     sea, shards = Sea(f"{bucket}/s.sea", encoder, storage_options=store.options), []
@@ -73,14 +80,14 @@ def test_a_worker_and_a_node_are_lost_and_no_row_is(
     def progress(added: Added) -> None:
         shards.append(added.done)
         if len(shards) == 5:
-            nodes.lose_node()
+            doomed.lose_node()
 
-    cluster = Cluster(nodes.address, clips=4)
-    losing = nodes.lose_worker("encoded")
+    cluster = Cluster(doomed.address, clips=4)
+    losing = doomed.lose_worker("encoded")
     added = sea.add(footage, **HOW, on=cluster, progress=progress, commit_seconds=0)
     losing.join()
     expected, rows = local
-    assert len(nodes.lost) == 1
+    assert len(doomed.lost) == 1
     assert len(shards) > 10
     assert vars(added) == vars(expected)
     assert contents(sea) == rows
@@ -159,14 +166,6 @@ def test_clips_that_kill_their_worker_are_bad_files(
     assert "every worker that tried it died" in added.failed[0].reason
 
 
-def test_a_client_of_the_cluster_adds_as_well(
-    tmp_path: Path, clips: Path, encoder: str, nodes: ThreeNodes
-) -> None:
-    sea = Sea(tmp_path / "s.sea", encoder)
-    assert sea.add(clips, labels="folder", on=Cluster(nodes.client, clips=3)).added == 9
-    assert sea.verify() == []
-
-
 def test_a_cluster_that_is_not_there_is_said(tmp_path: Path, clips: Path, encoder: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         free = taken.getsockname()[1]
@@ -204,3 +203,11 @@ def test_an_index_built_on_the_cluster_finds_what_all_clips_compared_do(
     assert hits > 0.9 * 400
     assert len(sea) == 1199
     assert sea.verify(files=False) == []
+
+
+def test_a_client_of_the_cluster_adds_as_well(
+    tmp_path: Path, clips: Path, encoder: str, nodes: ThreeNodes
+) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert sea.add(clips, labels="folder", on=Cluster(nodes.client, clips=3)).added == 9
+    assert sea.verify() == []

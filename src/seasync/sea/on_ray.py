@@ -154,7 +154,7 @@ class _Run:
 
     def __init__(self, ray: Any, cluster: Cluster, job: Job, record: Record) -> None:
         self._ray, self._cluster, self._record = ray, cluster, record
-        self._job = ray.put(job)
+        self._job = job  # goes with every task: an object of its own would die with the node that has it
         self._plan = cluster.remote(ray, planned, light=True)
         self._encode, self._look = cluster.remote(ray, encoded), cluster.remote(ray, looked_at)
         self._encode_one = cluster.remote(ray, encoded, attempts=2)
