@@ -81,7 +81,8 @@ def _drawn(features: Floats, seconds: Seconds) -> NDArray[np.float64]:
     times = np.linspace(seconds[0], seconds[-1], POINTS)
     left = np.clip(np.searchsorted(seconds, times, side="right") - 1, 0, len(seconds) - 2)
     share = ((times - seconds[left]) / (seconds[left + 1] - seconds[left]))[:, None]
-    return np.asarray((1 - share) * features[left] + share * features[left + 1])
+    # In this form frames that are alike give exactly themselves: a still clip has no course.
+    return np.asarray(features[left] + share * (features[left + 1] - features[left]))
 
 
 @lru_cache(maxsize=8)
