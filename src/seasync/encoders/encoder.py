@@ -121,7 +121,7 @@ class FrameEncoder:
                 self.name,
                 np.concatenate(seconds),
                 np.concatenate(numbers),
-                np.stack(features).astype(np.float32),
+                np.stack(features, dtype=np.float32),
                 np.array(shots, np.int64),
             ),
         )

