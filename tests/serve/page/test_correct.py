@@ -135,12 +135,12 @@ def test_films_and_timelines_are_downloaded(tab: Tab, refs: dict[str, str], tmp_
     from seasync.video import probe
 
     page = tab.sync(refs["right/a"], refs["right/b"])
-    page.locator("summary", has_text="Download").dispatch_event("click")
+    page.locator("summary", has_text="Download").click()
     with page.expect_download() as download:
         page.locator(".links a", has_text=".otio").click()
     assert download.value.suggested_filename == "b in step with a.otio"
     page.get_by_label("Pictures").select_option("stack")
-    page.get_by_role("button", name="Make the film").dispatch_event("click")
+    page.get_by_role("button", name="Make the film").click()
     with page.expect_download() as download:
         page.locator("#tray .row", has_text="Film b in step with a").get_by_text("Download").dispatch_event(
             "click"
