@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from seasync.cli import app
+from seasync.encoders import get_encoder
+from seasync.errors import SeaError
 from seasync.search import Sea
 from seasync.store.objects import objects
+from tests.encoders.models import token_grid
+from tests.scale.test_uri import upload
+from tests.train.footage import sliding_squares
 
 pytestmark = pytest.mark.cluster
 
@@ -71,3 +78,62 @@ def test_training_reads_a_sea(sea: Sea, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)
+
+
+ADAPT = ["--steps", "4", "--width", "16", "--layers", "1", "--held-out", "0.5", "--json"]
+
+
+@pytest.mark.parametrize("place", ["uri", "disk"])
+def test_a_sea_is_adapted_whose_videos_lie_on_the_store(bucket: str, tmp_path: Path, place: str) -> None:
+    """Planted truth needs the videos; what was learned lies beside the new sea, for all who search it."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+    torch.set_num_threads(1)
+    upload(sliding_squares(tmp_path / "videos", 8), f"{bucket}/videos")
+    home = bucket if place == "uri" else str(tmp_path)
+    sea = Sea(f"{home}/old.sea", f"onnx:{token_grid(tmp_path / 'frames.onnx')}")
+    sea.add(f"{bucket}/videos")
+    words = ["sea", "adapt", "--sea", sea.uri, "--to", f"{home}/new.sea", *ADAPT]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    said = json.loads(result.stdout)
+    assert said["judged"] == 4
+    assert said["planted"] is not None
+    assert said["better"] == Sea(f"{home}/new.sea").exists()
+    learned = f"{sea.encoder().name}+taught:{home}/new.onnx"
+    assert get_encoder(learned).name == learned
+    assert json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout) == said
+
+
+def test_an_adapted_sea_at_a_uri_is_searched_by_nodes_that_did_not_train_it(
+    bucket: str, tmp_path: Path, own_cache: Path
+) -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+    torch.set_num_threads(1)
+    from seasync.train.adapt import encode_anew
+
+    sea = Sea(f"{bucket}/old.sea", f"onnx:{token_grid(tmp_path / 'frames.onnx')}")
+    sea.add(sliding_squares(tmp_path / "videos", 8))
+    words = ["sea", "adapt", "--sea", sea.uri, "--to", f"{bucket}/new.sea", *ADAPT]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    learned: Any = get_encoder(f"{sea.encoder().name}+taught:{bucket}/new.onnx")
+    encode_anew(sea, Sea(f"{bucket}/learned.sea", learned), learned.over, None)
+    shutil.rmtree(own_cache)
+    get_encoder.cache_clear()
+    node = Sea(f"{bucket}/learned.sea")
+    assert node.encoder().name.endswith(f"+taught:{bucket}/new.onnx")
+    assert len(node.search(tmp_path / "videos/0.mp4")) == 7
+    assert node.verify() == []
+
+
+def test_a_store_that_refuses_the_new_sea_says_so_before_training(
+    bucket: str, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch", reason="needs the extra 'torch'")
+    sea = Sea(tmp_path / "old.sea", f"onnx:{token_grid(tmp_path / 'frames.onnx')}")
+    sea.add(sliding_squares(tmp_path / "videos", 5))
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    words = ["sea", "adapt", "--sea", sea.uri, "--to", f"{bucket}/new.sea", *ADAPT]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, SeaError)
+    assert "refuses these credentials" in str(result.exception)
+    assert not (own_cache / "adapt").exists()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import typer
 
 from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
-from seasync.cli.train import Kind
+from seasync.cli.progress import progress, resumable
+from seasync.cli.train import Kind, size_of
 
 
 def adapt(
-    to: Path = typer.Option(..., help="The new sea, NAME.sea; what was learned lies beside it."),
+    to: str = typer.Option(
+        ..., help="The new sea, NAME.sea, by path or URI; what was learned lies beside it."
+    ),
     sea: Sea = "footage.sea",
     kind: Kind = typer.Option(Kind.taught, help="What is learned, as in `seasync train`."),
     recipe: RecipeChoice = RecipeName.motion,
@@ -30,43 +30,32 @@ def adapt(
     from seasync.encoders.torch_model import require_torch
 
     require_torch("seasync sea adapt")
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     from seasync.search import Sea as OpenSea
     from seasync.train.adapt import adapt as adapt_sea
 
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
-        try:
-            adapted = adapt_sea(
-                OpenSea(sea, create=False),
-                to,
-                kind=kind.value,
-                recipe=recipe.value_of(),
-                steps=steps,
-                views=views,
-                size={name: value for name, value in (("width", width), ("layers", layers)) if value},
-                rate=rate,
-                held_out=held_out,
-                seed=seed,
-                progress=show,
-            )
-        except KeyboardInterrupt:
-            print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
-            raise typer.Exit(130) from None
+    with resumable(), progress() as show:
+        adapted = adapt_sea(
+            OpenSea(sea, create=False),
+            to,
+            kind=kind.value,
+            recipe=recipe.value_of(),
+            steps=steps,
+            views=views,
+            size=size_of(width, layers),
+            rate=rate,
+            held_out=held_out,
+            seed=seed,
+            progress=show,
+        )
     if as_json:
         import json
 
-        print(json.dumps({"sea": str(to) if adapted.better else sea, **vars(adapted)}))
+        print(json.dumps({"sea": to if adapted.better else sea, **vars(adapted)}))
         return
     if adapted.planted:
         print("planted truth   {:.1f} ms before, {:.1f} ms after".format(*adapted.planted))
+    else:
+        print("planted truth   not measured: fewer than three held-out videos can be read in one shot")
     print("there and back  {:.2f} before, {:.2f} after (FPE, frames²)".format(*adapted.cycle))
     if adapted.better:
         print(f"{to}: {adapted.clips} clips encoded by {adapted.encoder}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from seasync.cli.options import Cpus, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
+from seasync.cli.progress import resumable
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
@@ -53,7 +54,8 @@ def add(
 
     console = Console(stderr=True)
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with resumable(), bars as bar:
         task = bar.add_task("reading", total=None)
 
         def show(added: Added) -> None:
@@ -61,23 +63,19 @@ def add(
             text = f"{added.added} added, {added.present} present, {len(added.failed)} failed, {rate:.1f}/s"
             bar.update(task, total=added.size or 1, completed=added.done, description=text)
 
-        try:
-            added = OpenSea(sea, encoder).add(
-                *paths,
-                split=split,
-                labels=labels,
-                tags=tag,
-                fps=fps,
-                frame_features=frame_features,
-                jobs=jobs or 1,
-                on=cluster(on, jobs, cpus, gpus),
-                progress=show,
-                wait=wait,
-                waiting=lambda: console.print("another process is writing to this sea; waiting for it"),
-            )
-        except KeyboardInterrupt:
-            print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
-            raise typer.Exit(130) from None
+        added = OpenSea(sea, encoder).add(
+            *paths,
+            split=split,
+            labels=labels,
+            tags=tag,
+            fps=fps,
+            frame_features=frame_features,
+            jobs=jobs or 1,
+            on=cluster(on, jobs, cpus, gpus),
+            progress=show,
+            wait=wait,
+            waiting=lambda: console.print("another process is writing to this sea; waiting for it"),
+        )
     _report(added, sea, as_json)
     if added.failed:
         raise typer.Exit(1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import typer
 
 from seasync.cli.adapt import adapt
 from seasync.cli.options import Cpus, Json, On, Sea, StorageOptions, cluster
+from seasync.cli.progress import progress, resumable
 
 sea = typer.Typer(help="Look after a sea: what is in it, whether it is whole.", no_args_is_help=True)
 sea.command()(adapt)
@@ -140,19 +142,12 @@ def copy(
     storage_option: StorageOptions = None,
 ) -> None:
     """Copy a sea to another place, up to a store or down. Interrupted or grown, copy it again: it goes on."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from seasync.sea.copy import copy as copy_sea
     from seasync.search import Sea as OpenSea
 
     opened, other = OpenSea(source, create=False), OpenSea(target)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("copying", total=None)
-        moved = copy_sea(
-            opened, other, progress=lambda done, total: bar.update(task, completed=done, total=total)
-        )
+    with resumable(), progress("copying") as show:
+        moved = copy_sea(opened, other, progress=partial(show, "copying"))
     print(f"{target}: {len(other)} clips ({moved / 1e6:.1f} MB copied)")
 
 

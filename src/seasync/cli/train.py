@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from seasync.cli.options import Fps, Json, StorageOptions
+from seasync.cli.progress import progress, resumable
 
 if TYPE_CHECKING:
     from seasync.train.fit import Trained
@@ -59,38 +59,30 @@ def train(
 
     if bool(videos) == bool(sea):
         raise typer.BadParameter("say what to train on: videos, or --sea")
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
-        try:
-            trained = train_on(
-                sea or videos,
-                kind=kind.value,
-                file=out,
-                encoder=encoder,
-                fps=fps,
-                views=views,
-                size={name: value for name, value in (("width", width), ("layers", layers)) if value},
-                steps=steps,
-                batch=batch,
-                rate=rate,
-                held_out=held_out,
-                patience=patience,
-                seed=seed,
-                restart=restart,
-                progress=show,
-            )
-        except KeyboardInterrupt:
-            print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
-            raise typer.Exit(130) from None
+    with resumable(), progress() as show:
+        trained = train_on(
+            sea or videos,
+            kind=kind.value,
+            file=out,
+            encoder=encoder,
+            fps=fps,
+            views=views,
+            size=size_of(width, layers),
+            steps=steps,
+            batch=batch,
+            rate=rate,
+            held_out=held_out,
+            patience=patience,
+            seed=seed,
+            restart=restart,
+            progress=show,
+        )
     _report(trained, kind, out, as_json)
+
+
+def size_of(width: int | None, layers: int | None) -> dict[str, int]:
+    """Of the transformer, as far as it is given."""
+    return {name: value for name, value in (("width", width), ("layers", layers)) if value}
 
 
 def _report(trained: Trained, kind: Kind, out: Path, as_json: bool) -> None:

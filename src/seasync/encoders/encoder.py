@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +15,7 @@ from seasync.encoders.session import ImageModel
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.errors import EncoderError, VideoError
+from seasync.store.fetched import local
 
 if TYPE_CHECKING:
     from seasync.video import Frames
@@ -169,7 +169,7 @@ def pooled_output(output: Floats) -> tuple[Floats, None]:
 
 def onnx_file_encoder(file: str) -> FrameEncoder:
     """`onnx:FILE`: any ONNX model from ImageNet-normalized RGB to a vector, a map or tokens per picture."""
-    path = Path(file)
+    path = local(file)
     if not path.is_file():
         raise EncoderError(f"onnx:{file}: no such file; expected an ONNX image model")
     model = ImageModel(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,9 +17,11 @@ from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder
 from seasync.encoding import Encoding
-from seasync.errors import SeaError
+from seasync.errors import SeaError, VideoError
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
+from seasync.store.fetched import cache_folder
+from seasync.store.objects import is_uri, write
 from seasync.train.data import Progress, SeaFootage, split
 from seasync.train.judge import Errors, cycle_errors, is_better, planted_errors, retime
 from seasync.train.run import Kind, train_on
@@ -34,7 +37,7 @@ class Adapted:
     """How held-out clips align before and after, and whether the sea was encoded anew.
 
     planted  mean error of clips against themselves, altered and at another pace, in milliseconds (None where
-             the files are gone); cycle: squared frames at 30 a second, there and back (FPE)
+             too few files can be read); cycle: squared frames at 30 a second, there and back (FPE)
     """
 
     encoder: str
@@ -59,18 +62,23 @@ def adapt(
     """Train on `sea` and, if held-out clips then align better, write it to the sea `to`, encoded anew.
 
     Under a recipe with change the new encoder is the old one with the learned features beside it; under the
-    paper's it is the learned features alone. Interrupted and called again, it goes on where it was. The old
-    sea stays as it is.
+    paper's it is the learned features alone. The model lies beside the new sea, by path or URI; for one at a
+    URI the checkpoint is kept in the cache of this machine. Interrupted and called again, it goes on where it
+    was. The old sea stays as it is.
 
     kind, training  steps, size, views, …: as in `train_on`
     """
-    target = Path(to)
-    if target.suffix != ".sea":
+    target = str(to).rstrip("/")
+    if not target.endswith(".sea"):
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
-    file = target.with_suffix(".onnx").absolute()
+    Sea(target)  # a store that does not answer says so before anything is trained
+    file = _model_file(target)
     train_on(sea, kind=kind, file=file, held_out=held_out, seed=seed, progress=progress, **training)
+    model = _beside(target) if is_uri(target) else str(file)
+    if is_uri(target):
+        write(model, file.read_bytes())
     footage = SeaFootage(sea)
-    old, learned = sea.encoder(), get_encoder(f"{footage.lead[0]}+{kind}:{file}")
+    old, learned = sea.encoder(), get_encoder(f"{footage.lead[0]}+{kind}:{model}")
     assert isinstance(learned, TemporalEncoder)
     beside = recipe.change_seconds is not None
     sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])
@@ -100,6 +108,18 @@ def adapt(
     )
 
 
+def _model_file(target: str) -> Path:
+    """Where the model is trained, with its checkpoint: beside the sea; for one at a URI, in the cache."""
+    if not is_uri(target):
+        return Path(_beside(target)).absolute()
+    name = hashlib.sha256(target.encode()).hexdigest()[:32]
+    return cache_folder() / "adapt" / f"{name}.onnx"
+
+
+def _beside(target: str) -> str:
+    return f"{target.removesuffix('.sea')}.onnx"
+
+
 def _means(pair: tuple[Errors, Errors]) -> tuple[float, float]:
     return float(pair[0].mean()), float(pair[1].mean())
 
@@ -113,7 +133,7 @@ def _planted(
     recipe: Recipe,
     rng: np.random.Generator,
 ) -> tuple[Errors, Errors] | None:
-    """Planted errors before and after, of the clips without a cut whose files are there."""
+    """Planted errors before and after, of the clips without a cut whose files can be read."""
     parts = parts_of(encoder)
     if not all(isinstance(part, TakesFrames) for part in parts):
         return None
@@ -121,9 +141,12 @@ def _planted(
     looking = SumEncoder(altered) if len(altered) > 1 else altered[0]
     firsts, seconds, truths = [], [], []
     for clip, encoding in zip(clips, before, strict=True):
-        if len(encoding.shots) > 1 or not Path(clip.file).exists():
+        if len(encoding.shots) > 1:
             continue
-        view = encode_clip(clip, looking, fps=fps)
+        try:
+            view = encode_clip(clip, looking, fps=fps)
+        except VideoError:
+            continue
         if len(view.shots) == 1:
             retimed, truth = retime(replace(view, encoder=encoding.encoder), rng)
             firsts.append(encoding)
