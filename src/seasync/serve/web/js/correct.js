@@ -14,12 +14,9 @@ export function corrector(session, { signal }) {
     draw();
   }
 
-  async function shift(by) {
-    const { follow, player, lead } = session;
-    index = Math.min(Math.max(index + by, 0), follow.seconds.length - 1);
-    const wanted = index;
-    await follow.show(wanted);
-    if (wanted === index) session.draw(lead.video, follow.video, { time: player.time, partner: follow.seconds[wanted], covered: true });
+  function shift(by) {
+    index = Math.min(Math.max(index + by, 0), session.follow.seconds.length - 1);
+    session.player.beside(index);
   }
 
   async function pin() {

@@ -2,7 +2,7 @@
 // ring; each frame of the leader is then drawn together with the one of the follower that belongs to it.
 // Without frame callbacks, or when the follower is to be heard, it is steered by its speed alone.
 
-import { hasFrameCallbacks } from "./reel.js";
+import { hasFrameCallbacks, hasVideoFrames } from "./reel.js";
 
 const AHEAD = 6; // frames
 const RING = 16; // frames kept; more would starve the decoder
@@ -33,7 +33,7 @@ export class InStep extends EventTarget {
     this.from = lead.seconds[0];
     this.to = lead.seconds.at(-1) + lead.step / 2;
     this.errors = []; // of the follower while playing, in its frames
-    this.ring = []; // {time, piece, picture}: frames of the follower that are due, each of a stretch of the warp
+    this.ring = []; // {picture, time, close, piece}: frames of the follower that are due, each of a stretch of the warp
     this.piece = 0; // the stretch that the follower is in
     this.run = 0; // which start of playing is the current one
     this.wanted = null;
@@ -44,7 +44,7 @@ export class InStep extends EventTarget {
   get engine() {
     if (!this.follow) return "alone";
     if (!hasFrameCallbacks || this.sound === "follow") return "speed";
-    return typeof VideoFrame === "function" ? "ring" : "bitmaps";
+    return hasVideoFrames ? "ring" : "bitmaps";
   }
 
   setWarp(warp) {
@@ -88,8 +88,19 @@ export class InStep extends EventTarget {
       const other = this.follow?.nearest(partner);
       await Promise.all([this.lead.show(index), this.follow?.show(other)]);
       if (this.closed) return;
-      this.present(time, this.follow?.video ?? null, this.follow ? this.follow.seconds[other] : null);
+      const beside = this.follow?.hold(this.follow.seconds[other]);
+      this.present(this.lead.hold(time), beside);
+      beside?.close();
     }
+  }
+
+  /** While it stands: another frame of the follower beside the leader's. Of several calls in a row the last one counts. */
+  async beside(index) {
+    await this.follow.show(index);
+    if (this.closed || this.follow.at !== index) return;
+    const [lead, follow] = [this.lead.hold(this.time), this.follow.hold(this.follow.seconds[index])];
+    this.draw(lead.picture, follow.picture, { time: this.time, partner: follow.time, covered: true });
+    for (const one of [lead, follow]) one.close();
   }
 
   step(frames) {
@@ -190,21 +201,21 @@ export class InStep extends EventTarget {
     this.follow.video.requestVideoFrameCallback((_, frame) => {
       if (run !== this.run || this.closed) return;
       const time = frame.mediaTime - this.follow.offset;
-      if (this.engine === "ring") this.keep(time, new VideoFrame(this.follow.video));
-      else if (this.engine === "bitmaps") createImageBitmap(this.follow.video).then((picture) => run === this.run && this.keep(time, picture));
+      if (this.engine === "ring") this.keep(this.follow.hold(time));
+      else if (this.engine === "bitmaps") createImageBitmap(this.follow.video).then((picture) => run === this.run && this.keep({ picture, time, close: () => picture.close() }));
       this.shownTime = time;
       this.onFollower(run);
     });
   }
 
-  keep(time, picture) {
-    this.ring.push({ time, picture, piece: this.warp.pieceOf(time) });
+  keep(held) {
+    this.ring.push({ ...held, piece: this.warp.pieceOf(held.time) });
     this.ring.sort((one, other) => one.piece - other.piece || one.time - other.time);
-    while (this.ring.length > RING) this.ring.shift().picture.close();
+    while (this.ring.length > RING) this.ring.shift().close();
   }
 
   empty() {
-    for (const { picture } of this.ring) picture.close();
+    for (const held of this.ring) held.close();
     this.ring = [];
     this.shownTime = null;
   }
@@ -214,7 +225,7 @@ export class InStep extends EventTarget {
       if (run !== this.run || this.closed) return;
       if (time >= this.to - this.lead.step / 2 || this.lead.video.ended) return this.atEnd();
       if (this.skip && this.covered(time) !== time) return this.passOver(time);
-      this.together(Math.max(time, this.from));
+      this.together(this.lead.hold(Math.max(time, this.from)));
       this.onLeader(run);
     };
     if (hasFrameCallbacks) {
@@ -226,21 +237,26 @@ export class InStep extends EventTarget {
   }
 
   /** A frame of the leader has come: draw it with its partner. */
-  together(time) {
-    if (!this.follow) return this.present(time, null, null);
+  together(held) {
+    if (!this.follow) return this.present(held);
+    const { time } = held;
     const partner = this.warp.at(time);
-    let picture = this.follow.video;
-    let shown = this.shownTime ?? this.follow.now;
-    if (this.ring.length) {
-      const piece = this.warp.piece(time);
-      const due = this.ring.filter((one) => one.piece === piece);
-      const best = (due.length ? due : this.ring).reduce((one, other) => (Math.abs(other.time - partner) < Math.abs(one.time - partner) ? other : one));
-      ({ picture, time: shown } = best);
-      while (this.ring[0] !== best) this.ring.shift().picture.close();
-    }
-    this.present(time, picture, shown);
-    if (this.warp.covers(time)) this.errors.push(Math.abs(shown - partner) / this.follow.step);
+    const best = this.due(time, partner);
+    const beside = best ?? this.follow.hold(this.shownTime ?? this.follow.now);
+    this.present(held, beside);
+    if (!best) beside.close();
+    if (this.warp.covers(time)) this.errors.push(Math.abs(beside.time - partner) / this.follow.step);
     this.steer(time);
+  }
+
+  /** The waiting frame nearest to `partner`; those before it are let go. */
+  due(time, partner) {
+    if (!this.ring.length) return null;
+    const piece = this.warp.piece(time);
+    const mine = this.ring.filter((one) => one.piece === piece);
+    const best = (mine.length ? mine : this.ring).reduce((one, other) => (Math.abs(other.time - partner) < Math.abs(one.time - partner) ? other : one));
+    while (this.ring[0] !== best) this.ring.shift().close();
+    return best;
   }
 
   /** Set the follower's speed so that it is where it should be a few frames from now. */
@@ -286,10 +302,12 @@ export class InStep extends EventTarget {
     this.play();
   }
 
-  present(time, picture, shown) {
-    this.time = time;
-    this.partner = shown;
-    this.draw(this.lead.video, picture, { time, partner: shown, covered: this.warp.covers(time) });
+  /** Draw a frame of the leader, and let it go, beside one of the follower. Both say themselves which they are. */
+  present(held, beside) {
+    this.time = this.lead.seconds[this.lead.nearest(held.time)];
+    this.partner = beside?.time ?? null;
+    this.draw(held.picture, beside?.picture ?? null, { time: this.time, partner: this.partner, covered: this.warp.covers(this.time) });
+    held.close();
     const now = performance.now();
     if (this.playing && now - (this.told ?? 0) < TELL) return;
     this.told = now;

@@ -4,6 +4,12 @@ import { address, get, post } from "./api.js";
 import { done } from "./jobs.js";
 
 const SETTLE = 250; // ms to wait for a frame after a seek that may not bring a new one
+const TRIES = 6; // such waits for the very frame that was sought, on a machine that is busy
+const TELLING = 0.1; // seconds: see `stamped`
+
+// Whether this browser's VideoFrames carry the time of the frame they hold. Firefox's do not (whole seconds stand
+// where microseconds belong), so that a time near 0 tells nothing until a later one has been seen, or awaited in vain.
+let stamped = null;
 
 /** Open a span {ref, start, end} of a video. `note(text, share)` tells of a proxy in the making. */
 export async function openReel(sea, span, { note = () => {}, signal } = {}) {
@@ -37,6 +43,7 @@ export class Reel {
     this.step = this.seconds.length > 1 ? (this.seconds.at(-1) - this.seconds[0]) / (this.seconds.length - 1) : 1 / (footage.fps ?? 25);
     this.offset = 0; // of the browser's clock to ours, whose 0 is the first frame
     this.at = -1; // which of our frames is on show
+    this.turn = 0; // which call of `show` is the last one
     this.video = document.createElement("video");
     Object.assign(this.video, { muted: true, playsInline: true, preload: "auto", src: source });
     this.video.className = "reel";
@@ -102,10 +109,33 @@ export class Reel {
     return this.footage.first + index;
   }
 
-  /** Show one frame, paused; resolves when it is there. */
+  /** The frame on show, held as it is: {picture, time, close}. `said` is its time where the browser's frames do not tell. */
+  hold(said) {
+    const { video } = this;
+    if (!hasVideoFrames || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return { picture: video, time: said, close() {} };
+    const picture = new VideoFrame(video);
+    const time = picture.timestamp / 1e6;
+    if (time > TELLING) stamped = true;
+    return { picture, time: stamped ? time - this.offset : said, close: () => picture.close() };
+  }
+
+  /** Whether this frame is on show; true where the browser does not tell. */
+  shows(index) {
+    const { time, close } = this.hold(this.seconds[index]);
+    close();
+    return this.nearest(time) === index && (stamped !== null || !this.tells(index));
+  }
+
+  /** Whether the time of this frame's picture shows if the browser gives true ones. */
+  tells(index) {
+    return hasVideoFrames && this.seconds[index] + this.offset > TELLING;
+  }
+
+  /** Show one frame, paused; resolves when it is there, or another one is to be shown. */
   async show(index) {
     if (this.at === index) return;
     const { video } = this;
+    const turn = (this.turn += 1);
     const here = this.seconds[index];
     const next = index + 1 < this.seconds.length ? this.seconds[index + 1] : here + this.step;
     const sought = new Promise((resolve) => video.addEventListener("seeked", resolve, { once: true }));
@@ -114,6 +144,11 @@ export class Reel {
     video.currentTime = this.offset + (here + next) / 2;
     await sought;
     await Promise.race([shown, wait(SETTLE)]);
+    for (let tries = 0; tries < TRIES && turn === this.turn && !this.shows(index); tries += 1) {
+      await Promise.race([frameShown(video), wait(SETTLE)]);
+    }
+    if (turn !== this.turn) return;
+    if (this.tells(index)) stamped ??= false;
     this.at = index;
   }
 
@@ -125,6 +160,7 @@ export class Reel {
 }
 
 export const hasFrameCallbacks = "requestVideoFrameCallback" in HTMLVideoElement.prototype;
+export const hasVideoFrames = typeof VideoFrame === "function";
 
 /** The time of the next frame that is shown; never, where the browser does not tell. */
 function frameShown(video) {
