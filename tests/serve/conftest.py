@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +88,28 @@ def running(sea: Path, state: Path, encoder: str, **options: Any) -> Iterator[Se
 
 
 @pytest.fixture(scope="session")
-def server(
+def served(
     tmp_path_factory: pytest.TempPathFactory, made_sea: Path, films: Path, encoder: str
-) -> Iterator[Server]:
+) -> Callable[..., AbstractContextManager[Any]]:
+    """Serves a copy of the sea, with a cache of its own: `with served(running)`, `with served(live)`."""
+
+    @contextmanager
+    def serve(how: Callable[..., AbstractContextManager[Any]], **options: Any) -> Iterator[Any]:
+        folder = tmp_path_factory.mktemp("served")
+        sea = shutil.copytree(made_sea, folder / "small.sea")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SEASYNC_CACHE", str(folder / "cache"))
+            with how(sea, folder / "state", encoder, roots=[films], **options) as it:
+                yield it
+
+    return serve
+
+
+@pytest.fixture(scope="session")
+def server(served: Callable[..., AbstractContextManager[Server]]) -> Iterator[Server]:
     """One for all tests that leave the sea's clips as they are."""
-    folder = tmp_path_factory.mktemp("server")
-    sea = shutil.copytree(made_sea, folder / "small.sea")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SEASYNC_CACHE", str(folder / "cache"))
-        with running(sea, folder / "state", encoder, roots=[films]) as server:
-            yield server
+    with served(running) as server:
+        yield server
 
 
 @pytest.fixture

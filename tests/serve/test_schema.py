@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -34,15 +33,9 @@ CHECKS = [
 
 
 @pytest.fixture(scope="session")
-def address(
-    tmp_path_factory: pytest.TempPathFactory, made_sea: Path, films: Path, encoder: str
-) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("schema")
-    sea = shutil.copytree(made_sea, folder / "small.sea")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SEASYNC_CACHE", str(folder / "cache"))
-        with live(sea, folder / "state", encoder, roots=[films]) as address:
-            yield address
+def address(served: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
+    with served(live) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

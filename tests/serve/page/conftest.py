@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,15 +31,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def address(
-    tmp_path_factory: pytest.TempPathFactory, made_sea: Path, films: Path, encoder: str
-) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("live")
-    sea = shutil.copytree(made_sea, folder / "small.sea")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SEASYNC_CACHE", str(folder / "cache"))
-        with live(sea, folder / "state", encoder, roots=[films]) as address:
-            yield address
+def address(served: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
+    with served(live) as address:
+        yield address
 
 
 @pytest.fixture
