@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from seasync.align import MOTION, PAPER, align_encodings
+from seasync.align.consensus import agreed
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.errors import EncoderError, SeaError, VideoError
@@ -53,6 +54,20 @@ def test_a_match_carries_its_alignment(sea: Sea, clips: Path, encoder: str) -> N
     assert match.alignment.query is not None
     assert match.alignment.query.file == str(query)
     assert match.end == pytest.approx(32 / 15)
+
+
+def test_matches_agree_on_request_and_keep_their_order(sea: Sea, clips: Path) -> None:
+    query = clips / "dive/001.mp4"
+    alone, together = sea.search(query), sea.search(query, consensus=True)
+    encodings = [encode_clip(match.clip.file, sea.encoder()) for match in alone]
+    expected = agreed([match.alignment for match in alone], encodings)
+    assert [m.clip.id for m in together] == [m.clip.id for m in alone]
+    assert [m.draq for m in together] == [m.draq for m in alone]
+    assert any(
+        a.alignment.path.tolist() != b.alignment.path.tolist() for a, b in zip(alone, together, strict=True)
+    )
+    for match, alignment in zip(together, expected, strict=True):
+        np.testing.assert_array_equal(match.alignment.path, alignment.path)
 
 
 def test_own_footage_is_no_answer(tmp_path: Path, encoder: str) -> None:

@@ -153,6 +153,7 @@ class Sea(Record):
         candidates: int | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
+        consensus: bool = False,
         label: str | None = None,
         where: str | None = None,
     ) -> list[Matches]:
@@ -166,6 +167,8 @@ class Sea(Record):
         partial     "auto", "never" or "always": whether parts of the clips may be left out; what is left out
                     of the query then counts against a match. A clip that is part of a film may then also be
                     left for the stretch around it that fits better; "never" takes all clips as they are
+        consensus   let the matches correct each other's alignment: a moment goes where most ways through
+                    the other matches lead. Order and scores stay the same
         label       only clips of this label
         where       only clips that fulfil this SQL condition on the record's columns, such as "duration < 10"
         """
@@ -185,6 +188,7 @@ class Sea(Record):
             rerank=rerank,
             max_draq=max_draq,
             partial=partial,
+            consensus=consensus,
             cost=alone,
         )
         if alone:
@@ -270,6 +274,7 @@ class Sea(Record):
         rerank: Rerank | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
+        consensus: bool = False,
         cost: bool = True,
     ) -> Matches:
         """Candidates in their final order, as matches; with their cost matrices if `cost`."""
@@ -286,7 +291,7 @@ class Sea(Record):
             rerank=rerank,
             partial=partial,
         )
-        return ranking.matches(k, max_draq=max_draq, cost=cost)
+        return ranking.matches(k, max_draq=max_draq, consensus=consensus, cost=cost)
 
     def _encode(self, clip: Clip) -> Encoding:
         return encode_clip(clip, self.encoder(), fps=self.fps)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Recipe, Scores, align_encodings, score_many
+from seasync.align.consensus import agreed
 from seasync.align.film import Span
 from seasync.align.partial import Partial
 from seasync.clip import Clip
@@ -86,18 +87,25 @@ class Ranking:
         """What decides, lowest first."""
         return KEYS[self.rerank](self.similarity, self.scores)
 
-    def matches(self, k: int, *, max_draq: float | None = None, cost: bool = True) -> Matches:
-        """The k best, aligned; with their cost matrices if `cost`."""
+    def matches(
+        self, k: int, *, max_draq: float | None = None, consensus: bool = False, cost: bool = True
+    ) -> Matches:
+        """The k best, aligned, with `consensus` so that they agree; with their cost matrices if `cost`."""
         order = np.argsort(self.keys(), kind="stable").tolist()
         order = [n for n in order if max_draq is None or self.scores.draq[n] <= max_draq]
         best = self._clips(order, k)
         product = KEYS["product"](self.similarity, self.scores)[list(best)]
         likely, better = alignability(self.snapshot, self.recipe, product)
+        encodings = [self.encodings[n] for n in best]
+        alignments = [
+            align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
+            for encoding in encodings
+        ]
+        if consensus:
+            alignments = agreed(alignments, encodings, partial=self.partial)
         matches = []
         for at, (n, (clip, duration, part)) in enumerate(best.items()):
-            aligned = align_encodings(
-                self.query.encoding, self.encodings[n], recipe=self.recipe, partial=self.partial
-            )
+            aligned = alignments[at]
             kept = cost and aligned.cost is not None and aligned.cost.size <= KEPT_CELLS
             aligned = replace(aligned, query=self.query.clip, match=clip, cost=aligned.cost if kept else None)
             similarity = float(self.similarity[n])
