@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Installs the programs that some tests look at our output with, where this machine allows it (Debian or Ubuntu, as
-# root or with sudo without a password). Elsewhere it says what is missing; the tests that need it are then skipped.
+# root or with sudo without a password), and Azure's emulator, where there is npm. Elsewhere it says what is missing;
+# the tests that need it are then skipped.
 set -u
+if ! command -v azurite-blob >/dev/null && [ ! -e .venv/node_modules/.bin/azurite-blob ]; then
+    npm install --silent --no-audit --no-fund --prefix .venv azurite >/dev/null 2>&1 ||
+        echo "not here, so its tests are skipped: azurite (npm install --prefix .venv azurite)"
+fi
 missing=()
 for program in chromium ffmpeg melt; do
     command -v "$program" >/dev/null || missing+=("$program")

@@ -12,18 +12,16 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import SeasyncError, StoreError
+from seasync.store.systems import PREFIXES, file_system
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 OPTIONS = "SEASYNC_STORAGE_OPTIONS"
-SCHEMES = {"s3": "aws", "gs": "google", "az": "azure", "file": ""}
-CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5, 60, 4
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,10 @@ def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSyst
         If the scheme is unknown or the options do not fit it.
     """
     scheme, _, path = uri.partition("://")
-    if scheme not in SCHEMES:
+    if scheme not in PREFIXES:
         raise StoreError(f"{uri}: expected a path, or a URI that begins with s3://, gs:// or az://")
-    known = tuple(sorted(storage_options(options).items()))
     with plain(uri):
-        return _filesystem(scheme, known, tuple(sorted(_environment(scheme).items()))), path
+        return file_system(scheme, storage_options(options)), path
 
 
 def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
@@ -146,60 +143,17 @@ def explained(text: str) -> str:
 _SAFE = "what is in the sea is safe"
 _HINTS = {
     "No space left": f"the disk is full, make room and run it again: {_SAFE}",
-    "(?i)40[13] |forbidden|access.?denied|access.?key.?id|signature.?does.?not|unauthorized|credential": (
+    "(?i)40[13] |forbidden|access.?denied|access.?key|signature.?does.?not|unauthorized|credential": (
         "the store refuses these credentials: check its environment variables (AWS_ACCESS_KEY_ID, …) or "
         "--storage-option"
     ),
+    "no storage account": "name it in AZURE_STORAGE_ACCOUNT_NAME, or with --storage-option",
     "resolve region": "name it in AWS_REGION, and the store in AWS_ENDPOINT if it is not Amazon's",
-    r"NoSuchBucket|NO_SUCH_BUCKET|bucket does not exist": "make the bucket first",
+    r"NoSuchBucket|NO_SUCH_BUCKET|(bucket|container) does not exist|Container(Being|Not)": (
+        "make the bucket (or container) first"
+    ),
     r"error sending request|[Cc]ould ?n.t connect|NETWORK_CONNECTION|[Cc]onnection|[Tt]imed? ?out|50[0-4] ": (
         f"the store does not answer: check its address, and run it again later; {_SAFE}"
     ),
     r"[Cc]onflict|incompatible": f"another writer came in between: run it again; {_SAFE}",
 }
-
-
-def _environment(scheme: str) -> dict[str, str]:
-    """The store's own variables, lower case, as options."""
-    prefix = SCHEMES[scheme].upper() + "_"
-    return {name.lower(): value for name, value in os.environ.items() if name.startswith(prefix)}
-
-
-@lru_cache(maxsize=16)
-def _filesystem(
-    scheme: str, options: tuple[tuple[str, str], ...], environment: tuple[tuple[str, str], ...]
-) -> FileSystem:
-    from pyarrow import fs
-
-    known = dict(environment) | dict(options)
-
-    def option(*names: str) -> str | None:
-        """The first of these that is known, with the scheme's prefix or without."""
-        spelled = [f"{prefix}{name}" for name in names for prefix in (f"{SCHEMES[scheme]}_", "")]
-        return next((known[name] for name in spelled if known.get(name)), None)
-
-    if scheme == "s3":
-        return fs.S3FileSystem(
-            access_key=option("access_key_id"),
-            secret_key=option("secret_access_key"),
-            session_token=option("session_token", "token"),
-            region=option("region", "default_region") or "us-east-1",
-            endpoint_override=option("endpoint", "endpoint_url"),
-            anonymous=option("skip_signature") == "true",
-            force_virtual_addressing=option("virtual_hosted_style_request") == "true",
-            allow_delayed_open=True,  # small objects in one request
-            connect_timeout=CONNECT_SECONDS,
-            request_timeout=REQUEST_SECONDS,
-            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
-        )
-    if scheme == "gs":
-        if service := option("service_account", "service_account_path", "application_credentials"):
-            os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = service  # the only way this library takes it
-        return fs.GcsFileSystem(anonymous=option("skip_signature") == "true")
-    if scheme == "az":
-        return fs.AzureFileSystem(
-            option("storage_account_name", "account_name") or "",
-            account_key=option("storage_account_key", "account_key"),
-            sas_token=option("storage_sas_token", "sas_token", "storage_sas_key"),
-        )
-    return fs.LocalFileSystem()
