@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seasync.serve import create_app
 from seasync.serve.work import SeaAt
@@ -20,10 +22,25 @@ from seasync.serve.work import SeaAt
 COMMAND = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--port", "0"]
 
 
+def behind(prefix: str, app: ASGIApp) -> ASGIApp:
+    """A proxy that has `app` at a prefix and takes it off: nothing else is there."""
+
+    async def proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope["path"].startswith(f"{prefix}/"):
+            await Response("not ours", 404)(scope, receive, send)
+            return
+        if scope["type"] == "http":
+            scope = {**scope, "path": scope["path"].removeprefix(prefix)}
+        await app(scope, receive, send)
+
+    return proxy
+
+
 @contextmanager
-def live(sea: Path, state: Path, encoder: str, **options: Any) -> Iterator[str]:
-    """A server on a port of its own, by its address."""
-    app = create_app({"small": SeaAt(str(sea), encoder)}, state=state, **options)
+def live(sea: Path, state: Path, encoder: str, *, prefix: str = "", **options: Any) -> Iterator[str]:
+    """A server on a port of its own, by its address; behind a proxy, if at a prefix."""
+    app: ASGIApp = create_app({"small": SeaAt(str(sea), encoder)}, state=state, **options)
+    app = behind(prefix, app) if prefix else app
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

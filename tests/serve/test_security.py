@@ -70,6 +70,17 @@ def test_a_link_to_the_page_works_and_the_page_may_ask(server: Server) -> None:
     assert server.client.get("/api/v1", headers=own).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/api/v1", "/sync/api/v1"])
+def test_at_a_prefix_the_api_asks_for_the_token_too(sea: Path, start: Start, path: str) -> None:
+    """A proxy may take the prefix off or leave it."""
+    client = start(sea, token="open-sesame", root_path="/sync").client
+    assert client.get(path).status_code == 401
+    assert client.get(path, headers={"Authorization": "Bearer open-sesame"}).status_code == 200
+    entered = client.get("/sync/?token=open-sesame", follow_redirects=False)
+    assert entered.headers["location"] == "./"
+    assert "Path=/sync/;" in entered.headers["set-cookie"]
+
+
 def test_every_answer_has_security_headers_and_none_allows_other_origins(server: Server) -> None:
     for path in ("/", "/api/v1", "/api/v1/nothing", f"{API}/footage/{server.clip('right/a')}/video"):
         headers = server.client.get(path, headers={"Host": "localhost"}).headers
@@ -90,7 +101,7 @@ def test_a_token_is_asked_for_and_becomes_a_cookie(start: Start, sea: Path) -> N
     assert "set-cookie" not in client.get("/?token=wrong", follow_redirects=False).headers
     entered = client.get("/?token=secret-token", follow_redirects=False)
     assert entered.status_code == 303
-    assert entered.headers["location"] == "/"
+    assert entered.headers["location"] == "./"
     assert "httponly" in entered.headers["set-cookie"].lower()
     assert "samesite=strict" in entered.headers["set-cookie"].lower()
     assert client.get("/api/v1").status_code == 200

@@ -22,6 +22,9 @@ def serve(
     ),
     state: Path = typer.Option(None, help="Folder for jobs and uploads; default: in the user's data folder."),
     allow_host: list[str] = typer.Option([], help="Another name under which the server is reached."),
+    root_path: str = typer.Option(
+        "", help="Where a reverse proxy has it, such as /sync, if not at the root."
+    ),
     storage_option: StorageOptions = None,
     max_upload: float = typer.Option(4.0, help="Largest upload, in GB.", min=0.001),
     quota: float = typer.Option(20.0, help="All uploads together, in GB.", min=0.001),
@@ -42,6 +45,7 @@ def serve(
         roots=root or None,
         state=state,
         names=allow_host,
+        root_path=root_path.rstrip("/"),
         limits=replace(Limits(), upload_bytes=int(max_upload * 1e9), quota_bytes=int(quota * 1e9)),
         open_browser=open_browser,
         ready=lambda address: print(f"{address}\nCtrl-C ends it.", flush=True),

@@ -33,6 +33,7 @@ def create_app(
     roots: Sequence[str | Path] | None = None,
     host: str = "127.0.0.1",
     names: Sequence[str] = (),
+    root_path: str = "",
     token: str | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
@@ -42,6 +43,7 @@ def create_app(
     state        folder for jobs and uploads; one server at a time uses it
     roots        folders whose files may be opened and added; default: those in which the seas' files lie
     host, names  what it is bound to, and other names that a request's Host may have
+    root_path    where a proxy has it, such as "/sync", if it is not at the root of its host
     token        needed by every request to the API, if given
     """
     limits = limits or Limits()
@@ -75,6 +77,7 @@ def create_app(
         Guard,
         hosts=Hosts(host, names),
         token=token,
+        root_path=root_path,
         body_bytes=limits.body_bytes,
     )
     return app

@@ -30,6 +30,7 @@ def serve(
     roots: Sequence[str | Path] | None = None,
     state: str | Path | None = None,
     names: Sequence[str] = (),
+    root_path: str = "",
     storage_options: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     open_browser: bool = False,
@@ -37,22 +38,25 @@ def serve(
 ) -> None:
     """Serve seas, with the page, until Ctrl-C.
 
-    seas     paths or URIs; the first is the one the page opens with. A new one begins with the first `add`
-    encoder  of seas that do not exist yet
-    port     0 takes any that is free
-    token    needed by every request; made up if `host` can be reached from other machines
-    roots    folders whose files may be shown and added; default: those in which the seas' files lie
-    state    folder for jobs and uploads; default: in the user's data folder, one for each set of seas
-    names    other names the server is known by (a request's Host must be one)
-    ready    called with the page's address, token included, as soon as it answers
+    seas       paths or URIs; the first is the one the page opens with. A new one begins with the first `add`
+    encoder    of seas that do not exist yet
+    port       0 takes any that is free
+    token      needed by every request; made up if `host` can be reached from other machines
+    roots      folders whose files may be shown and added; default: those in which the seas' files lie
+    state      folder for jobs and uploads; default: in the user's data folder, one for each set of seas
+    names      other names the server is known by (a request's Host must be one)
+    root_path  where a reverse proxy has it, such as "/sync", if not at the root of its host
+    ready      called with the page's address, token included, as soon as it answers
 
     Raises
     ------
     ServeError
-        If the port is taken, or the state folder is in use.
+        If the port is taken, the state folder is in use, or the root path is none.
     """
     if not seas:
         raise ServeError("serve: name at least one sea")
+    if root_path and not re.fullmatch(r"(/[\w.~-]+)+", root_path):
+        raise ServeError(f"root path {root_path!r}: expected one such as /sync")
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     options = tuple(sorted((storage_options or {}).items()))
@@ -62,11 +66,12 @@ def serve(
         roots=roots,
         host=host,
         names=names,
+        root_path=root_path,
         token=token,
         limits=limits,
     )
     with _listening(host, port) as listening:
-        address = _address(host, listening.getsockname()[1], token)
+        address = _address(host, listening.getsockname()[1], root_path, token)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
@@ -120,10 +125,10 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _address(host: str, port: int, token: str | None) -> str:
+def _address(host: str, port: int, root_path: str, token: str | None) -> str:
     shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
     name = f"[{shown}]" if ":" in shown else shown
-    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
+    return f"http://{name}:{port}{root_path}/" + (f"?token={token}" if token else "")
 
 
 def _announce(address: str, ready: Callable[[str], None], open_browser: bool) -> None:

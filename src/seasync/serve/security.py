@@ -85,8 +85,11 @@ def _is_host(text: str) -> bool:
 class Guard:
     """ASGI middleware: Host, token, cross-site requests, size of bodies; security headers on every answer."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Hosts, token: str | None, body_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, hosts: Hosts, token: str | None, root_path: str, body_bytes: int
+    ) -> None:
         self._app, self._hosts, self._token, self._body_bytes = app, hosts, token, body_bytes
+        self._place = {"root_path": root_path} if root_path else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -95,7 +98,7 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        guarded = _Guarded(send)
+        scope, guarded = {**scope, **self._place}, _Guarded(send)
         headers = Headers(scope=scope)
         if (entry := self._entry(scope, headers)) is not None:
             await entry(scope, receive, guarded)
@@ -119,11 +122,11 @@ class Guard:
                 "Host: not a name of this server (`seasync serve --allow-host NAME`)", status=421
             )
         self._check_site(scope, headers)
-        is_api = scope["path"].startswith("/api")  # the page itself is no secret, and asks for the token
+        is_api = _path(scope).startswith("/api")  # the page itself is no secret, and asks for the token
         if is_api and self._token is not None and not self._knows_token(headers):
             raise ServeError("a token is needed: open the address that `seasync serve` printed", status=401)
         length = headers.get("content-length", "0")
-        if scope["path"].rstrip("/") != UPLOADS:
+        if _path(scope).rstrip("/") != UPLOADS:
             if "transfer-encoding" in headers:
                 raise ServeError("send a Content-Length instead of Transfer-Encoding", status=411)
             if not length.isdecimal() or int(length) > self._body_bytes:
@@ -132,7 +135,7 @@ class Guard:
     def _check_site(self, scope: Scope, headers: Headers) -> None:
         """Refuse what another site's page makes a browser ask; opening our own page from a link is fine."""
         site = headers.get("sec-fetch-site", "none")
-        opens_page = headers.get("sec-fetch-mode") == "navigate" and not scope["path"].startswith("/api")
+        opens_page = headers.get("sec-fetch-mode") == "navigate" and not _path(scope).startswith("/api")
         if site not in ("none", "same-origin") and not (opens_page and scope["method"] in SAFE_METHODS):
             raise ServeError("requests from other sites are refused", status=403)
         origin = headers.get("origin")
@@ -151,15 +154,21 @@ class Guard:
 
     def _entry(self, scope: Scope, headers: Headers) -> Response | None:
         """`/?token=…`: the right token becomes a cookie, and the address bar does not keep it."""
-        if self._token is None or scope["path"] != "/" or not self._hosts.allow(headers.get("host", "")):
+        if self._token is None or _path(scope) != "/" or not self._hosts.allow(headers.get("host", "")):
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
         if not given or not secrets.compare_digest(given[0].encode(), self._token.encode()):
             return None
-        answer = RedirectResponse("/", 303)
-        secure = scope["scheme"] == "https"
-        answer.set_cookie(COOKIE, self._token, httponly=True, samesite="strict", secure=secure)
+        answer = RedirectResponse("./", 303)
+        place, secure = f"{scope.get('root_path', '')}/", scope["scheme"] == "https"
+        answer.set_cookie(COOKIE, self._token, path=place, httponly=True, samesite="strict", secure=secure)
         return answer
+
+
+def _path(scope: Scope) -> str:
+    """Without the place that the application has behind a proxy or in another one: as routes see it."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 class _Guarded:

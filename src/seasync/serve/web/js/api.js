@@ -1,6 +1,7 @@
 // The server's API. Answers are plain values; what goes wrong is an Error whose message a person can act on.
 
-const ROOT = "/api/v1";
+// Relative to the page: a proxy may have it anywhere on its host.
+const ROOT = new URL("api/v1", document.baseURI).pathname;
 
 export class Problem extends Error {
   constructor(message, status) {

@@ -54,7 +54,7 @@ function trouble(error) {
 }
 
 function askForToken() {
-  const form = h("form.token", { method: "get", action: "/" },
+  const form = h("form.token", { method: "get", action: "./" },
     h("label", {}, "Token", h("input", { name: "token", type: "password", autocomplete: "current-password", required: true })),
     h("button.primary", {}, "Open"));
   return notice("note", "A token is needed", "This server is open to other machines, so it asks for the token that `seasync serve` printed when it was started.", form);
