@@ -68,7 +68,15 @@ def test_patches_are_weighed_per_shot(tmp_path: Path) -> None:
 
 
 def test_unknown_names_list_what_there_is() -> None:
-    for name in ("resnet", "dinov2-small@big", "dinov2-small@100", "tinyvit-5m@168", "nope:file"):
+    for name in (
+        "resnet",
+        "dinov2-small@big",
+        "dinov2-small@",
+        "pose@",
+        "dinov2-small@100",
+        "tinyvit-5m@168",
+        "nope:file",
+    ):
         with pytest.raises(EncoderError, match=r"expected|must be|one input size"):
             get_encoder(name)
 

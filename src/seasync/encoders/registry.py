@@ -153,7 +153,9 @@ def get_encoder(name: str = DEFAULT) -> Encoder:
     scheme, colon, rest = name.partition(":")
     if colon and scheme in _SCHEMES:
         return _SCHEMES[scheme](rest)
-    plain, _, size = name.partition("@")
+    plain, at, size = name.partition("@")
     if plain in _BUILT_IN and not colon:
+        if at and not size:
+            raise EncoderError(f"{name}: a size is missing after the @; expected {plain}, or dinov2-small@168")
         return _BUILT_IN[plain](plain, size)
     raise EncoderError(f"{name}: no such encoder; expected one of {', '.join(names())}")
