@@ -174,8 +174,8 @@ class Sea(Record):
         """
         moving = recipe.change_seconds is not None
         wanted = max(k, candidates or (25 if moving else 10))
-        where = both(where, _labelled(label))
         snapshot = self.snapshot()
+        where = _condition(snapshot, where, label)
 
         asked = [resolve(snapshot, query, self._encode) for query in queries]
         found = _retrieve(snapshot, asked, wanted, where, trajectory=moving)
@@ -238,7 +238,8 @@ class Sea(Record):
         self, where: str | None = None, *, label: str | None = None, limit: int | None = None
     ) -> list[Clip]:
         """The sea's clips, in the order they were added; `where` and `label` as in `search_many`."""
-        return self.snapshot().clips(both(where, _labelled(label)), limit=limit)
+        snapshot = self.snapshot()
+        return snapshot.clips(_condition(snapshot, where, label), limit=limit)
 
     def info(self) -> dict[str, Any]:
         """What the sea is and how it stands: clips, hours, bytes, encoder, index and more."""
@@ -322,6 +323,13 @@ def _retrieve(
         other = ~np.isin(rows, query.own)
         found.append((rows[other][:k], similarity[other][:k]))
     return found
+
+
+def _condition(snapshot: Snapshot, where: str | None, label: str | None) -> str | None:
+    """Both as one, checked before time is spent on the query."""
+    if where is not None:
+        snapshot.expect_condition(where)
+    return both(where, _labelled(label))
 
 
 def _labelled(label: str | None) -> str | None:

@@ -25,6 +25,22 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run
 
 
+@pytest.mark.parametrize("where", ["durration < 10", "duration <", "duration", "label = 3", ""])
+def test_a_condition_that_is_none_is_told_with_the_columns(
+    run,  # type: ignore[no-untyped-def]
+    clips: Path,
+    encoder: str,
+    where: str,
+) -> None:
+    run("add", clips / "dive", "--encoder", encoder)
+    for command in (["search", clips / "dive/001.mp4"], ["sea", "list"]):
+        code, _, err = run(*command, "--where", where)
+        assert (code, err.count("\n")) == (1, 1)
+        assert repr(where) in err
+        assert "duration, fps, frames, label" in err
+        assert "such as" in err
+
+
 def test_from_a_folder_to_matches(run, clips: Path, encoder: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run("add", clips, "--encoder", encoder, "--labels", "folder")
     assert (code, "9 clips added" in out) == (0, True)

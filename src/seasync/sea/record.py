@@ -76,6 +76,17 @@ class Snapshot:
             )
             return scanner.to_table()
 
+    def expect_condition(self, where: str) -> None:
+        """Raise SeaError if `where` is none on the record's columns."""
+        try:
+            self.dataset.scanner(columns=[], filter=where, with_row_id=True).explain_plan()
+        except ValueError as error:
+            names = self.dataset.schema.names
+            raise SeaError(
+                f"where {where!r}: expected a condition on {', '.join(names[: names.index('mean')])}, such as "
+                "\"duration < 10 AND label = 'dive'\""
+            ) from error
+
     def take(self, row_ids: Sequence[int] | RowIds, columns: Sequence[str]) -> pa.Table:
         """These columns of these rows, in the order asked for."""
         with plain_errors(self.dataset.uri):
