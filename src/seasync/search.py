@@ -57,6 +57,8 @@ class Sea(Record):
                 self.encoder()  # another name may still be the same encoder
         elif not create:
             self.snapshot()  # says that there is none
+        else:
+            self.expect_room()
 
     @property
     def fps(self) -> float:

@@ -41,6 +41,22 @@ def test_a_condition_that_is_none_is_told_with_the_columns(
         assert "such as" in err
 
 
+def test_a_sea_does_not_begin_among_other_things(run, clips: Path, encoder: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    other = tmp_path / "photos"
+    (other / "data").mkdir(parents=True)
+    before = sorted(other.rglob("*"))
+    for place, what in ((other, "other things"), (clips / "dive/001.mp4", "a file")):
+        code, _, err = run("add", clips / "dive", "--encoder", encoder, "--sea", place)
+        assert (code, err.count("\n")) == (1, 1)
+        assert f"{place}: a" in err
+        assert what in err
+        assert "name a new place" in err
+    assert sorted(other.rglob("*")) == before
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/.DS_Store").touch()
+    assert run("add", clips / "dive", "--encoder", encoder, "--sea", tmp_path / "empty")[0] == 0
+
+
 def test_from_a_folder_to_matches(run, clips: Path, encoder: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run("add", clips, "--encoder", encoder, "--labels", "folder")
     assert (code, "9 clips added" in out) == (0, True)

@@ -156,6 +156,6 @@ def get_encoder(name: str = DEFAULT) -> Encoder:
     plain, at, size = name.partition("@")
     if plain in _BUILT_IN and not colon:
         if at and not size:
-            raise EncoderError(f"{name}: a size is missing after the @; expected {plain}, or dinov2-small@168")
+            raise EncoderError(f"{name}: no size follows the @; expected {plain}, or dinov2-small@168")
         return _BUILT_IN[plain](plain, size)
     raise EncoderError(f"{name}: no such encoder; expected one of {', '.join(names())}")

@@ -82,8 +82,9 @@ class Snapshot:
             self.dataset.scanner(columns=[], filter=where, with_row_id=True).explain_plan()
         except ValueError as error:
             names = self.dataset.schema.names
+            columns = ", ".join(names[: names.index("mean")])
             raise SeaError(
-                f"where {where!r}: expected a condition on {', '.join(names[: names.index('mean')])}, such as "
+                f"where {where!r}: expected a condition on {columns}, such as "
                 "\"duration < 10 AND label = 'dive'\""
             ) from error
 
@@ -183,6 +184,18 @@ class Record:
                 raise
             return False
         return True
+
+    def expect_room(self) -> None:
+        """Raise SeaError if a new sea would begin among other things. What an add that was killed has left is
+        known by its lock."""
+        folder = self.folder
+        if folder is None or not folder.exists() or (folder / lock.NAME).exists():
+            return
+        if not folder.is_dir() or any(not each.name.startswith(".") for each in folder.iterdir()):
+            what = "a folder with other things in it" if folder.is_dir() else "a file"
+            raise SeaError(
+                f"{self.uri}: {what}, not a sea; name a new place, such as {folder / 'footage.sea'}"
+            )
 
     def snapshot(self) -> Snapshot:
         """The record as it stands now."""
