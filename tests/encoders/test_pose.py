@@ -114,6 +114,25 @@ def test_left_handed_aligns_with_right_handed() -> None:
     assert align_encodings(encoding(course, "sides"), encoding(other, "sides")).draq > 0.4
 
 
+def test_a_mirror_that_only_makes_chance_dearer_is_not_taken() -> None:
+    columns, signs = MIRRORS["pose"]
+    taken = {True: 0, False: 0}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        one, other = (np.cumsum(rng.normal(size=(30, 26)), axis=0) for _ in range(2))
+        straight, turned = (
+            align_encodings(encoding(one, "sides"), encoding(match, "sides"), partial="never")
+            for match in (other, other[:, columns] * signs)
+        )
+        chosen = align_encodings(encoding(one), encoding(other), partial="never")
+        mirrored = turned.draq < straight.draq and turned.dtw_cost < 0.97 * straight.dtw_cost
+        assert chosen.dtw_cost == pytest.approx((turned if mirrored else straight).dtw_cost)
+        assert score_many(encoding(one), [encoding(other)]).dtw_cost[0] == pytest.approx(chosen.dtw_cost)
+        if turned.draq < straight.draq:
+            taken[mirrored] += 1
+    assert min(taken.values()) > 3  # both happen
+
+
 @pytest.fixture
 def model(user_cache: Path, monkeypatch: pytest.MonkeyPatch) -> BlazePose:
     """BlazePose with its real weights: a visible skip where they cannot be had, a failure in CI."""

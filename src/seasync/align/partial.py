@@ -24,10 +24,16 @@ _LARGEST = 1 << 25
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Pieces of a path, in the query's order, and the share of both clips' prices that they cover."""
+    """Pieces of a path, in the query's order, the share of both clips' prices that they cover, and what the
+    whole path costs."""
 
     pieces: list[Solved]
-    coverage: tuple[float, float] = (1.0, 1.0)
+    coverage: tuple[float, float]
+    whole_cost: float
+
+    @classmethod
+    def whole(cls, path: Solved) -> Parts:
+        return cls([path], (1.0, 1.0), path.cost)
 
     @property
     def cost(self) -> float:
@@ -71,10 +77,10 @@ class Manner:
         if anchors and self.order == "any":
             raise FeatureError("anchors keep the order of both clips: leave them out, or order='any'")
         if self.partial == "never" or cost is None:
-            return Parts([whole])
+            return Parts.whole(whole)
         if cost.size > _LARGEST:
             if self.partial == "auto":
-                return Parts([whole])
+                return Parts.whole(whole)
             raise FeatureError("the clips are too long to align in part: align shorter spans of them")
         prices = Prices.of(cost, self.share)
         if self.order == "same":
@@ -82,9 +88,9 @@ class Manner:
         else:
             gain, pieces = best_pieces_in_any_order(cost, prices)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
-            return Parts([whole])
+            return Parts.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]
-        return _parts(cost, prices, pieces, randoms)
+        return _parts(cost, prices, pieces, randoms, whole)
 
     def parts_abreast(
         self, abreast: Abreast, costs: list[Floats], wholes: list[Solved], moving: list[bool]
@@ -93,7 +99,7 @@ class Manner:
         if self.order == "any":
             pairs = zip(costs, wholes, moving, strict=True)
             return [self.parts(cost if moves else None, whole, random_cost) for cost, whole, moves in pairs]
-        out = [Parts([whole]) for whole in wholes]
+        out = [Parts.whole(whole) for whole in wholes]
         if self.partial == "never":
             return out
         priced = PricedLanes(abreast, costs, self.share)
@@ -105,7 +111,8 @@ class Manner:
         boxes = [box for lane, (_, pieces) in apart.items() for box in _boxes(costs[lane], pieces)]
         randoms = iter(random_cost_many(boxes))
         for lane, (prices, pieces) in apart.items():
-            out[lane] = _parts(costs[lane], prices, pieces, [next(randoms) for _ in pieces])
+            own = [next(randoms) for _ in pieces]
+            out[lane] = _parts(costs[lane], prices, pieces, own, wholes[lane])
         return out
 
     @property
@@ -120,11 +127,11 @@ def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
     return [cost[i : k + 1, j : last + 1] for (i, j), (k, last) in corners]
 
 
-def _parts(cost: Floats, prices: Prices, pieces: list[Path], randoms: list[float]) -> Parts:
+def _parts(cost: Floats, prices: Prices, pieces: list[Path], randoms: list[float], whole: Solved) -> Parts:
     solved, covered = [], [0.0, 0.0]
     for piece, random in zip(pieces, randoms, strict=True):
         along, rows, columns = kernels.measure(cost, prices.rows, prices.columns, piece)
         solved.append(Solved(piece, along, random))
         covered = [covered[0] + rows, covered[1] + columns]
     of_query, of_match = (a / b if b > 0 else 1.0 for a, b in zip(covered, prices.totals, strict=True))
-    return Parts(solved, (of_query, of_match))
+    return Parts(solved, (of_query, of_match), whole.cost)

@@ -24,6 +24,8 @@ from seasync.errors import FeatureError
 Moments = Sequence[tuple[float, float]]
 # A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.
 _WHOLE = 1 << 26
+# What the whole path must cost in the mirror, as a share of what it costs otherwise.
+_CHEAPER = 0.97
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,8 @@ def align_encodings(
 ) -> Alignment:
     """Align two encodings of one encoder.
 
-    Where a stream tells left from right (pose), the match is seen in a mirror too, and the better score wins.
+    Where a stream tells left from right (pose), the match is seen in a mirror too; that counts if its score
+    is better and its path clearly cheaper.
 
     anchors      pairs of moments (query seconds, match seconds) that must correspond
     band         keep within this share of the length from the straight line between the ends
@@ -76,8 +79,8 @@ def align_encodings(
     manner = Manner.of(recipe, partial, order, held=band is not None)
     random = bind(random_cost, paths=paths, seed=seed)
     _expect_in_order(anchors)
-    found = []
-    for pair in _pairs(query, [match], recipe)[0]:
+    (pairs, twins), costs, found = _pairs(query, [match], recipe), [], []
+    for pair in pairs:
         cost = _whole_cost(pair)
         cells = [_cell(pair, *moments) for moments in anchors]
         whole = _solve(pair, cost, band=band, anchors=cells)
@@ -87,9 +90,10 @@ def align_encodings(
                     f"the clips are too long to draw {paths} paths: leave paths out for their exact mean"
                 )
             whole = replace(whole, random=random(cost))
-        parts = manner.parts(cost if pair.moving else None, whole, random, cells)
-        found.append(replace(_alignment(pair, parts), cost=cost))
-    return min(found, key=lambda alignment: alignment.score)
+        costs.append(cost)
+        found.append(manner.parts(cost if pair.moving else None, whole, random, cells))
+    [best] = _sides(found, twins, 1)
+    return replace(_alignment(pairs[best], found[best]), cost=costs[best])
 
 
 def align_many(
@@ -103,9 +107,7 @@ def align_many(
     """`align_encodings` of the query with every match: the same results, faster together."""
     pairs, twins = _pairs(query, matches, recipe)
     parts = _solve_many(pairs, Manner.of(recipe, partial, order), Abreast.solve)
-    found = [_alignment(pair, part) for pair, part in zip(pairs, parts, strict=True)]
-    ways = ((found[k], found[twins.get(k, k)]) for k in range(len(matches)))
-    return [min(way, key=lambda alignment: alignment.score) for way in ways]
+    return [_alignment(pairs[k], parts[k]) for k in _sides(parts, twins, len(matches))]
 
 
 def score_many(
@@ -114,10 +116,25 @@ def score_many(
     """DRAQ of the query with every match, without paths; whole to whole unless `partial` says otherwise."""
     pairs, twins = _pairs(query, matches, recipe)
     parts = _solve_many(pairs, Manner.of(recipe, partial, "same"), Abreast.scores)
+    return _scores([parts[k] for k in _sides(parts, twins, len(matches))])
+
+
+def _scores(parts: Sequence[Parts]) -> Scores:
     rows = np.array([(part.cost, part.random, *part.coverage) for part in parts]).reshape(-1, 4)
-    score = Scores(*rows.T).score
-    best = [min(k, twins.get(k, k), key=score.item) for k in range(len(matches))]
-    return Scores(*rows[best].T)
+    return Scores(*rows.T)
+
+
+def _sides(parts: Sequence[Parts], twins: dict[int, int], count: int) -> list[int]:
+    """For each of `count` matches, where its parts are: as it is, or in the mirror.
+
+    Of two tries one is the better by chance. A mirror that is true makes the path cheaper; one that is not
+    may only make random paths dearer, and so the score better.
+    """
+    score = _scores(parts).score
+    return [
+        twin if score[twin] < score[k] and parts[twin].whole_cost < _CHEAPER * parts[k].whole_cost else k
+        for k, twin in ((k, twins.get(k, k)) for k in range(count))
+    ]
 
 
 def _solve_many(
