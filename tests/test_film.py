@@ -63,6 +63,15 @@ def test_footage_of_the_query_itself_is_found_in_the_film(
         assert [best.score, *(other.score for other in others)] == sorted(o.score for o in [best, *others])
 
 
+def test_no_stretch_ends_later_than_the_film(
+    sample: Sample, film: tuple[Path, list[tuple[float, float]]], encoder: str
+) -> None:
+    file, spans = film
+    found = find(sample.clips[-1].file, file, encoder=encoder)
+    assert max(each.clip.end or 0 for each in found) == spans[-1][1]
+    assert max(each.alignment.pieces[-1].match[1] for each in found) == spans[-1][1]
+
+
 def test_cut_encoding_keeps_times_frames_and_shots() -> None:
     whole = encoding(movement(60, 0), shots=(0, 20, 40))
     part = cut(whole, 15 / 7.5, 45 / 7.5)

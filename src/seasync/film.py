@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
+from seasync.pair import end_of
 from seasync.sea.vectors import Standard, clip_vectors, query_vector
 
 _SPANS = 5  # from each of the two ways to propose stretches
@@ -47,9 +49,8 @@ class Found:
 
     @cached_property
     def alignment(self) -> Alignment:
-        return replace(
-            align_encodings(*self.encodings, recipe=self.recipe), query=self.query, match=self.clip
-        )
+        ends = math.inf if self.query is None else end_of(self.query), self.clip.end or math.inf
+        return align_encodings(*self.encodings, recipe=self.recipe).of(self.query, self.clip, ends=ends)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -92,7 +93,8 @@ def find(
                 raise
             failed(str(error))
             continue
-        found += find_in(wanted, encoding, clip, recipe=recipe, query_clip=asked)
+        stretches = find_in(wanted, encoding, clip, recipe=recipe, query_clip=asked)
+        found += (_ended(each, clip, encoding) for each in stretches)
     return sorted(found, key=lambda each: each.score)[:k]
 
 
@@ -131,6 +133,14 @@ def find_in(
         )
         for at, span in enumerate(whole)
     ]
+
+
+def _ended(found: Found, film: Clip, encoding: Encoding) -> Found:
+    """No longer than the film: a sampling step after its last sample may be. Most need not be looked at."""
+    end = found.clip.end or math.inf
+    if end <= encoding.seconds[-1]:
+        return found
+    return replace(found, clip=replace(found.clip, end=min(end, end_of(film))))
 
 
 def _scores(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,4 +54,12 @@ def align(
     alignment = align_encodings(
         first, second, recipe=recipe or MOTION, anchors=anchors, band=band, partial=partial, order=order
     )
-    return replace(alignment, query=clips[0], match=clips[1])
+    return alignment.of(*clips, ends=(end_of(clips[0]), end_of(clips[1])))
+
+
+def end_of(clip: Clip) -> float:
+    """When the last frame of a clip ends, in seconds of its file."""
+    from seasync.video.table import frame_table
+
+    last = frame_table(clip.file).end
+    return last if clip.end is None else min(clip.end, last)

@@ -18,6 +18,7 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
 from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.pair import end_of
 from seasync.sea import care, index
 from seasync.sea.calibration import Calibration, fit, with_calibration
 from seasync.sea.cluster import Cluster
@@ -179,7 +180,7 @@ class Sea(Record):
         snapshot = self.snapshot()
         where = _condition(snapshot, where, label)
 
-        asked = [resolve(snapshot, query, self._encode) for query in queries]
+        asked = [resolve(snapshot, query, self._encode, self._end) for query in queries]
         found = _retrieve(snapshot, asked, wanted, where, trajectory=moving)
         alone = len(asked) == 1  # the cost matrices of many would fill the memory
         rank = bind(
@@ -215,7 +216,7 @@ class Sea(Record):
         label  the query's label, where it is not a clip of this sea that has one
         """
         snapshot = self.snapshot()
-        asked = resolve(snapshot, query, self._encode)
+        asked = resolve(snapshot, query, self._encode, self._end)
         label = label or (asked.clip.label if asked.clip else None)
         if label is None:
             raise SeaError("oracle: the query has no label; ask for a labelled clip of the sea, or give one")
@@ -298,6 +299,9 @@ class Sea(Record):
 
     def _encode(self, clip: Clip) -> Encoding:
         return encode_clip(clip, self.encoder(), fps=self.fps)
+
+    def _end(self, clip: Clip) -> float:
+        return end_of(clip)
 
     def _encodings(self, snapshot: Snapshot, rows: RowIds) -> list[Encoding | None]:
         """Frame features as kept, or made anew where only the clip vector is; None where the file is gone."""

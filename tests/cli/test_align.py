@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seasync.clip import Clip
+from seasync.pair import align
 from seasync.sample import Sample, alignment_error, make
+from seasync.video.table import frame_table
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
+from tests.videos import picture, write
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +55,20 @@ def test_json_gives_frames_of_the_files_and_seconds(sample: Sample, encoder: str
         assert path[0, column] == 0
         assert abs(path[:, column] - path[:, column + 1] * float(clips[file].fps)).max() <= 0.51
     assert len(clips[query].action_time) - path[-1, 0] <= 5
+
+
+def test_nothing_reaches_beyond_the_end_of_a_file(sample: Sample, encoder: str, tmp_path: Path) -> None:
+    """Neither the frames after the last sample nor a step of the sampling are guessed."""
+    query, match = pair(sample)
+    still = write(tmp_path / "one.mp4", [picture(0)], fps=25)
+    for files in ((query, match), (query, still), (still, still)):
+        alignment = align(*files, encoder=encoder)
+        ends = [frame_table(file).end for file in files]
+        assert [span[1] for span in (alignment.pieces[-1].query, alignment.pieces[-1].match)] == ends
+        assert [alignment.warp(keep=side).spans[-1][1] for side in ("query", "match")] == ends  # type: ignore[arg-type]
+    assert ends == [pytest.approx(1 / 25)] * 2
+    part = align(Clip(str(query), 0.0, 0.7), match, encoder=encoder)
+    assert part.pieces[-1].query[1] == pytest.approx(0.7)
 
 
 def test_anchor_is_passed_through(sample: Sample, encoder: str) -> None:

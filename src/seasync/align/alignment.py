@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +47,7 @@ class Alignment:
     query_step, match_step        seconds between sampled frames
     dtw_cost, random_cost         cost of the path, and mean cost of random paths through the same pieces
     coverage                      share of what moves in the query, and in the match, that the path covers
+    ends                          where query and match end, if known: a step after the last may be too late
     cost                          (n, m) the cost matrix, if it was kept
     """
 
@@ -66,6 +67,7 @@ class Alignment:
     coverage: tuple[float, float] = (1.0, 1.0)
     query: Clip | None = None
     match: Clip | None = None
+    ends: tuple[float, float] = (math.inf, math.inf)
     cost: Floats | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -112,6 +114,14 @@ class Alignment:
             of_query = of_match = ""
         return f"aligns in part: {', '.join(spans)}"
 
+    def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> Alignment:
+        """As an alignment of these clips, which end there, in seconds: nothing reaches further."""
+        pieces = (
+            replace(piece, query=_until(piece.query, ends[0]), match=_until(piece.match, ends[1]))
+            for piece in self.pieces
+        )
+        return replace(self, query=query, match=match, ends=ends, pieces=tuple(pieces))
+
     def warp(self, keep: Side = "query") -> Warp:
         """The map from the kept clip's seconds to the other's; every kept grid point has exactly one partner.
 
@@ -133,11 +143,8 @@ class Alignment:
                 values = partners[first]
             else:
                 values = np.add.reduceat(partners, first) / counts
-            stretches.append(
-                Stretch(
-                    times[indices], values, end_of(times, indices[-1], step), motion[indices].astype(float)
-                )
-            )
+            end = max(min(end_of(times, indices[-1], step), self.ends[side]), float(times[indices[-1]]))
+            stretches.append(Stretch(times[indices], values, end, motion[indices].astype(float)))
         return Warp(tuple(sorted(stretches, key=lambda stretch: float(stretch.times[0]))))
 
     def to_json(self) -> dict[str, Any]:
@@ -165,6 +172,10 @@ class Alignment:
             ],
             "path": [list(row) for row in rows],
         }
+
+
+def _until(span: tuple[float, float], end: float) -> tuple[float, float]:
+    return span[0], max(span[0], min(span[1], end))
 
 
 def _span(seconds: tuple[float, float]) -> str:

@@ -56,7 +56,8 @@ def fits_around(
             continue
         film = joined(known, at_cuts=group[0][1] == "shots")
         for span in fitting_spans(query.encoding, film, recipe=recipe, count=1):
-            yield at, span, cut(film, span.start, span.end)
+            end = min(span.end, parts[group[-1]].end)  # the samples alone tell it only to a sampling step
+            yield at, Span(span.start, end), cut(film, span.start, end)
 
 
 def _parts(snapshot: Snapshot, rows: RowIds) -> dict[Place, Part]:

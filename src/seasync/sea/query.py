@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,17 +27,21 @@ class Query:
     """An encoding to search for, and where it is from.
 
     own  row ids of the clips that show the same footage: they are no answer
+    end  when the clip's last frame ends, in seconds of its file
     """
 
     encoding: Encoding
     clip: Clip | None
     own: RowIds
+    end: float = math.inf
 
 
 Asked = Clip | Encoding | str | Path
 
 
-def resolve(snapshot: Snapshot, asked: Asked, encode: Callable[[Clip], Encoding]) -> Query:
+def resolve(
+    snapshot: Snapshot, asked: Asked, encode: Callable[[Clip], Encoding], end: Callable[[Clip], float]
+) -> Query:
     """Encode what is asked for, unless the sea has that very clip; find its own footage in the sea.
 
     asked  a video file or a span of one; a clip of the sea, by its id or the first 8 digits or more of it;
@@ -63,10 +68,11 @@ def resolve(snapshot: Snapshot, asked: Asked, encode: Callable[[Clip], Encoding]
     start, length = table["start"].to_numpy(), table["duration"].to_numpy()
     until = np.inf if clip.end is None else clip.end
     overlapping = rows[(start < until) & (start + length > clip.start)]
-    kept = None
-    if clip.id is not None:
-        (kept,) = snapshot.encodings(rows[table["id"].to_numpy() == clip.id])
-    return Query(kept or encode(clip), clip, overlapping)
+    if clip.id is None:
+        return Query(encode(clip), clip, overlapping, end(clip))
+    this = table["id"].to_numpy() == clip.id
+    (kept,) = snapshot.encodings(rows[this])
+    return Query(kept or encode(clip), clip, overlapping, float((start + length)[this][0]))
 
 
 def _named(snapshot: Snapshot, name: str) -> Clip:

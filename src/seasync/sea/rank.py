@@ -107,7 +107,8 @@ class Ranking:
         for at, (n, (clip, duration, part)) in enumerate(best.items()):
             aligned = alignments[at]
             kept = cost and aligned.cost is not None and aligned.cost.size <= KEPT_CELLS
-            aligned = replace(aligned, query=self.query.clip, match=clip, cost=aligned.cost if kept else None)
+            aligned = aligned.of(self.query.clip, clip, ends=(self.query.end, clip.start + duration))
+            aligned = aligned if kept else replace(aligned, cost=None)
             similarity = float(self.similarity[n])
             matches.append(Match(clip, duration, similarity, likely[at], better[at], aligned, part))
         return Matches(

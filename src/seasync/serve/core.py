@@ -14,6 +14,7 @@ from seasync.clip import Clip
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
+from seasync.pair import end_of
 from seasync.sea.care import info
 from seasync.search import Sea
 from seasync.serve import models, work
@@ -61,6 +62,9 @@ class ServedSea(Sea):
     def _encode(self, clip: Clip) -> Encoding:
         found: Encoding = self._lane.run(work.encode, self.at, clip, seconds=self._seconds)
         return found
+
+    def _end(self, clip: Clip) -> float:
+        return float(self._lane.run(end_of, clip, seconds=self._seconds))
 
     def find(self, query: Clip, **options: Any) -> Matches:
         """`search`, when it is its turn."""

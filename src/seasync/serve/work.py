@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from seasync.encoding import Encoding
     from seasync.render import Mark
     from seasync.sea.ingest import Added
+    from seasync.sea.query import Query
     from seasync.search import Sea
 
 Say = Callable[[tuple[float, str]], None]
@@ -49,21 +50,26 @@ class Solve:
     def on(self, sea: Sea) -> Alignment:
         from seasync.align import MOTION, PAPER, align_encodings
 
-        query, match = (encoding_of(sea, clip) for clip in (self.query, self.match))
+        query, match = (asked_of(sea, clip) for clip in (self.query, self.match))
         recipe = PAPER if self.recipe == "paper" else MOTION
         alignment = align_encodings(
-            query, match, recipe=recipe, anchors=self.anchors, partial=self.partial, order=self.order
+            query.encoding,
+            match.encoding,
+            recipe=recipe,
+            anchors=self.anchors,
+            partial=self.partial,
+            order=self.order,
         )
-        return replace(alignment, query=self.query, match=self.match)
+        return alignment.of(self.query, self.match, ends=(query.end, match.end))
 
 
-def encoding_of(sea: Sea, clip: Clip) -> Encoding:
+def asked_of(sea: Sea, clip: Clip) -> Query:
     """What the sea keeps of a clip of its own; else encoded by the sea's encoder."""
     from seasync.sea.query import resolve
 
     if not sea.exists():
         raise SeaError(f"{sea.uri}: the sea is empty; add videos first")
-    return resolve(sea.snapshot(), clip, sea._encode).encoding
+    return resolve(sea.snapshot(), clip, sea._encode, sea._end)
 
 
 def encode(sea: SeaAt, clip: Clip) -> Encoding:
