@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from seasync.align import MOTION, Recipe, align_many
+from seasync.align.consensus import agreed
 from seasync.encoding import Encoding, Seconds
 from seasync.sea.vectors import Standard, clip_vectors
 from seasync.train.data import Footage, Progress
@@ -47,7 +48,8 @@ class Teacher:
             if progress:
                 progress("teacher", at, len(whole))
             others = [whole[k] for k in nearest[at]]
-            alignments = align_many(encodings[n], [encodings[m] for m in others], recipe=recipe)
+            matches = [encodings[m] for m in others]
+            alignments = agreed(align_many(encodings[n], matches, recipe=recipe), matches)
             for m, alignment in zip(others, alignments, strict=True):
                 if alignment.alignable:
                     warp, seconds = alignment.warp(keep="match"), encodings[m].seconds
