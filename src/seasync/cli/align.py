@@ -54,10 +54,9 @@ def _print(alignment, picture: Path | None) -> None:  # type: ignore[no-untyped-
     for first, last in warp.spans:
         moments = np.linspace(first, last, 9)
         partners = warp.at(moments)
-        for at, (moment, partner) in enumerate(zip(moments, partners, strict=True)):
-            step = slice(at, at + 2) if at < 8 else slice(at - 1, at + 1)
-            speed = np.diff(partners[step])[0] / max(np.diff(moments[step])[0], 1e-9)
-            table.add_row(f"{moment:7.2f} s", f"{partner:7.2f} s", f"{speed:.0%} speed")
+        speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
+        for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):
+            table.add_row(f"{moment:7.2f} s", f"{partner:7.2f} s", speed)
     console.print(table)
     if picture:
         console.print(f"picture: {picture}")
