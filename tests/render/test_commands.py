@@ -14,6 +14,7 @@ from seasync.sample import Sample, SampleClip, make
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
 from tests.render.aligned import pictures
+from tests.videos import picture, write
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +129,19 @@ def test_clip_of_an_edit_is_replaced_from_a_sea(
     tracks = otio.adapters.read_from_file(str(tmp_path / "new.otio")).video_tracks()
     assert tracks[0].duration().to_seconds() == pytest.approx(tracks[1].duration().to_seconds(), abs=0.05)
     assert {Path(clip.media_reference.target_url).name for clip in tracks[0].find_clips()} == {Path(new).name}
+
+
+def test_a_match_that_does_not_align_is_put_in_only_if_so_asked(
+    clips: tuple[SampleClip, ...], encoder: str, tmp_path: Path
+) -> None:
+    """A clip in which nothing moves is in step with nothing."""
+    still, sea, new = tmp_path / "still.mp4", tmp_path / "still.sea", tmp_path / "new.otio"
+    run("add", write(still, [picture(5)] * 60), "--sea", sea, "--encoder", encoder)
+    run("export", clips[0].file, clips[1].file, "--to", tmp_path / "edit.otio", "--encoder", encoder)
+    words = ("replace", tmp_path / "edit.otio", clips[0].file.name, "--to", new, "--sea", sea)
+    for more, said in (((), "nothing in it aligns"), (("--anyway", "--rank", "2"), "--rank 2 is too high")):
+        done = seasync(*words, *more)
+        assert (done.returncode, done.stderr.count("\n"), new.exists()) == (1, 1, False)
+        assert said in done.stderr
+    assert "still.mp4 in the place of" in run(*words, "--anyway")
+    assert new.exists()

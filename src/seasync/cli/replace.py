@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from seasync.align import Alignment
     from seasync.clip import Clip
 
+MATCHES = 10  # that are looked at for one that aligns
+
 
 def replace(
     timeline: Path = typer.Argument(help="An edit: .otio, .fcpxml or .edl."),
     clip: str = typer.Argument(help="The clip's name in it, or its number, counted from 1."),
     to: Path = typer.Option(..., help="The new timeline."),
     sea: Sea = "footage.sea",
-    rank: int = typer.Option(1, help="Which match to take: 1 is the best.", min=1),
+    rank: int = typer.Option(1, help="Which match to take of those that align: 1 is the best.", min=1),
+    anyway: bool = typer.Option(False, "--anyway", help="Take one that does not align, too."),
     recipe: RecipeChoice = RecipeName.motion,
     media: Path = typer.Option(None, help="Folder of the files that the timeline only names."),
     as_json: Json = False,
@@ -30,12 +33,17 @@ def replace(
     from seasync.search import Sea as OpenSea
 
     def find(query: Clip) -> Alignment:
-        matches = OpenSea(sea, create=False).search(query, k=rank, recipe=recipe.value_of())
-        if len(matches) < rank:
+        found = OpenSea(sea, create=False).search(query, k=max(rank, MATCHES), recipe=recipe.value_of())
+        good = [match for match in found if anyway or match.alignable]
+        if len(good) >= rank:
+            return good[rank - 1].alignment
+        if found and not good:
             raise RenderError(
-                f"{sea}: only {len(matches)} matches for {query.name}; --rank {rank} is too high"
+                f"{sea}: nothing in it aligns with {query.name}, the best DRAQ is {found.best_draq:.2f}; add "
+                "footage of the same movement, or take the best there is with --anyway"
             )
-        return matches[rank - 1].alignment
+        kind = "matches" if anyway else "matches that align"
+        raise RenderError(f"{sea}: only {len(good)} {kind} for {query.name}; --rank {rank} is too high")
 
     done = replace_clip(timeline, clip, find, to, media=media)
     if as_json:
