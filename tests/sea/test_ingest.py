@@ -47,6 +47,21 @@ def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encode
     assert snapshot.table(["duration"])["duration"].to_pylist() == pytest.approx([32 / 15] * 9)
 
 
+@pytest.mark.parametrize("split", ["none", 0.5])
+def test_a_large_sea_is_asked_for_each_content_and_the_same_comes_of_it(
+    tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch, split: str | float
+) -> None:
+    monkeypatch.setattr("seasync.sea.plan.EXACT_UP_TO", 2)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    first = sea.add(clips / "dive", split=split)
+    shutil.copy(video(tmp_path / "new.mp4", look=77), tmp_path / "twin.mp4")
+    again = sea.add(clips / "dive", tmp_path / "new.mp4", tmp_path / "twin.mp4", split=split)
+    assert again.added * 3 == first.added
+    assert again.present == first.added + again.added
+    assert sea.info()["files"] == 4
+    assert sea.verify() == []
+
+
 def test_the_same_content_comes_once_whatever_its_name(tmp_path: Path, clips: Path, encoder: str) -> None:
     sea = Sea(tmp_path / "s.sea", encoder)
     sea.add(clips)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
 from seasync.errors import SeaError, StoreError, VideoError
+from seasync.sea.index import EXACT_UP_TO
 from seasync.sea.rows import clip_id
 from seasync.sea.sources import Source
 from seasync.store.objects import is_uri, objects
@@ -54,32 +55,48 @@ Step = Work | Present | Failure
 
 
 class Known:
-    """The clips a sea has, or is about to have; with `where`, those that fulfil the condition."""
+    """The clips a sea has, or is about to have; with `where`, those that fulfil the condition.
+
+    Of a sea that is not small they are looked up content by content, by its index: the ids of all would take
+    hundreds of bytes each.
+    """
 
     def __init__(self, record: Record, where: str | None = None) -> None:
         self._ids: set[str] = set()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+        self._claimed: set[str] = set()
         record.has_looked()
-        if record.exists():
-            names = ["id", "content", "split", "parts"]
-            table = record.snapshot().table(names, where)
-            for clip, content, split, parts in zip(*(table[n].to_pylist() for n in names), strict=True):
-                self._ids.add(clip)
-                count, _ = self._counts.get((content, split), (0, parts))
-                self._counts[content, split] = count + 1, parts
+        large = record.exists() and where is None and len(record) > EXACT_UP_TO
+        self._looked_up_in = record if large else None
+        if record.exists() and not large:
+            self._read(record, where)
 
     def of(self, source: Source, content: str, split: str) -> int:
         """How many clips there are of a source that is in whole; 0 if any may be missing."""
+        if self._looked_up_in:
+            self._read(self._looked_up_in, f"content = '{content}'")
         if source.has_span or split == "none":
-            return int(clip_id(content, source.start or 0.0, source.end) in self._ids)
+            return int(self._has(clip_id(content, source.start or 0.0, source.end)))
         count, parts = self._counts.get((content, split), (0, 1))
         return count if count >= parts else 0
 
     def claim(self, clip: str) -> bool:
-        """Whether this clip is new. From now on it is not."""
-        new = clip not in self._ids
-        self._ids.add(clip)
+        """Whether this clip, of the content asked for last, is new. From now on it is not."""
+        new = not self._has(clip)
+        self._claimed.add(clip)
         return new
+
+    def _has(self, clip: str) -> bool:
+        return clip in self._ids or clip in self._claimed
+
+    def _read(self, record: Record, where: str | None) -> None:
+        names = ["id", "content", "split", "parts"]
+        table = record.snapshot().table(names, where)
+        self._ids, self._counts = set(), {}
+        for clip, content, split, parts in zip(*(table[n].to_pylist() for n in names), strict=True):
+            self._ids.add(clip)
+            count, _ = self._counts.get((content, split), (0, parts))
+            self._counts[content, split] = count + 1, parts
 
 
 def split_name(split: str | float) -> str:
