@@ -300,6 +300,38 @@ def test_an_anchor_moves_a_partial_alignment_and_leaves_it_partial():
     assert [i, j] not in free.path.tolist()
 
 
+@pytest.mark.parametrize("length", [60, 300])
+def test_anchors_hold_in_any_order_too(length):
+    """The halves are swapped; pairs of moments a little off the free path, crossing, are passed exactly."""
+    one, other, _ = action(1, length)
+    half = length // 2
+    query, match = encoding(one), joined(other[half:], other[:half])
+    free = align_encodings(query, match, order="any")
+    moments = [length / 4 / 7.5, 3 * length / 4 / 7.5]
+    anchors = [(moment, float(free.warp().at(moment)) + 0.4) for moment in moments]
+    assert anchors[0][1] > anchors[1][1]
+    held = align_encodings(query, match, order="any", anchors=anchors)
+    for moment, partner in anchors:
+        cell = [
+            int(np.abs(free.query_seconds - moment).argmin()),
+            int(np.abs(free.match_seconds - partner).argmin()),
+        ]
+        assert cell in held.path.tolist()
+        assert cell not in free.path.tolist()
+    assert held.coverage[0] > 0.8 * free.coverage[0]
+    one_only = align_encodings(query, match, order="any", anchors=anchors[:1])
+    assert one_only.draq < 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(arrays(np.float32, st.tuples(st.integers(3, 9), st.integers(3, 9)), elements=quarters))
+def test_two_anchors_that_cross_are_passed_whatever_it_costs(cost):
+    n, m = cost.shape
+    anchors = [(0, m - 1), (n - 1, 0)]
+    _, pieces = best_pieces_in_any_order(cost, Prices.of(cost, 0.57), anchors)
+    assert set(anchors) <= {tuple(cell) for piece in pieces for cell in piece.tolist()}
+
+
 def test_ranking_prefers_what_covers_the_query():
     one, other, _ = action(0)
     whole, part = encoding(other), encoding(other[:12])
@@ -321,8 +353,10 @@ def test_options_that_contradict_each_other_are_refused(monkeypatch):
     query, match = encoding(course(20, 1)), encoding(course(25, 2))
     with pytest.raises(FeatureError, match="a band is for whole clips"):
         align_encodings(query, match, partial="always", band=0.1)
-    with pytest.raises(FeatureError, match="anchors keep the order"):
-        align_encodings(query, match, order="any", anchors=[(1, 1)])
+    with pytest.raises(FeatureError, match=r"anchors 1=2 and 2=1 cross.*order 'any'"):
+        align_encodings(query, match, anchors=[(1, 2), (2, 1)])
+    with pytest.raises(FeatureError, match="nothing moves"):
+        align_encodings(query, encoding(np.ones((25, 64))), order="any", anchors=[(1, 2), (2, 1)])
     with pytest.raises(FeatureError, match="order='any'"):
         align_encodings(query, match, partial="never", order="any")
     with pytest.raises(ValueError, match="partial"):

@@ -12,9 +12,10 @@ from itertools import combinations
 
 import numpy as np
 
-from seasync.align.matrix import Path
+from seasync.align.matrix import Cells, Path
 from seasync.align.priced import Prices, best_pieces
 from seasync.encoding import Floats, Indices
+from seasync.errors import FeatureError
 
 Runs = list[tuple[int, int]]  # stretches of columns, first and last (exclusive), as they are laid out
 
@@ -24,25 +25,38 @@ _MARKS = 12  # parts of the match: stretches begin and end with one of them, unt
 _ROUNDS = 5
 
 
-def best_pieces_in_any_order(cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
-    """The gain of the best path with jumps in the best layout, and its pieces (L, 2) as in the query."""
+def best_pieces_in_any_order(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
+    """The gain of the best path with jumps in the best layout, and its pieces (L, 2) as in the query.
+
+    anchors  cells that it must pass, in whatever order they come in the match
+    """
     thin = -(-max(cost.shape) // _POINTS)
     few = np.ascontiguousarray(cost[::thin, ::thin])
-    runs = _climbed(_Board(few, Prices.of(few, prices.share)))
-    board = _Board(cost, prices)
+    runs = _climbed(_Board(few, Prices.of(few, prices.share), [(i // thin, j // thin) for i, j in anchors]))
+    board = _Board(cost, prices, anchors)
     if thin > 1:
         scaled = [(thin * first, min(thin * last, cost.shape[1])) for first, last in runs]
         runs, _ = _moved(scaled, board, thin)
-    return board.path(runs)
+    gain, pieces = board.path(runs)
+    if not anchors:
+        return gain, pieces
+    passed = {(i, j) for piece in pieces for i, j in piece.tolist()}
+    if not passed.issuperset(anchors):
+        raise FeatureError("no order of the match's stretches was found that passes all anchors: drop one")
+    return prices.gain(cost, pieces), pieces
 
 
 class _Board:
-    """A cost matrix whose columns can be laid out in stretches."""
+    """A cost matrix whose columns can be laid out in stretches. Anchors are worth more than all the rest."""
 
-    def __init__(self, cost: Floats, prices: Prices) -> None:
+    def __init__(self, cost: Floats, prices: Prices, anchors: Cells) -> None:
         self.width, self.prices = cost.shape[1], prices
         # One more column, the wall.
         self.cost = np.pad(cost, ((0, 0), (0, 1)), constant_values=_WALL)
+        for cell in set(anchors):
+            self.cost[cell] -= prices.anchor
+        marks = np.linspace(0, self.width, _MARKS + 1).astype(int).tolist()
+        self.marks = sorted({*marks, *(column for _, column in anchors)})
         self.columns = np.append(prices.columns, np.float32(0))
 
     def path(self, runs: Runs) -> tuple[float, list[Path]]:
@@ -60,9 +74,8 @@ class _Board:
 def _climbed(board: _Board) -> Runs:
     runs: Runs = [(0, board.width)]
     gain = board.gain(runs)
-    marks = np.unique(np.linspace(0, board.width, _MARKS + 1).astype(int)).tolist()
     for _ in range(_ROUNDS):
-        exchanged = [_exchanged(runs, *cuts) for cuts in combinations(marks, 3)]
+        exchanged = [_exchanged(runs, *cuts) for cuts in combinations(board.marks, 3)]
         if not exchanged:
             break
         tried, better = _moved(max(exchanged, key=board.gain), board, board.width // _MARKS)

@@ -74,8 +74,6 @@ class Manner:
         random   gives the mean cost of random paths through a box around a piece
         anchors  cells that the pieces must pass
         """
-        if anchors and self.order == "any":
-            raise FeatureError("anchors keep the order of both clips: leave them out, or order='any'")
         if self.partial == "never" or cost is None:
             return Parts.whole(whole)
         if cost.size > _LARGEST:
@@ -86,7 +84,7 @@ class Manner:
         if self.order == "same":
             gain, pieces = best_pieces(cost, prices, anchors)
         else:
-            gain, pieces = best_pieces_in_any_order(cost, prices)
+            gain, pieces = best_pieces_in_any_order(cost, prices, anchors)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Parts.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]

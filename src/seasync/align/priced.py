@@ -50,6 +50,17 @@ class Prices:
     def jump(self) -> np.float32:
         return np.float32(_JUMP * self.whole)
 
+    @property
+    def anchor(self) -> np.float32:
+        """What makes a cell worth more than all the rest."""
+        return np.float32(1 + 2 * self.whole)
+
+    def gain(self, cost: Floats, pieces: list[Path]) -> float:
+        """Of these pieces of a path through cost (n, m)."""
+        measured = (kernels.measure(cost, self.rows, self.columns, piece) for piece in pieces)
+        gain = sum(rows + columns - along for along, rows, columns in measured)
+        return gain - float(self.jump) * (len(pieces) - 1)
+
     def better(self, gain: float, dtw_cost: float) -> bool:
         """Whether a partial path of that gain beats the whole path of that cost."""
         return gain - (self.share * self.whole - dtw_cost) > _MARGIN * self.whole
@@ -69,12 +80,11 @@ def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[floa
 def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
     """From anchor to anchor: in the box between two, both corners are worth more than all the rest."""
     n, m = cost.shape
-    worth = np.float32(1 + 2 * prices.whole)
     pieces: list[Path] = []
     for (i, j), (k, last) in pairwise([(0, 0), *anchors, (n - 1, m - 1)]):
         box = cost[i : k + 1, j : last + 1].copy()
         for corner, cell in (((i, j), (0, 0)), ((k, last), (-1, -1))):
-            box[cell] -= worth if corner in anchors else 0
+            box[cell] -= prices.anchor if corner in anchors else 0
         _, path, breaks = kernels.priced_path(
             box, prices.rows[i : k + 1], prices.columns[j : last + 1], prices.jump
         )
@@ -82,9 +92,7 @@ def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float
         if pieces:  # the last one ends where the first of these begins
             found[0] = np.concatenate([pieces.pop(), found[0][1:]])
         pieces += found
-    measured = (kernels.measure(cost, prices.rows, prices.columns, piece) for piece in pieces)
-    gain = sum(rows + columns - along for along, rows, columns in measured)
-    return gain - float(prices.jump) * (len(pieces) - 1), pieces
+    return prices.gain(cost, pieces), pieces
 
 
 class PricedLanes:

@@ -68,7 +68,8 @@ def align_encodings(
     Where a stream tells left from right (pose), the match is seen in a mirror too; that counts if its score
     is better and its path clearly cheaper.
 
-    anchors      pairs of moments (query seconds, match seconds) that must correspond
+    anchors      pairs of moments (query seconds, match seconds) that must correspond; they may cross only if
+                 the order is "any"
     band         keep within this share of the length from the straight line between the ends
     paths, seed  draw that many random paths for DRAQ instead of computing their exact mean
     partial      "never": from the first frames to the last; "always": only what corresponds; "auto": whole,
@@ -76,14 +77,20 @@ def align_encodings(
                  without `price`)
     order        "any" also looks for stretches that come in another order
     """
+    crossing = _crossing(anchors)
+    if crossing and order == "same":
+        raise FeatureError(f"{crossing}: drop one of them, or let stretches come in any order (order 'any')")
     manner = Manner.of(recipe, partial, order, held=band is not None)
+    manner = replace(manner, partial="always") if crossing else manner
     random = bind(random_cost, paths=paths, seed=seed)
-    _expect_in_order(anchors)
     (pairs, twins), costs, found = _pairs(query, [match], recipe), [], []
     for pair in pairs:
         cost = _whole_cost(pair)
         cells = [_cell(pair, *moments) for moments in anchors]
-        whole = _solve(pair, cost, band=band, anchors=cells)
+        if crossing and (cost is None or not pair.moving):
+            why = "the clips are too long" if cost is None else "nothing moves there"
+            raise FeatureError(f"{crossing}, and {why}: drop one of them")
+        whole = _solve(pair, cost, band=band, anchors=() if crossing else cells)
         if paths is not None and pair.moving:
             if cost is None:
                 raise FeatureError(
@@ -189,13 +196,15 @@ def _judged(pair: CostPair, solved: Solved) -> Solved:
     return solved if pair.moving else replace(solved, random=solved.cost)
 
 
-def _expect_in_order(anchors: Moments) -> None:
+def _crossing(anchors: Moments) -> str:
+    """Which two anchors are not in the same order in both clips, in words; empty if none."""
     for (query, match), (later, earlier) in pairwise(sorted(anchors)):
         if earlier < match:
-            raise FeatureError(
-                f"anchors {query:g}={match:g} and {later:g}={earlier:g} cross: what is later in the query "
-                "must be later in the match; drop one of them"
+            return (
+                f"anchors {query:g}={match:g} and {later:g}={earlier:g} cross, what is later in the query is "
+                "earlier in the match"
             )
+    return ""
 
 
 def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[int, int]:

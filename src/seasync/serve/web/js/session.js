@@ -96,10 +96,11 @@ export class Session extends EventTarget {
     await put(this.anchorPlace, this.anchors);
   }
 
-  /** Another anchor; ones too close to it, or out of order with it, make way. */
+  /** Another anchor; ones too close to it, or out of order with it where order counts, make way. */
   addAnchor(anchor) {
     const near = 0.05;
-    const fits = (one) => (one.query - anchor.query) * (one.match - anchor.match) > 0 && Math.abs(one.query - anchor.query) > near;
+    const inOrder = (one) => this.request.order === "any" || (one.query - anchor.query) * (one.match - anchor.match) > 0;
+    const fits = (one) => inOrder(one) && Math.abs(one.query - anchor.query) > near && Math.abs(one.match - anchor.match) > near;
     return this.setAnchors([...this.anchors.filter(fits), anchor]);
   }
 
