@@ -4,7 +4,8 @@ GOLF is as in `benchmarks.golf`, with the column `player`. Clips are split by pl
 tested on by models trained on the three others (`--parts 1` does the first part only). Of a tested part, each
 clip is aligned with the ten others of it that are nearest by the clip vector of the frozen features. Models
 are kept in DIR: run it again and they are not trained again. Differences are to `dinov2-small` under the same
-recipe, query by query, with 95 % bootstrap intervals.
+recipe, query by query, with 95 % bootstrap intervals. How much clips disagree is told without labels, and so
+stands beside what the labels say.
 
 Controls: features that only tell where in the clip a frame is; transformers that were never trained.
 """
@@ -26,6 +27,7 @@ from benchmarks.encoders import COLUMNS, Columns, print_table
 from benchmarks.goals import Goals
 from benchmarks.golf import CANDIDATES, by_query, encode_all, load_events, ranked, similarities
 from seasync.align import MOTION, PAPER
+from seasync.align.consensus import disagreements
 from seasync.encoders import get_encoder
 from seasync.encoders.temporal import TemporalEncoder
 from seasync.encoding import Encoding
@@ -36,6 +38,8 @@ from seasync.train.run import Kind, train_on
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by
+APART = "clips disagree by, ms"
+SHOWN = (*COLUMNS, APART)
 FROZEN, CLASS, POSE = "dinov2-small", "dinov2-small-cls", "dinov2-small+pose"
 
 
@@ -103,7 +107,7 @@ def main() -> int:
         note(rows, shown, events[test])
     queries = sum(map(len, tested))
     for recipe, table in rows.items():
-        print_table(f"golf, {recipe}: {queries} queries of {len(tested)} tested part(s)", table, COLUMNS)
+        print_table(f"golf, {recipe}: {queries} queries of {len(tested)} tested part(s)", table, SHOWN)
     return goals(rows)
 
 
@@ -113,8 +117,9 @@ def note(rows: Rows, shown: dict[str, list[Encoding]], events: NDArray[np.int64]
     for recipe in (PAPER, MOTION):
         for name, clips in shown.items():
             found = by_query(clips, events, recipe, candidates)
-            columns = rows[recipe.name].setdefault(name, {column: [] for column in COLUMNS})
-            for column in COLUMNS:
+            found[APART] = disagreements(clips, candidates.tolist(), recipe=recipe).tolist()
+            columns = rows[recipe.name].setdefault(name, {column: [] for column in SHOWN})
+            for column in SHOWN:
                 columns[column] += found[column]
 
 

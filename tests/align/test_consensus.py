@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seasync.align import align_many
-from seasync.align.consensus import agreed
+from seasync.align.consensus import agreed, disagreements
 from tests.align.clips import encoding, retimed, walk
 
 
@@ -97,3 +97,20 @@ def test_with_fewer_than_two_others_nothing_changes(performed):
     alone = align_many(query, matches[:2])
     assert [a.path.tolist() for a in agreed(alone, matches[:2])] == [a.path.tolist() for a in alone]
     assert agreed([], []) == []
+
+
+def test_clips_disagree_the_more_the_less_their_features_tell(performed):
+    clips, places = performed
+    others = [[m for m in range(len(clips)) if m != n] for n in range(len(clips))]
+    rng = np.random.default_rng(1)
+
+    def blurred(noise):
+        return [encoding(clip.features + rng.normal(scale=noise, size=clip.features.shape)) for clip in clips]
+
+    apart = [disagreements(blurred(noise), others) for noise in (0, 2, 6)]
+    wrong = [errors(align_many(c[0], c[1:]), places).mean() for c in (blurred(0), blurred(2), blurred(6))]
+    assert wrong == sorted(wrong)
+    assert [values.mean() for values in apart] == sorted(values.mean() for values in apart)
+    assert apart[0].shape == (len(clips),)
+    still = disagreements([clips[0]] * 5, [[m for m in range(5) if m != n] for n in range(5)])
+    np.testing.assert_allclose(still, 0, atol=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from tests.train.footage import Swings, sliding_squares
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
 from seasync.train.adapt import encode_anew  # noqa: E402
-from seasync.train.judge import cycle_errors, fell, is_better, planted_errors, retime  # noqa: E402
+from seasync.train.judge import agreement_errors, cycle_errors, fell, is_better, planted_errors, retime  # noqa: E402
 
 
 def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
@@ -46,8 +47,11 @@ def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
     same, lower, higher, a_little_higher = errors, errors - 20, errors + 100, errors + 20
     assert is_better((errors, lower), None)
     assert not is_better((errors, same), None)
+    assert is_better(None, (errors, lower))
+    assert not is_better(None, (errors, same))
+    assert not is_better(None, None)
     assert is_better((errors, lower), (errors, a_little_higher))
-    assert not is_better((errors, lower), (errors, higher)), "a clock wins there and back"
+    assert not is_better((errors, lower), (errors, higher)), "clocks agree"
     assert is_better((errors, same), (errors, lower))
     assert not is_better((errors, a_little_higher), (errors, lower))
     assert not is_better((errors, same), (errors, same))
@@ -62,6 +66,18 @@ def test_errors_are_small_where_features_tell_the_moment() -> None:
     untrue = [encoding.seconds for encoding in good]  # as if nothing had been retimed
     assert planted_errors(good, retimed, untrue, MOTION).mean() > 2 * right.mean()
     assert cycle_errors(good, MOTION).mean() < 30
+
+
+def test_agreement_is_measured_among_the_same_clips_and_never_of_too_few() -> None:
+    good = Swings(8).encodings(range(8))
+    mixed = list(good)
+    for n in range(0, 8, 2):  # every other one backwards
+        stream = good[n].streams[0]
+        mixed[n] = replace(good[n], streams=(replace(stream, features=stream.features[::-1].copy()),))
+    agreement = agreement_errors(good, mixed, MOTION)
+    assert agreement is not None
+    assert agreement[0].mean() < agreement[1].mean()
+    assert agreement_errors(good[:3], good[:3], MOTION) is None
 
 
 @pytest.fixture
@@ -86,7 +102,7 @@ def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
     tmp_path: Path, sea: Sea, recipe: str
 ) -> None:
     said = adapt(sea, tmp_path / "new.sea", "--recipe", recipe)
-    (planted_before, planted_after), (before, after) = said["planted"], said["cycle"]  # type: ignore[misc]
+    (planted_before, planted_after), (before, after) = said["planted"], said["agreement"]  # type: ignore[misc]
     assert min(planted_before, planted_after, before, after) >= 0
     assert (planted_before, before) != (planted_after, after)
     assert said["judged"] == 4

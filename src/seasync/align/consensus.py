@@ -1,4 +1,4 @@
-"""Matches of one query correct each other: the way to a match also leads through the others."""
+"""The way from a clip to another also leads through others: what most ways say is nearer to the truth."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece
 from seasync.align.partial import Partial
+from seasync.align.recipe import MOTION, Recipe
 from seasync.align.solve import align_many
 from seasync.align.warp import Warp
 from seasync.encoding import Encoding, Seconds
@@ -39,6 +40,29 @@ def agreed(
     return [_moved(alignment, ways[n]) for n, alignment in enumerate(alignments)]
 
 
+def disagreements(
+    clips: Sequence[Encoding], nearest: Sequence[Sequence[int]], *, recipe: Recipe = MOTION
+) -> NDArray[np.float64]:
+    """Of each clip (N,), how far its partners in its nearest clips are from where the ways through the others
+    lead: milliseconds, weighed by what moves.
+
+    Needs no labels, and tells which features align better nearly as well as labels do; only features that
+    know nothing but the place in the clip agree with each other without being right. All pairs are aligned.
+
+    nearest  the numbers of at least three clips to compare each one with
+    """
+    there = [align_many(clip, clips, recipe=recipe, partial="never") for clip in clips]
+    warps = [[alignment.warp() for alignment in row] for row in there]
+    errors = []
+    for at, others in enumerate(nearest):
+        for match in others:
+            ways = [(warps[at][helper], warps[helper][match]) for helper in others if helper != match]
+            moments, weights = there[at][match].query_seconds, there[at][match].query_motion
+            apart = np.abs(warps[at][match].at(moments) - np.median(_led(moments, ways[:HELPERS]), axis=0))
+            errors.append(1000 * np.average(apart, weights=weights))
+    return np.asarray(np.reshape(errors, (len(nearest), -1)).mean(1))
+
+
 def _moved(alignment: Alignment, ways: Sequence[tuple[Warp, Warp]]) -> Alignment:
     """`alignment`, its pieces' paths through the medians of its own partners and those by the other ways."""
     if len(ways) < FEWEST:
@@ -58,13 +82,19 @@ def _moved(alignment: Alignment, ways: Sequence[tuple[Warp, Warp]]) -> Alignment
 def _medians(moments: Seconds, own: Warp, ways: Sequence[tuple[Warp, Warp]]) -> Seconds:
     """Where most ways lead from `moments` (N,), never backwards."""
     direct = own.at(moments)
-    found = [direct]
+    found = np.stack([direct, *_led(moments, ways)])
+    known = np.isfinite(found).sum(0) > FEWEST
+    return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
+
+
+def _led(moments: Seconds, ways: Sequence[tuple[Warp, Warp]]) -> list[Seconds]:
+    """Where each way leads from `moments` (N,); NaN where it does not."""
+    found = []
     for first, second in ways:
         between = first.at(moments)
         there = first.covers(moments) & second.covers(between)
         found.append(np.where(there, second.at(between), np.nan))
-    known = np.isfinite(found).sum(0) > FEWEST
-    return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
+    return found
 
 
 def _path(rows: NDArray[np.int32], places: Seconds, first: int, last: int) -> NDArray[np.int32]:

@@ -52,6 +52,10 @@ def adapt(
 
         print(json.dumps({"sea": to if adapted.better else sea, **vars(adapted)}))
         return
+    if adapted.agreement:
+        print("clips disagree  {:.1f} ms before, {:.1f} ms after".format(*adapted.agreement))
+    else:
+        print("clips disagree  not measured: fewer than four clips are held out")
     if adapted.planted:
         print("planted truth   {:.1f} ms before, {:.1f} ms after".format(*adapted.planted))
     else:

@@ -23,7 +23,14 @@ from seasync.search import Sea
 from seasync.store.fetched import cache_folder
 from seasync.store.objects import is_uri, write
 from seasync.train.data import Progress, SeaFootage, split
-from seasync.train.judge import Errors, cycle_errors, is_better, planted_errors, retime
+from seasync.train.judge import (
+    Errors,
+    agreement_errors,
+    cycle_errors,
+    is_better,
+    planted_errors,
+    retime,
+)
 from seasync.train.run import Kind, train_on
 from seasync.train.views import View
 
@@ -36,14 +43,18 @@ ROWS = 256  # encoded anew at a time
 class Adapted:
     """How held-out clips align before and after, and whether the sea was encoded anew.
 
-    planted  mean error of clips against themselves, altered and at another pace, in milliseconds (None where
-             too few files can be read); cycle: squared frames at 30 a second, there and back (FPE)
+    agreement  how far the way from clip to clip is from the ways through others, in milliseconds (None of
+               fewer than four clips)
+    planted    mean error of clips against themselves, altered and at another pace, in milliseconds (None
+               where too few files can be read)
+    cycle      squared frames at 30 a second, there and back (FPE); it is told, but does not decide
     """
 
     encoder: str
     better: bool
     clips: int
     judged: int
+    agreement: tuple[float, float] | None
     planted: tuple[float, float] | None
     cycle: tuple[float, float]
 
@@ -94,15 +105,18 @@ def adapt(
     held = split(footage.clips, held_out, seed)[1]
     clips = [footage.clips[n] for n in held[:JUDGED]]
     before = footage.encodings(held[:JUDGED])
-    cycle = cycle_errors(before, recipe), cycle_errors([*map(renewed, before)], recipe)
+    after = [renewed(encoding) for encoding in before]
+    cycle = cycle_errors(before, recipe), cycle_errors(after, recipe)
+    agreement = agreement_errors(before, after, recipe)
     planted = _planted(clips, before, old, footage.fps, renewed, recipe, np.random.default_rng(seed))
-    better = is_better(cycle, planted)
+    better = is_better(agreement, planted)
     count = encode_anew(sea, Sea(target, new), renewed, progress) if better else 0
     return Adapted(
         encoder=(new if better else old).name,
         better=better,
         clips=count,
         judged=len(before),
+        agreement=None if agreement is None else _means(agreement),
         planted=None if planted is None else _means(planted),
         cycle=_means(cycle),
     )

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Recipe, align_encodings, align_many
+from seasync.align.consensus import disagreements
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Seconds, Stream
 from seasync.train.teacher import nearest_others
 
 Errors = NDArray[np.float64]
-NEIGHBOURS = 3
-
-
+NEIGHBOURS = 3  # that a clip goes to and back
+COMPANY = 10  # that must agree on where it goes
 FRAME_MS = 1000 / 30
 
 
@@ -26,17 +26,30 @@ def fell(before: Errors, after: Errors) -> bool:
     return bool(gain.mean() > gain.std() / len(gain) ** 0.5)
 
 
-def is_better(cycle: tuple[Errors, Errors], planted: tuple[Errors, Errors] | None) -> bool:
+def is_better(agreement: tuple[Errors, Errors] | None, planted: tuple[Errors, Errors] | None) -> bool:
     """Whether an encoder is better, by errors before and after: one of them fell, the other did not suffer.
 
-    Cycle errors are of different clips, but a clock would win them; planted ones no clock can win, but they
-    are of clips with themselves, where frozen features are hard to beat. So cycle errors decide if the
-    planted ones rise by less than a frame, and planted ones decide unless the cycle errors rose.
+    Clips that disagree less about which moments are the same tell of better features, but a clock would win;
+    planted errors no clock can win, but they are of clips with themselves, where frozen features are hard to
+    beat. So agreement decides if the planted errors rise by less than a frame, and planted errors decide
+    unless clips disagree more.
     """
+    if agreement is None:
+        return planted is not None and fell(*planted)
     if planted is None:
-        return fell(*cycle)
+        return fell(*agreement)
     bearable = bool(planted[1].mean() < planted[0].mean() + FRAME_MS)
-    return (fell(*cycle) and bearable) or (fell(*planted) and not fell(*cycle[::-1]))
+    return (fell(*agreement) and bearable) or (fell(*planted) and not fell(*agreement[::-1]))
+
+
+def agreement_errors(
+    before: Sequence[Encoding], after: Sequence[Encoding], recipe: Recipe
+) -> tuple[Errors, Errors] | None:
+    """How much clips disagree, in milliseconds, by the one and the other encoder; None of too few clips."""
+    nearest = nearest_others(before, COMPANY)
+    if len(nearest[0]) < 3:
+        return None
+    return disagreements(before, nearest, recipe=recipe), disagreements(after, nearest, recipe=recipe)
 
 
 def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:
