@@ -59,7 +59,7 @@ class Prices:
         """Of these pieces of a path through cost (n, m)."""
         measured = (kernels.measure(cost, self.rows, self.columns, piece) for piece in pieces)
         gain = sum(rows + columns - along for along, rows, columns in measured)
-        return gain - float(self.jump) * (len(pieces) - 1)
+        return float(gain) - float(self.jump) * (len(pieces) - 1)
 
     def better(self, gain: float, dtw_cost: float) -> bool:
         """Whether a partial path of that gain beats the whole path of that cost."""
