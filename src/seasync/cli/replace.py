@@ -33,7 +33,9 @@ def replace(
     from seasync.search import Sea as OpenSea
 
     def find(query: Clip) -> Alignment:
-        found = OpenSea(sea, create=False).search(query, k=max(rank, MATCHES), recipe=recipe.value_of())
+        found = OpenSea(sea, create=False).search(
+            query, k=max(rank, MATCHES), recipe=recipe.value_of(), consensus=recipe is RecipeName.motion
+        )
         good = [match for match in found if anyway or match.alignable]
         if len(good) >= rank:
             return good[rank - 1].alignment
