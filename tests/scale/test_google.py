@@ -1,4 +1,4 @@
-"""Videos on Google's storage, by its JSON API, on an emulator. Rows go by the XML API, which it has not."""
+"""A sea on Google's storage: what holds on S3 holds there, by the same tests, as far as an emulator tells."""
 
 from __future__ import annotations
 
@@ -7,36 +7,43 @@ from collections.abc import Iterator
 
 import pytest
 
+from seasync.errors import SeaError
+from seasync.search import Sea
 from seasync.store.objects import OPTIONS, delete, objects, read, write
-from tests.scale.store import free_ports
+from tests.scale.google import google
+from tests.scale.test_uri import run
 from tests.scale.test_uri import (
-    test_a_sea_can_be_told_that_its_videos_are_on_the_store as test_relocated,
+    test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea as test_copies,
 )
-from tests.scale.test_uri import (
-    test_a_video_that_changed_on_the_store_is_fetched_anew as test_a_video_that_changed,
-)
-from tests.scale.test_uri import test_the_cache_of_videos_stays_within_its_bounds as test_the_cache
+from tests.scale.test_uri import test_every_command_takes_a_uri as test_every_command
+from tests.scale.test_uri import test_the_same_rows_and_matches_as_on_disk as test_rows_and_matches
+from tests.scale.test_uri import test_videos_at_a_uri_are_fetched_once as test_videos
+from tests.scale.test_writers import test_adds_that_race_bring_each_clip_once as test_races
+from tests.scale.test_writers import test_who_builds_or_sweeps_is_alone as test_who_is_alone
 
-__all__ = ["test_a_video_that_changed", "test_relocated", "test_the_cache"]
+__all__ = [
+    "run",
+    "test_copies",
+    "test_every_command",
+    "test_races",
+    "test_rows_and_matches",
+    "test_videos",
+    "test_who_is_alone",
+]
 pytestmark = pytest.mark.cluster
 _folders = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    from gcp_storage_emulator.server import create_server
-
-    (port,) = free_ports(1)
-    server = create_server("127.0.0.1", port, in_memory=True, default_bucket="tests")
-    server.start()
-    yield f"http://127.0.0.1:{port}"
-    server.stop()
+def options() -> Iterator[dict[str, str]]:
+    with google() as options:
+        yield options
 
 
 @pytest.fixture
-def bucket(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URI of an empty folder of a bucket, with the way to it in the environment."""
-    monkeypatch.setenv(OPTIONS, f"google_base_url={address} google_skip_signature=true allow_http=true")
+def bucket(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URI of an empty folder of a bucket, with the credentials to it in the environment."""
+    monkeypatch.setenv(OPTIONS, " ".join(f"{key}={value}" for key, value in options.items()))
     return f"gs://tests/{next(_folders)}"
 
 
@@ -53,3 +60,8 @@ def test_objects_are_written_listed_read_and_taken_away(bucket: str) -> None:
     delete(f"{bucket}/c.txt")
     assert [each.uri for each in objects(bucket)] == [f"{bucket}/a/b.txt"]
     assert objects(f"{bucket}/none") == []
+
+
+def test_a_missing_bucket_is_said(bucket: str) -> None:
+    with pytest.raises(SeaError, match=r"make the bucket \(or container\) first"):
+        Sea("gs://nowhere/s.sea")

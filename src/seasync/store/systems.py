@@ -60,15 +60,17 @@ def _s3(option: Option) -> FileSystem:
 
 
 def _gs(option: Option) -> FileSystem:
-    from datetime import timedelta
+    from datetime import UTC, datetime, timedelta
 
     from pyarrow import fs
 
     if service := option("service_account", "service_account_path", "application_credentials"):
         os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = service  # the only way this library takes it
-    base = urlsplit(option("base_url") or "")
+    base, token = urlsplit(option("base_url") or ""), option("storage_token", "bearer_token")
     return fs.GcsFileSystem(
         anonymous=option("skip_signature") == "true",
+        access_token=token,
+        credential_token_expiration=datetime.now(UTC) + timedelta(hours=1) if token else None,
         scheme=base.scheme or "https",
         endpoint_override=base.netloc or None,
         retry_time_limit=timedelta(seconds=REQUEST_SECONDS),
