@@ -67,6 +67,7 @@ def test_nothing_reaches_beyond_the_end_of_a_file(sample: Sample, encoder: str, 
         ends = [frame_table(file).end for file in files]
         assert [span[1] for span in (alignment.pieces[-1].query, alignment.pieces[-1].match)] == ends
         assert [alignment.warp(keep=side).spans[-1][1] for side in ("query", "match")] == ends  # type: ignore[arg-type]
+        assert alignment.warp().at(ends[0] + 9) == ends[1]
     assert ends == [pytest.approx(1 / 25)] * 2
     part = align(Clip(str(query), 0.0, 0.7), match, encoder=encoder)
     assert part.pieces[-1].query[1] == pytest.approx(0.7)

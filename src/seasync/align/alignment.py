@@ -144,7 +144,8 @@ class Alignment:
             else:
                 values = np.add.reduceat(partners, first) / counts
             end = max(min(end_of(times, indices[-1], step), self.ends[side]), float(times[indices[-1]]))
-            stretches.append(Stretch(times[indices], values, end, motion[indices].astype(float)))
+            trust = motion[indices].astype(float)
+            stretches.append(Stretch(times[indices], values, end, trust, self.ends[1 - side]))
         return Warp(tuple(sorted(stretches, key=lambda stretch: float(stretch.times[0]))))
 
     def to_json(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import overload
@@ -37,6 +38,7 @@ class Stretch:
 
     times  (K,) seconds, increasing; values (K,) the seconds they map to, never decreasing
     end    until when it is defined; after the last knot it goes on at unit slope
+    last   no value is later than this, or than those of the knots: where what it leads to ends
     trust  (K,) how much each knot counts when the warp is smoothed
     """
 
@@ -44,6 +46,7 @@ class Stretch:
     values: Seconds
     end: float
     trust: Seconds = field(default_factory=lambda: np.ones(0))
+    last: float = math.inf
 
     def __post_init__(self) -> None:
         if not len(self.times) or len(self.times) != len(self.values):
@@ -57,19 +60,19 @@ class Stretch:
 
     @property
     def value_end(self) -> float:
-        return float(self.values[-1] + self.end - self.times[-1])
+        return float(self.at(np.array(self.end)))
 
     def at(self, seconds: Seconds) -> Seconds:
         inside = np.interp(seconds, self.times, self.values)
         beyond = np.minimum(seconds - self.times[0], 0) + np.maximum(seconds - self.times[-1], 0)
-        values: Seconds = inside + beyond
+        values: Seconds = np.minimum(inside + beyond, max(self.last, self.values[-1]))
         return values
 
     def inverse(self) -> Stretch:
         values, first, counts = np.unique(self.values, return_index=True, return_counts=True)
         # A flat part becomes one knot at its middle.
         times = (self.times[first] + self.times[first + counts - 1]) / 2
-        return Stretch(values, times, self.value_end, self.trust[first])
+        return Stretch(values, times, self.value_end, self.trust[first], self.end)
 
 
 @dataclass(frozen=True, eq=False)
