@@ -41,6 +41,11 @@ def test_a_condition_that_is_none_is_told_with_the_columns(
         assert "such as" in err
 
 
+def test_without_labels_their_column_makes_room_for_names(run, clips: Path, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    run("add", clips, "--encoder", encoder)
+    assert "label" not in run("search", clips / "dive/001.mp4")[1]
+
+
 def test_a_sea_does_not_begin_among_other_things(run, clips: Path, encoder: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     other = tmp_path / "photos"
     (other / "data").mkdir(parents=True)
@@ -65,6 +70,7 @@ def test_from_a_folder_to_matches(run, clips: Path, encoder: str, tmp_path: Path
     assert code == 0
     assert "align" in out.splitlines()[0]
     assert out.count("dive") >= 2
+    assert "label" in out
     found = json.loads(run("search", clips / "dive/001.mp4", "--recipe", "paper", "--json")[1])
     assert (found["recipe"], found["candidates"], len(found["matches"])) == ("paper", 8, 8)
     both = json.loads(run("search", clips / "dive/001.mp4", clips / "dive/004.mp4", "--json")[1])

@@ -77,9 +77,10 @@ def _print(title: str, matches: Matches) -> None:
         console.print(f"\n[bold]{title}[/]")
     console.print(matches.verdict, highlight=False)
     calibrated = any(match.alignability is not None for match in matches)
+    labelled = ["label"] if any(match.clip.label for match in matches) else []  # there is little room
     table = Table(box=None, header_style="dim")
     share_of = "same movement" if calibrated else "better than"
-    for name in ("", "DRAQ", "", share_of, "similarity", "label", "seconds", "file"):
+    for name in ("", "DRAQ", "", share_of, "similarity", *labelled, "seconds", "file"):
         left = name in ("", "label", "file")
         table.add_column(name, justify="left" if left else "right", overflow="fold")
     for rank, match in enumerate(matches, 1):
@@ -90,7 +91,7 @@ def _print(title: str, matches: Matches) -> None:
             ("aligns" if match.alignment.whole else "in part") if match.alignable else "–",
             "" if share is None else f"{share:.0%}" + ("" if calibrated else " of random pairs"),
             f"{match.similarity:.2f}",
-            match.clip.label or "",
+            *(match.clip.label or "" for _ in labelled),
             f"{match.clip.start:.2f}–{match.end:.2f}",
             _short(match.clip.file),
         )
