@@ -27,13 +27,13 @@ from benchmarks.encoders import COLUMNS, Columns, print_table
 from benchmarks.goals import Goals
 from benchmarks.golf import CANDIDATES, by_query, encode_all, load_events, ranked, similarities
 from seasync.align import MOTION, PAPER
-from seasync.align.consensus import disagreements
+from seasync.align.consensus import disagreement
 from seasync.encoders import get_encoder
 from seasync.encoders.temporal import TemporalEncoder
 from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
 from seasync.evaluate.bootstrap import mean_interval
-from seasync.evaluate.controls import position_only
+from seasync.evaluate.controls import clock
 from seasync.train.run import Kind, train_on
 
 PARTS = 4
@@ -89,7 +89,7 @@ def main() -> int:
     tested = parts(players(options.golf / "events.csv"))[: options.parts]
     for part, test in enumerate(tested):
         inside = {name: [clips[n] for n in test] for name, clips in frozen.items()}
-        shown = dict(inside) | {"control: position only": [position(clip) for clip in inside[FROZEN]]}
+        shown = dict(inside) | {"control: position only": [clock(clip) for clip in inside[FROZEN]]}
         for name in options.designs:
             design, file = (
                 DESIGNS[name],
@@ -117,7 +117,10 @@ def note(rows: Rows, shown: dict[str, list[Encoding]], events: NDArray[np.int64]
     for recipe in (PAPER, MOTION):
         for name, clips in shown.items():
             found = by_query(clips, events, recipe, candidates)
-            found[APART] = disagreements(clips, candidates.tolist(), recipe=recipe).tolist()
+            found[APART] = [
+                disagreement(clip, [clips[n] for n in others], recipe=recipe)
+                for clip, others in zip(clips, candidates, strict=True)
+            ]
             columns = rows[recipe.name].setdefault(name, {column: [] for column in SHOWN})
             for column in SHOWN:
                 columns[column] += found[column]
@@ -154,12 +157,6 @@ def parts(of: Sequence[str]) -> list[list[int]]:
     for player in sorted(drawn, key=lambda player: -of.count(player)):
         min(out, key=len).extend(n for n, other in enumerate(of) if other == player)
     return [sorted(part) for part in out]
-
-
-def position(clip: Encoding) -> Encoding:
-    """The clip with features that tell where in it a frame is, and nothing else."""
-    features = position_only(len(clip.seconds)).astype(np.float32)
-    return replace(clip, streams=(replace(clip.streams[0], features=features),))
 
 
 def beside(frozen: Encoding, learned: Encoding) -> Encoding:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from seasync.align import align_many
-from seasync.align.consensus import agreed, disagreements
+from seasync.align.consensus import agreed, disagreement
+from seasync.errors import FeatureError
 from tests.align.clips import encoding, retimed, walk
 
 
@@ -101,16 +102,16 @@ def test_with_fewer_than_two_others_nothing_changes(performed):
 
 def test_clips_disagree_the_more_the_less_their_features_tell(performed):
     clips, places = performed
-    others = [[m for m in range(len(clips)) if m != n] for n in range(len(clips))]
     rng = np.random.default_rng(1)
-
-    def blurred(noise):
-        return [encoding(clip.features + rng.normal(scale=noise, size=clip.features.shape)) for clip in clips]
-
-    apart = [disagreements(blurred(noise), others) for noise in (0, 2, 6)]
-    wrong = [errors(align_many(c[0], c[1:]), places).mean() for c in (blurred(0), blurred(2), blurred(6))]
+    apart, wrong = [], []
+    for noise in (0, 2, 6):
+        query, *matches = [
+            encoding(clip.features + rng.normal(scale=noise, size=clip.features.shape)) for clip in clips
+        ]
+        apart.append(disagreement(query, matches))
+        wrong.append(errors(align_many(query, matches), places).mean())
+    assert apart == sorted(apart)
     assert wrong == sorted(wrong)
-    assert [values.mean() for values in apart] == sorted(values.mean() for values in apart)
-    assert apart[0].shape == (len(clips),)
-    still = disagreements([clips[0]] * 5, [[m for m in range(5) if m != n] for n in range(5)])
-    np.testing.assert_allclose(still, 0, atol=1e-9)
+    assert disagreement(clips[0], [clips[0]] * 4) == pytest.approx(0, abs=1e-9)
+    with pytest.raises(FeatureError, match="three matches or more"):
+        disagreement(clips[0], clips[1:3])

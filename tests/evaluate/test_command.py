@@ -28,6 +28,7 @@ def run(*arguments):
     ("table", "metric"),
     [
         ("avr", "FPE"),
+        ("agreement", "disagreement ms"),
         ("apa", "APA"),
         ("phases", "tau"),
         ("rerank", "R@1"),
@@ -54,8 +55,16 @@ def test_other_formats(folder):
 
 def test_all_tables_in_one_report(folder, tmp_path):
     result = run("all", folder, "--json", "--report", str(tmp_path / "r.html"))
-    assert set(json.loads(result.stdout)) == {"rerank", "avr", "apa", "indicators", "cost", "phases"}
-    assert (tmp_path / "r.html").read_text().count("<table>") == 6
+    assert set(json.loads(result.stdout)) == {
+        "rerank",
+        "avr",
+        "apa",
+        "agreement",
+        "indicators",
+        "cost",
+        "phases",
+    }
+    assert (tmp_path / "r.html").read_text().count("<table>") == 7
 
 
 def test_the_same_seed_gives_the_same_figures(folder):

@@ -15,6 +15,7 @@ from seasync.evaluate.metrics import fpe, partners
 from seasync.evaluate.proxies import TCC
 from seasync.evaluate.study import NO_CONTEXT, Study
 from seasync.evaluate.table import merged
+from seasync.evaluate.tables.agreement import agreement
 from seasync.evaluate.tables.apa import apa
 from seasync.evaluate.tables.avr import Resampled, avr, cycle_errors, resample
 from seasync.evaluate.tables.cost import cost
@@ -183,6 +184,27 @@ def test_events_that_meet_have_no_error(tmp_path):
     assert found["inner event error top-DRAQ"] == pytest.approx(3, abs=1e-6)
 
 
+def test_features_that_tell_less_disagree_more_and_a_clock_hardly(study):
+    rng = np.random.default_rng(0)
+
+    def blurred(sample):
+        lead = sample.encoding.streams[0]
+        noise = rng.normal(scale=2 * lead.features.std(), size=lead.features.shape).astype(np.float32)
+        told = replace(lead, features=lead.features + noise)
+        return replace(sample, encoding=replace(sample.encoding, streams=(told,)))
+
+    clips = tuple(map(blurred, study.queries))
+    told, less = agreement(study, k=4), agreement(replace(study, queries=clips, gallery=clips), k=4)
+    by = {"features": study.encoder, "recipe": "motion"}
+    assert row(told, **by)["disagreement ms"] < row(less, **by)["disagreement ms"]
+    clock = row(told, features="control: position only", recipe="motion")
+    assert (
+        clock["disagreement ms"] == row(less, features=clock["features"], recipe="motion")["disagreement ms"]
+    )
+    with pytest.raises(DataError, match="four of one"):
+        agreement(study, k=2)
+
+
 def test_rerank_counts_the_same_action_in_per_cent(study):
     table = rerank(study, k=10)
     assert len(table.rows) == 10
@@ -277,7 +299,7 @@ def test_cost_measures_every_stage_and_what_is_stored(study):
 
 def test_everything_leaves_out_what_the_data_do_not_allow(tmp_path):
     tables = everything(open_dataset(datasets.features(tmp_path, phases=False)))
-    assert [t.name for t in tables] == ["rerank", "avr", "indicators", "cost", "phases"]
+    assert [t.name for t in tables] == ["rerank", "avr", "agreement", "indicators", "cost", "phases"]
     missing = [note for note in tables[0].notes if note.startswith("Without")]
     assert [note.split(":")[0] for note in missing] == ["Without the table apa", "Without the table planted"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,9 @@ from seasync.align.recipe import MOTION, Recipe
 from seasync.align.solve import align_many
 from seasync.align.warp import Warp
 from seasync.encoding import Encoding, Seconds
+from seasync.errors import FeatureError
 
+Way = tuple[Warp, Warp]  # from the query to a helper, and on to the match
 HELPERS = 9  # other matches that the way to one leads through
 FEWEST = 2  # of them that must be there at a moment; the path stays as it is where fewer are
 
@@ -27,43 +29,52 @@ def agreed(
     A moment of the query goes to the median of its partner in the match and of the partners of its partners
     in up to nine other matches, of those that align. Ends of pieces, costs and scores stay as they were.
     """
-    there = [alignment.warp() for alignment in alignments]
-    good = [n for n, alignment in enumerate(alignments) if alignment.alignable][: HELPERS + 1]
-    ways: dict[int, list[tuple[Warp, Warp]]] = {n: [] for n in range(len(matches))}
-    for helper in good:
-        others = [n for n in ways if n != helper]
-        recipe = alignments[helper].recipe
-        onward = align_many(matches[helper], [matches[n] for n in others], recipe=recipe, partial=partial)
-        for n, alignment in zip(others, onward, strict=True):
+    helpers = [n for n, alignment in enumerate(alignments) if alignment.alignable][: HELPERS + 1]
+    ways: list[list[Way]] = [[] for _ in matches]
+    for helper, onward in zip(helpers, _onward(helpers, matches, alignments, partial), strict=True):
+        there = alignments[helper].warp()
+        for n, alignment in onward.items():
             if alignment.alignable and len(ways[n]) < HELPERS:
-                ways[n].append((there[helper], alignment.warp()))
-    return [_moved(alignment, ways[n]) for n, alignment in enumerate(alignments)]
+                ways[n].append((there, alignment.warp()))
+    return [_moved(*pair) for pair in zip(alignments, ways, strict=True)]
 
 
-def disagreements(
-    clips: Sequence[Encoding], nearest: Sequence[Sequence[int]], *, recipe: Recipe = MOTION
-) -> NDArray[np.float64]:
-    """Of each clip (N,), how far its partners in its nearest clips are from where the ways through the others
-    lead: milliseconds, weighed by what moves.
+def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> float:
+    """How far the query's partners in at least three matches are from where the ways through the other
+    matches lead: the mean in milliseconds, weighed by what moves.
 
-    Needs no labels, and tells which features align better nearly as well as labels do; only features that
-    know nothing but the place in the clip agree with each other without being right. All pairs are aligned.
-
-    nearest  the numbers of at least three clips to compare each one with
+    It needs no labels, and tells which features align better nearly as well as labels do. Only features that
+    know nothing but the place in the clip agree with each other without being right.
     """
-    there = [align_many(clip, clips, recipe=recipe, partial="never") for clip in clips]
-    warps = [[alignment.warp() for alignment in row] for row in there]
-    errors = []
-    for at, others in enumerate(nearest):
-        for match in others:
-            ways = [(warps[at][helper], warps[helper][match]) for helper in others if helper != match]
-            moments, weights = there[at][match].query_seconds, there[at][match].query_motion
-            apart = np.abs(warps[at][match].at(moments) - np.median(_led(moments, ways[:HELPERS]), axis=0))
-            errors.append(1000 * np.average(apart, weights=weights))
-    return np.asarray(np.reshape(errors, (len(nearest), -1)).mean(1))
+    if len(matches) < 3:
+        raise FeatureError(f"expected three matches or more to compare the ways between, got {len(matches)}")
+    there = align_many(query, matches, recipe=recipe, partial="never")
+    warps, everyone = [alignment.warp() for alignment in there], range(len(matches))
+    onward = [
+        {n: alignment.warp() for n, alignment in ways.items()}
+        for ways in _onward(everyone, matches, there, "never")
+    ]
+    apart = []
+    for n, alignment in enumerate(there):
+        ways = [(warps[helper], onward[helper][n]) for helper in everyone if helper != n]
+        led = np.median(_led(alignment.query_seconds, ways[:HELPERS]), axis=0)
+        gaps = np.abs(warps[n].at(alignment.query_seconds) - led)
+        apart.append(1000 * np.average(gaps, weights=alignment.query_motion))
+    return float(np.mean(apart))
 
 
-def _moved(alignment: Alignment, ways: Sequence[tuple[Warp, Warp]]) -> Alignment:
+def _onward(
+    helpers: Sequence[int], matches: Sequence[Encoding], alignments: Sequence[Alignment], partial: Partial
+) -> Iterator[dict[int, Alignment]]:
+    """From each of the helpers among the matches to all the others, by their numbers."""
+    for helper in helpers:
+        others = [n for n in range(len(matches)) if n != helper]
+        chosen = [matches[n] for n in others]
+        found = align_many(matches[helper], chosen, recipe=alignments[helper].recipe, partial=partial)
+        yield dict(zip(others, found, strict=True))
+
+
+def _moved(alignment: Alignment, ways: Sequence[Way]) -> Alignment:
     """`alignment`, its pieces' paths through the medians of its own partners and those by the other ways."""
     if len(ways) < FEWEST:
         return alignment
@@ -79,7 +90,7 @@ def _moved(alignment: Alignment, ways: Sequence[tuple[Warp, Warp]]) -> Alignment
     return replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces))
 
 
-def _medians(moments: Seconds, own: Warp, ways: Sequence[tuple[Warp, Warp]]) -> Seconds:
+def _medians(moments: Seconds, own: Warp, ways: Sequence[Way]) -> Seconds:
     """Where most ways lead from `moments` (N,), never backwards."""
     direct = own.at(moments)
     found = np.stack([direct, *_led(moments, ways)])
@@ -87,7 +98,7 @@ def _medians(moments: Seconds, own: Warp, ways: Sequence[tuple[Warp, Warp]]) -> 
     return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
 
 
-def _led(moments: Seconds, ways: Sequence[tuple[Warp, Warp]]) -> list[Seconds]:
+def _led(moments: Seconds, ways: Sequence[Way]) -> list[Seconds]:
     """Where each way leads from `moments` (N,); NaN where it does not."""
     found = []
     for first, second in ways:

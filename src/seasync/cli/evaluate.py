@@ -141,6 +141,14 @@ def apa(
 
 
 @command
+def agreement(run: Run, k: Candidates = 10) -> list[Table]:
+    """How much clips disagree about which moments are the same: tells better features without marked moments."""
+    from seasync.evaluate.tables.agreement import agreement
+
+    return run.each(agreement, k=k)
+
+
+@command
 def phases(
     run: Run, protocol: Annotated[Protocol, typer.Option(help="Whose rules to follow.")] = Protocol.carl
 ) -> list[Table]:

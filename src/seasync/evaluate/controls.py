@@ -6,10 +6,13 @@ A metric on which they do well can be won by telling a frame's position alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from seasync.encoding import Encoding
 
 Array = NDArray[np.floating[Any]]
 WIDTH, LAYERS, HEADS, HIDDEN, OUTPUT = 256, 3, 8, 1024, 128
@@ -21,6 +24,13 @@ def position_only(length: int) -> Array:
     The constant second column keeps the position readable where a protocol normalizes each frame to length 1.
     """
     return np.stack([np.arange(length) / length, np.ones(length)], axis=1)
+
+
+def clock(encoding: Encoding) -> Encoding:
+    """The clip with features that tell where in it a frame is, and nothing else."""
+    lead = encoding.streams[0]
+    told = replace(lead, name="position", features=position_only(len(lead.seconds)).astype(np.float32))
+    return replace(encoding, streams=(told,))
 
 
 class UntrainedTransformer:

@@ -11,6 +11,7 @@ from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset
 from seasync.evaluate.study import Progress, Study
 from seasync.evaluate.table import Table, merged
+from seasync.evaluate.tables.agreement import agreement
 from seasync.evaluate.tables.apa import apa
 from seasync.evaluate.tables.avr import avr
 from seasync.evaluate.tables.cost import cost
@@ -49,7 +50,7 @@ def everything(
             plant = partial(planted, few, Path(made), seed=seed, jobs=jobs, progress=progress)
             return [plant(encoder=name) for name in names]
 
-    wanted = {table.__name__: of(table, whole) for table in (rerank, avr, apa, indicators, cost)}
+    wanted = {table.__name__: of(table, whole) for table in (rerank, avr, apa, agreement, indicators, cost)}
     wanted |= {"phases": of(phases, halves), "planted": films}
     tables, missing = [], []
     for name, make in wanted.items():

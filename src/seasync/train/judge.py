@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Recipe, align_encodings, align_many
-from seasync.align.consensus import disagreements
+from seasync.align.consensus import disagreement
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Seconds, Stream
 from seasync.train.teacher import nearest_others
@@ -49,7 +49,12 @@ def agreement_errors(
     nearest = nearest_others(before, COMPANY)
     if len(nearest[0]) < 3:
         return None
-    return disagreements(before, nearest, recipe=recipe), disagreements(after, nearest, recipe=recipe)
+
+    def errors(clips: Sequence[Encoding]) -> Errors:
+        pairs = zip(clips, nearest, strict=True)
+        return np.array([disagreement(q, [clips[n] for n in others], recipe=recipe) for q, others in pairs])
+
+    return errors(before), errors(after)
 
 
 def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:

@@ -1,0 +1,73 @@
+"""How much clips disagree about which moments are the same: alignment judged without labels of moments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from seasync.align import Recipe
+from seasync.align.consensus import disagreement
+from seasync.errors import DataError
+from seasync.evaluate.controls import clock
+from seasync.evaluate.study import RECIPES, Indices, Study
+from seasync.evaluate.table import Row, Table, add_mean, record
+from seasync.evaluate.tables.apa import FPS, pair_event_errors
+
+FEWEST = 3
+NOTES = (
+    "Disagreement: how far the alignment of two clips is from where the ways through other clips of the same "
+    "label lead, in milliseconds, weighed by what moves. Features that align better disagree less.",
+    "The control knows nothing but the place in the clip, agrees with itself and is wrong: features that "
+    "come near it have learned a clock. `seasync evaluate planted` tells the two apart.",
+    f"Event error, where clips have events: of the same pairs, in frames at {FPS} a second.",
+)
+
+
+def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
+    """Of every query and k random clips of its label; the same clips for all features."""
+    candidates = study.oracle(k, seed=seed)
+    if max(map(len, candidates)) < FEWEST:
+        raise DataError(
+            f"{study.name}: no label has more than {FEWEST} clips; disagreement needs four of one"
+        )
+    queries, gallery = (
+        tuple(replace(sample, encoding=clock(sample.encoding)) for sample in samples)
+        for samples in (study.queries, study.gallery)
+    )
+    control = replace(study, encoder="control: position only", queries=queries, gallery=gallery)
+    rows = [_row(features, recipe, candidates, seed) for features in (study, control) for recipe in RECIPES]
+    return Table(
+        "agreement",
+        f"How much clips disagree on {study.name}",
+        rows,
+        record(**study.counts(), candidates=k, seed=seed),
+        main="disagreement ms",
+        lower=True,
+        notes=NOTES,
+    )
+
+
+def _row(study: Study, recipe: Recipe, candidates: list[Indices], seed: int) -> Row:
+    row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
+    add_mean(row, "disagreement ms", study.map(partial(_apart, study, candidates, recipe)), seed=seed)
+    if any(sample.item.events is not None for sample in study.queries):
+        errors = study.map(partial(_event_error, study, candidates, recipe))
+        add_mean(row, "event error", errors, scale=FPS, seed=seed)
+    return row
+
+
+def _apart(study: Study, candidates: list[Indices], recipe: Recipe, at: int) -> float:
+    if len(candidates[at]) < FEWEST:
+        return float("nan")
+    return disagreement(study.queries[at].encoding, study.encodings(candidates[at]), recipe=recipe)
+
+
+def _event_error(study: Study, candidates: list[Indices], recipe: Recipe, at: int) -> float:
+    """Mean over the candidates that have the query's events, in seconds."""
+    pairs = zip(candidates[at], study.align(at, candidates[at], recipe), strict=True)
+    item = study.queries[at].item
+    errors = [pair_event_errors(item, study.gallery[n].item, alignment) for n, alignment in pairs]
+    known = [error.mean() for error in errors if error is not None]
+    return float(np.mean(known)) if known else float("nan")
