@@ -142,7 +142,7 @@ def apa(
 
 @command
 def agreement(run: Run, k: Candidates = 10) -> list[Table]:
-    """How much clips disagree about which moments are the same: tells better features without marked moments."""
+    """How much clips disagree about which moments are the same: better features, without marked ones."""
     from seasync.evaluate.tables.agreement import agreement
 
     return run.each(agreement, k=k)
