@@ -7,8 +7,10 @@ import shutil
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -91,16 +93,19 @@ def _started() -> ThreeNodes:
 
 @contextmanager
 def ray_folder() -> Iterator[None]:
-    """Ray's sockets need a short path."""
+    """Ray's sockets need a short path; its token would otherwise be written to the user's home."""
     folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
     os.makedirs(f"{folder}/ray")
+    Path(folder, "token").write_text(uuid.uuid4().hex)
     settings = {
         "RAY_TMPDIR": folder,
+        "RAY_AUTH_TOKEN_PATH": f"{folder}/token",
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_health_check_initial_delay_ms": "0",  # a node that is gone is soon missed
         "RAY_health_check_period_ms": "1000",
         "RAY_health_check_failure_threshold": "10",
+        "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240",  # a busy machine starts programs slowly
     }
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)

@@ -14,6 +14,7 @@ from seasync.errors import MissingExtra, SeaError
 
 CONNECT_SECONDS = 5
 ATTEMPTS = 4  # of a task whose worker or node dies
+AUTHENTICATION = "RAY_AUTH_MODE"
 
 
 def _check_answers(address: str) -> None:
@@ -25,6 +26,23 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except OSError as error:
         raise SeaError(f"{address}: no Ray cluster answers there ({error.strerror or error})") from error
+
+
+@contextmanager
+def _authentication_as_it_was() -> Iterator[None]:
+    """Take back what Ray leaves in the environment when it starts a cluster: that its tokens are to be used.
+
+    A driver that asks for tokens on a cluster without them can run tasks, but no actors: it refuses the calls
+    of the cluster's head, which then takes it for dead.
+    """
+    before = os.environ.get(AUTHENTICATION)
+    try:
+        yield
+    finally:
+        if before is None and os.environ.pop(AUTHENTICATION, None) is not None:
+            from ray._raylet import Config  # type: ignore[attr-defined]
+
+            Config.initialize("")  # as Ray itself does when it has set it
 
 
 @dataclass(frozen=True)
@@ -65,19 +83,18 @@ class Cluster:
         address = os.environ.get("RAY_ADDRESS", "local") if self.on == "ray" else self.on
         _check_answers(address)
         local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
-        try:
-            with (
-                warnings.catch_warnings()
-            ):  # Ray's processes are programs of their own, not forks of this one
-                warnings.filterwarnings("ignore", "lance is not fork-safe")
-                ray.init(address, log_to_driver=False, logging_level="error", **local)
-        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-            said = str(error).splitlines()[0]
-            raise SeaError(f"{address}: no Ray cluster answers there ({said})") from error
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
+        with _authentication_as_it_was():
+            try:
+                with warnings.catch_warnings():  # Ray's processes are programs of their own, not forks
+                    warnings.filterwarnings("ignore", "lance is not fork-safe")
+                    ray.init(address, log_to_driver=False, logging_level="error", **local)
+            except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+                said = " ".join(str(error).split())[:200]
+                raise SeaError(f"{address}: no Ray cluster answers there ({said})") from error
+            try:
+                yield ray
+            finally:
+                ray.shutdown()
 
     @property
     def _local_cpus(self) -> int:

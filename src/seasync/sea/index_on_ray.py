@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seasync.errors import MissingExtra, SeaError
-from seasync.sea.cluster import Cluster
+from seasync.sea.cluster import ATTEMPTS, Cluster
 from seasync.sea.index import KINDS, Index, fineness, partitions, vectors_of
 from seasync.sea.record import Record
 from seasync.sea.rows import matrix
@@ -66,20 +66,25 @@ def create_on(ray: Any, cluster: Cluster, record: Record, index: Index, rows: in
         from lance_ray import create_index
     except ImportError:
         raise MissingExtra("ray", "an index built on a cluster") from None
-    centres = partitions(rows)
+    from ray.exceptions import RayError
+
+    centres, again = partitions(rows), ATTEMPTS - 1
     dimension = record.open().schema.field(index.column).type.list_size
-    create_index(
-        record.uri,
-        index.column,
-        KINDS[index.kind],
-        metric="dot",
-        num_partitions=centres,
-        sample_rate=max(2, min(SAMPLES, rows // max(centres, 256))),
-        num_workers=cluster.places(ray),
-        storage_options=record.storage_options or None,
-        ray_remote_args={"num_cpus": cluster.cpus},
-        **fineness(index.kind, dimension),
-    )
+    try:
+        create_index(
+            record.uri,
+            index.column,
+            KINDS[index.kind],
+            metric="dot",
+            num_partitions=centres,
+            sample_rate=max(2, min(SAMPLES, rows // max(centres, 256))),
+            num_workers=cluster.places(ray),
+            storage_options=record.storage_options or None,
+            ray_remote_args={"num_cpus": cluster.cpus, "max_restarts": again, "max_task_retries": again},
+            **fineness(index.kind, dimension),
+        )
+    except (RayError, RuntimeError) as error:
+        raise _failed(error) from error
 
 
 def _moments(
@@ -122,4 +127,12 @@ def _got(ray: Any, tasks: Sequence[Any]) -> list[Any]:
     try:
         return list(ray.get(list(tasks)))
     except RayError as error:
-        raise SeaError(f"a task on the cluster failed: {str(error).strip().splitlines()[-1]}") from error
+        raise _failed(error) from error
+
+
+def _failed(error: Exception) -> SeaError:
+    text = str(error).strip()
+    said = text.splitlines()[-1].strip()
+    if "references to the actor were removed" in text:
+        said += "; if the cluster has no tokens: set RAY_AUTH_MODE=disabled"
+    return SeaError(f"the cluster could not build the index ({said}); the old one is in use, run it again")
