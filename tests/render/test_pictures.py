@@ -71,6 +71,16 @@ def test_strips_hold_frames_in_step(aligned: Alignment, tmp_path: Path) -> None:
     assert np.abs(aligned.path[upper, 1] - lower).max() <= 1
 
 
+def test_a_file_that_ends_soon_after_its_last_sample_is_not_veiled_there(
+    pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    aligned = whole(*pair, bent((0, 3), (0, 4)))
+    ends = float(aligned.query_seconds[-1]) + 0.001, float(aligned.match_seconds[-1]) + 0.001
+    alignment_picture(aligned.of(aligned.query, aligned.match, ends=ends), tmp_path / "picture.svg")
+    boxes = ElementTree.parse(tmp_path / "picture.svg").iter(f"{SVG}rect")
+    assert not [box.attrib for box in boxes if "fill-opacity" in box.attrib]
+
+
 def test_what_is_left_out_is_said_so(pair: tuple[Path, Path], tmp_path: Path) -> None:
     partial = alignment(
         *pair, (0.5, 1.5, bent((0.5, 1.5), (1.0, 2.0))), (2.0, 2.5, bent((2.0, 2.5), (3.0, 3.5)))

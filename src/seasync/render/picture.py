@@ -158,7 +158,13 @@ def heat(cost: Floats) -> NDArray[np.uint8]:
 
 def _left_out(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
     """Veil the columns and rows that belong to no piece."""
-    columns, rows = ([getattr(piece, side) for piece in alignment.pieces] for side in ("query", "match"))
+    cells = [alignment.path[piece.start : piece.stop] for piece in alignment.pieces]
+    columns, rows = (
+        [(float(seconds[path[0, side]]), float(seconds[path[-1, side]]) + cell) for path in cells]
+        for side, (seconds, cell) in enumerate(
+            ((alignment.query_seconds, axes.cell), (alignment.match_seconds, axes.match_cell))
+        )
+    )
     for start, end in _gaps(columns, axes.first, axes.last, axes.cell):
         sheet.veil(float(axes.x(start)), axes.top, float(axes.x(end)), axes.bottom)
     for start, end in _gaps(rows, axes.match_first, axes.match_last, axes.match_cell):
@@ -170,7 +176,7 @@ def _gaps(
 ) -> Iterator[tuple[float, float]]:
     """What `spans` leave of `first`–`last`; a span's cells reach half a cell before their times."""
     now = first
-    for start, end in (*sorted(spans), (last + cell, last + cell)):
+    for start, end in (*sorted(spans), (last + cell / 2, last)):
         if start - cell / 2 - now > cell / 2:
             yield now, min(start - cell / 2, last)
         now = max(now, end - cell / 2)
