@@ -305,10 +305,13 @@ def test_everything_leaves_out_what_the_data_do_not_allow(tmp_path):
 
 
 def test_tables_of_several_encoders_are_one(study):
-    both = merged([indicators(study, per_query=1), indicators(study, per_query=1)])
+    other = replace(study, encoder="others")
+    both = merged([indicators(study, per_query=1), indicators(other, per_query=1)])
     assert len(both.rows) == 14
-    assert both.settings["encoder"] == ["features", "features"]
+    assert both.settings["encoder"] == ["features", "others"]
     assert both.curves[0].name.startswith("features, ")
+    controls = [r["features"] for r in merged([agreement(study), agreement(other)]).rows]
+    assert controls.count("control: position only") == 3
 
 
 def test_penn_joints_run_every_table(penn):

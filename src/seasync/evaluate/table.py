@@ -87,7 +87,10 @@ def merged(tables: Sequence[Table]) -> Table:
         for table in tables
         for curve in table.curves
     )
-    rows = [row for table in tables for row in table.rows]
+    rows: list[Row] = []
+    for row in (row for table in tables for row in table.rows):
+        if row not in rows:  # controls may be the same with every encoder
+            rows.append(row)
     return replace(first, rows=rows, curves=curves, settings=several)
 
 
