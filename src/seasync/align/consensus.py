@@ -43,10 +43,10 @@ def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe
     """How far the query's partners in at least three matches are from where the ways through the other
     matches lead: the mean in milliseconds, weighed by what moves.
 
-    It needs no labels, and tells which features align better nearly as well as labels do. Only features that
-    know nothing but the place in the clip agree with each other without being right.
+    It needs no labels: features that align better disagree less. Only those that know nothing but the place
+    in the clip agree with each other without being right.
     """
-    if len(matches) < 3:
+    if len(matches) <= FEWEST:
         raise FeatureError(f"expected three matches or more to compare the ways between, got {len(matches)}")
     there = align_many(query, matches, recipe=recipe, partial="never")
     warps, everyone = [alignment.warp() for alignment in there], range(len(matches))
