@@ -71,6 +71,7 @@ def test_from_a_folder_to_matches(run, clips: Path, encoder: str, tmp_path: Path
     assert "align" in out.splitlines()[0]
     assert out.count("dive") >= 2
     assert "label" in out
+    assert all(f"{clips}/dive/{name}.mp4" in out.split() for name in ("004", "007"))  # however long, in one
     found = json.loads(run("search", clips / "dive/001.mp4", "--recipe", "paper", "--json")[1])
     assert (found["recipe"], found["candidates"], len(found["matches"])) == ("paper", 8, 8)
     both = json.loads(run("search", clips / "dive/001.mp4", clips / "dive/004.mp4", "--json")[1])

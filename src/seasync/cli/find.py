@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from seasync.cli.options import Encoder, Fps, Json, RecipeChoice, RecipeName
+from seasync.cli.table import show
 
 
 def find(
@@ -22,7 +23,6 @@ def find(
     as_json: Json = False,
 ) -> None:
     """Find where long films move in step with a video, best first."""
-    from rich.console import Console
     from rich.table import Table
 
     from seasync.clip import Clip
@@ -51,9 +51,8 @@ def find(
             verdict = "aligns" if each.alignable else "–"
             span = f"{clip.start:.2f} s", f"{clip.end or 0:.2f} s"
             table.add_row(str(rank), f"{each.draq:.3f}", verdict, f"{each.similarity:.2f}", *span, clip.file)
-        table.columns[-1].overflow = "fold"
         if found:
-            Console().print(table)
+            show(table)
     for reason in bad:
         print(f"failed: {reason}", file=sys.stderr)
     if bad:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from seasync.cli.options import Json, Partial, PartialName, RecipeChoice, RecipeName, Sea, StorageOptions
+from seasync.cli.table import show
 
 if TYPE_CHECKING:
     from seasync.sea.match import Matches
@@ -82,7 +83,7 @@ def _print(title: str, matches: Matches) -> None:
     share_of = "same movement" if calibrated else "better than"
     for name in ("", "DRAQ", "", share_of, "similarity", *labelled, "seconds", "file"):
         left = name in ("", "label", "file")
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
+        table.add_column(name, justify="left" if left else "right")
     for rank, match in enumerate(matches, 1):
         share = match.alignability if calibrated else match.better_than
         table.add_row(
@@ -96,7 +97,7 @@ def _print(title: str, matches: Matches) -> None:
             _short(match.clip.file),
         )
     if matches:
-        console.print(table)
+        show(table)
 
 
 def _short(file: str) -> str:
