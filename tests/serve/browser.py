@@ -85,7 +85,9 @@ class Tab:
         return decoded(self.page.eval_on_selector(canvas, "canvas => canvas.toDataURL('image/png')"))
 
     def close(self) -> None:
-        words = set(self.page.inner_text("body").replace(":", " ").split())
+        text = self.page.inner_text("body")
+        assert "`" not in text  # what is code looks so
+        words = set(text.replace(":", " ").split())
         assert not words & {"false", "undefined", "null", "NaN", "[object"}
         self.page.close()
         unexpected = [text for text in self.complaints if not any(known in text for known in self.expected)]

@@ -161,6 +161,12 @@ def test_layouts_and_themes(tab: Tab, refs: dict[str, str]) -> None:
     page.keyboard.press("o")
     assert tops()[0] == tops()[1]
     assert page.locator(".through").is_visible()
+    shining = [
+        page.locator(f".pane.match {part}").evaluate("one => getComputedStyle(one).opacity")
+        for part in ("canvas", "figcaption")
+    ]
+    assert shining == ["0.5", "1"]  # the names stay legible
+    assert page.locator(".pane.match").evaluate("one => getComputedStyle(one).opacity") == "1"
     colours = []
     for _ in range(2):
         colours.append(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))

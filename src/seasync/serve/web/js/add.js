@@ -3,7 +3,7 @@
 import { post, upload } from "./api.js";
 import { done, tell } from "./jobs.js";
 import { addRow } from "./tray.js";
-import { bytes, h, menu, toast } from "./dom.js";
+import { bytes, h, menu, prose, toast } from "./dom.js";
 
 /** Let files be dropped on `place`; `drop(files)` gets them. */
 export function acceptDrops(place, words, drop, signal) {
@@ -68,7 +68,7 @@ export function addDialog(sea, about, files, added) {
     ? h("ul.files", {}, good.slice(0, 8).map((file) => h("li", {}, h("span", {}, file.name), h("span.faint", {}, bytes(file.size)))),
         good.length > 8 && h("li.faint", {}, `and ${good.length - 8} more`),
         tooLarge.map((file) => h("li.bad", {}, `${file.name}: larger than ${bytes(about.upload_bytes)}`)))
-    : h("label", {}, "File or folder on the server", path, h("small", {}, about.roots.length ? `Under ${about.roots.join(", ")}` : "This server was started without folders to add from (`--root`)."));
+    : h("label", {}, "File or folder on the server", path, h("small", {}, about.roots.length ? `Under ${about.roots.join(", ")}` : prose("This server was started without folders to add from (`--root`).")));
   const dialog = h("dialog.add", { "aria-label": "Add videos" },
     h("h2", {}, files.length ? `Add ${files.length === 1 ? "a video" : `${files.length} videos`} to ${sea}` : `Add to ${sea} by path`),
     h("form", { method: "dialog", onsubmit: submit },

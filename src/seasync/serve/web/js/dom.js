@@ -120,7 +120,7 @@ export function bytes(count) {
 }
 
 export function toast(text, kind = "note") {
-  const note = h(`div.toast.${kind}`, {}, text);
+  const note = h(`div.toast.${kind}`, {}, prose(text));
   document.getElementById("toasts").append(note);
   setTimeout(() => note.remove(), kind === "bad" ? 9000 : 5000);
 }
@@ -128,7 +128,12 @@ export function toast(text, kind = "note") {
 /** What a view shows while there is nothing else: a heading, words that help, and perhaps something to do. */
 export function notice(kind, title, text, ...actions) {
   return h(`section.notice.${kind}`, { role: kind === "bad" ? "alert" : undefined },
-    h("h2", {}, title), text && h("p", {}, text), actions.length ? h("div.actions", {}, actions) : null);
+    h("h2", {}, title), text && h("p", {}, prose(text)), actions.length ? h("div.actions", {}, actions) : null);
+}
+
+/** Text whose `parts in backticks` are code. */
+export function prose(text) {
+  return text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
 }
 
 export function loading(text) {
