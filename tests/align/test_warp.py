@@ -128,6 +128,19 @@ def test_every_kept_point_has_one_partner_the_first_or_the_mean(recipe, keep):
         assert value == pytest.approx(partners[0] if recipe.readout == "first" else partners.mean())
 
 
+def test_a_pinned_moment_is_passed_exactly_and_all_stays_in_order():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        times, values = np.sort(rng.choice(40, 9, replace=False)) / 8.0, np.sort(rng.uniform(0, 9, 9))
+        stretch = Stretch(times, values, float(times[-1]) + 0.125)
+        time, value = rng.uniform(times[0], stretch.end), rng.uniform(0, 9)
+        warp = Warp((stretch.through(time, value),))
+        assert warp.at(time) == pytest.approx(value, abs=1e-12)
+        assert warp.smooth().at(time) == pytest.approx(value, abs=0.02)
+        assert warp.spans[0][0] == times[0]
+        assert (np.diff(warp.at(np.linspace(0, 6, 99))) >= 0).all()
+
+
 def test_a_warp_reaches_to_the_end_of_the_last_frame():
     alignment = align_encodings(encoding(walk(20), start=1.0), encoding(walk(20, seed=2)), partial="never")
     assert alignment.warp().spans == ((1.0, pytest.approx(1 + 20 / 7.5)),)

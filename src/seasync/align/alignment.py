@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -47,6 +48,7 @@ class Alignment:
     query_step, match_step        seconds between sampled frames
     dtw_cost, random_cost         cost of the path, and mean cost of random paths through the same pieces
     coverage                      share of what moves in the query, and in the match, that the path covers
+    anchors                       moments (query, match) that it had to pass: warps do so to the bit
     ends                          where query and match end, if known: a step after the last may be too late
     cost                          (n, m) the cost matrix, if it was kept
     """
@@ -67,6 +69,7 @@ class Alignment:
     coverage: tuple[float, float] = (1.0, 1.0)
     query: Clip | None = None
     match: Clip | None = None
+    anchors: tuple[tuple[float, float], ...] = ()
     ends: tuple[float, float] = (math.inf, math.inf)
     cost: Floats | None = field(default=None, repr=False)
 
@@ -145,8 +148,18 @@ class Alignment:
                 values = np.add.reduceat(partners, first) / counts
             end = max(min(end_of(times, indices[-1], step), self.ends[side]), float(times[indices[-1]]))
             trust = motion[indices].astype(float)
-            stretches.append(Stretch(times[indices], values, end, trust, self.ends[1 - side]))
+            stretch = Stretch(times[indices], values, end, trust, self.ends[1 - side])
+            for anchor in self._anchors_in(cells):
+                stretch = stretch.through(anchor[side], anchor[1 - side])
+            stretches.append(stretch)
         return Warp(tuple(sorted(stretches, key=lambda stretch: float(stretch.times[0]))))
+
+    def _anchors_in(self, cells: NDArray[np.int32]) -> Iterator[tuple[float, float]]:
+        """Those whose cell is among these."""
+        for query, match in self.anchors:
+            place = np.abs(self.query_seconds - query).argmin(), np.abs(self.match_seconds - match).argmin()
+            if (cells == place).all(1).any():
+                yield query, match
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; frame numbers are the file's, counted from 0."""

@@ -100,7 +100,7 @@ def align_encodings(
         costs.append(cost)
         found.append(manner.parts(cost if pair.moving else None, whole, random, cells))
     [best] = _sides(found, twins, 1)
-    return replace(_alignment(pairs[best], found[best]), cost=costs[best])
+    return replace(_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
 
 
 def align_many(

@@ -16,6 +16,7 @@ from seasync.errors import FeatureError
 # The smoother: trust in a motionless knot beside a moving one's, and the price of bending.
 _LEAST_TRUST = 0.02
 _BENDING = 3.0
+_PINNED = 1e3  # trust in a knot that was asked for
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,22 @@ class Stretch:
         beyond = np.minimum(seconds - self.times[0], 0) + np.maximum(seconds - self.times[-1], 0)
         values: Seconds = np.minimum(inside + beyond, max(self.last, self.values[-1]))
         return values
+
+    def through(self, time: float, value: float) -> Stretch:
+        """With a knot there, in the place of the one next to it; the others' values give way to it."""
+        nearest = int(np.abs(self.times - time).argmin())
+        # The first knot stays, so that it begins when it began.
+        kept = (np.arange(len(self.times)) != nearest) | ((self.times < time) & (nearest == 0))
+        times, values, trust = self.times[kept], self.values[kept], self.trust[kept]
+        at = int(np.searchsorted(times, time))
+        values = np.where(np.arange(len(values)) < at, values.clip(max=value), values.clip(min=value))
+        return replace(
+            self,
+            times=np.insert(times, at, time),
+            values=np.insert(values, at, value),
+            trust=np.insert(trust, at, _PINNED),
+            end=max(self.end, time),
+        )
 
     def inverse(self) -> Stretch:
         values, first, counts = np.unique(self.values, return_index=True, return_counts=True)

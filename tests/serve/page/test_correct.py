@@ -82,6 +82,8 @@ def test_an_anchor_is_set_frame_by_frame_with_keys(tab: Tab, client: Client, ref
     (anchor,) = client.anchors("small", query, match)
     assert anchor.query == pytest.approx(start / 30, abs=1e-3)
     assert anchor.match == pytest.approx((before + 3) / 25, abs=1e-3)
+    tab.settle()
+    assert (tab.frame("query"), tab.frame("match")) == (start, before + 3)  # and so they stay
     client.set_anchors("small", query, match, [])
 
 
