@@ -43,13 +43,6 @@ def nodes() -> Iterator[ThreeNodes]:
         yield cluster
 
 
-@pytest.fixture(scope="module")
-def calm() -> Iterator[ThreeNodes]:
-    """A cluster on which nothing is killed: actors may not start where workers or drivers were."""
-    with three_nodes() as cluster:
-        yield cluster
-
-
 @pytest.fixture
 def doomed() -> Iterator[ThreeNodes]:
     """A cluster that loses a node, and is of no more use then."""
@@ -154,6 +147,7 @@ def test_on_ray_starts_one_here_and_ends_it(
     assert (report["added"], report["present"]) == (expected.added, expected.present)
     assert [failure["file"] for failure in report["failed"]] == [str(footage / "dive/bad.mp4")]
     assert contents(Sea(tmp_path / "s.sea")) == rows
+    assert "RAY_AUTH_MODE" not in os.environ  # else no actor would start on a cluster that has no tokens
 
 
 def test_clips_that_kill_their_worker_are_bad_files(
@@ -182,8 +176,8 @@ def test_a_cluster_that_is_not_there_is_said(tmp_path: Path, clips: Path, encode
             Sea(tmp_path / "s.sea", encoder).add(clips, on=Cluster(address))
 
 
-def test_an_index_built_on_the_cluster_finds_what_all_clips_compared_do(
-    bucket: str, store: Store, calm: ThreeNodes
+def test_an_index_built_on_a_cluster_that_loses_workers_finds_what_all_clips_compared_do(
+    bucket: str, store: Store, nodes: ThreeNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sea = Sea(f"{bucket}/s.sea", storage_options=store.options)
     for first in range(0, 1200, 300):
@@ -197,10 +191,20 @@ def test_an_index_built_on_the_cluster_finds_what_all_clips_compared_do(
         for query in queries
     ]
     sea.remove(clips=[str(sea.clips()[0].id)])
-    where = ["--sea", sea.uri, "--index", "ivf_rq", "--on", calm.address]
+    where = ["--sea", sea.uri, "--index", "ivf_rq", "--on", nodes.address]
     where += [part for option in store.options.items() for part in ("--storage-option", "=".join(option))]
+    with Cluster(nodes.address).joined() as ray, pytest.raises(ray.exceptions.WorkerCrashedError):
+        ray.get(ray.remote(max_retries=0)(lambda: os._exit(1)).remote())  # one is lost before
+    with monkeypatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")  # which the cluster has not
+        done = seasync("sea", "rebuild", *where)
+    assert (done.returncode, sea.snapshot().index) == (1, None)
+    assert "set RAY_AUTH_MODE=disabled); the old one is in use" in done.stderr
+    losing = nodes.lose_worker("PoolActor")  # and one of those that lance-ray builds with
     done = seasync("sea", "rebuild", *where)  # in a process of its own, as users do
+    losing.join()
     assert done.returncode == 0, done.stderr
+    assert len(nodes.lost) == 1
     snapshot = sea.snapshot()
     assert snapshot.index is not None
     assert (snapshot.index.kind, snapshot.index.unindexed_rows(snapshot)) == ("ivf_rq", 0)
@@ -216,13 +220,9 @@ def test_an_index_built_on_the_cluster_finds_what_all_clips_compared_do(
     assert sea.verify(files=False) == []
 
 
-@pytest.mark.skipif(
-    "SEASYNC_RAY_CLIENT" not in os.environ,
-    reason="Ray's client server may not start beside others; alone: SEASYNC_RAY_CLIENT=1 -k client_of",
-)
 def test_a_client_of_the_cluster_adds_as_well(
-    tmp_path: Path, clips: Path, encoder: str, calm: ThreeNodes
+    tmp_path: Path, clips: Path, encoder: str, nodes: ThreeNodes
 ) -> None:
     sea = Sea(tmp_path / "s.sea", encoder)
-    assert sea.add(clips, labels="folder", on=Cluster(calm.client, clips=3)).added == 9
+    assert sea.add(clips, labels="folder", on=Cluster(nodes.client, clips=3)).added == 9
     assert sea.verify() == []

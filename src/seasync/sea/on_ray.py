@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError, SeasyncError
 from seasync.sea.cluster import Cluster
-from seasync.sea.ingest import Added, about_of, agreed_fps, damage_to, here, size_of_all
+from seasync.sea.encode import damage_to, here
+from seasync.sea.ingest import Added, Run, Shard, about_of, agreed_fps, bring
 from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, split_name
 from seasync.sea.record import Record, quoted
 from seasync.sea.rows import About, Row, schema, to_table
@@ -54,19 +55,6 @@ class Job:
         return Record(self.uri, storage_options=self.storage_options)
 
 
-@dataclass
-class Shard:
-    """Steps that were done together: with each the seconds that came in, or why not.
-
-    fragments  written for the clips `ids`, to be committed
-    """
-
-    outcomes: list[tuple[Step, float | Failure | None]] = field(default_factory=list)
-    fragments: list[Any] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
-
-
 def planned(job: Job, sources: Sequence[Source]) -> list[Step]:
     """On a worker: what is to be done about these files, as far as the sea itself tells."""
     from seasync.encoders import content_hash
@@ -98,16 +86,14 @@ def encoded(job: Job, works: Sequence[Work]) -> Shard:
     """On a worker: encode these clips and write their rows, where nobody sees them yet."""
     from seasync.encoders import get_encoder
 
-    record, shard, rows = job.record(), Shard(), []
+    record, shard = job.record(), Shard()
     with damage_to(shard.damaged):
         for step, outcome in here(iter(works), get_encoder(job.encoder), job.fps):
-            if isinstance(outcome, Row):
-                rows.append(outcome)
-            shard.outcomes.append((step, outcome.duration if isinstance(outcome, Row) else outcome))
-    if rows:
-        table = to_table(rows, record.snapshot().about, frame_features=job.frame_features)
+            shard.note(step, outcome)
+    if shard.rows:
+        table = to_table(shard.rows, record.snapshot().about, frame_features=job.frame_features)
         shard.fragments, shard.ids = record.written(table)
-    return shard
+    return replace(shard, rows=[])
 
 
 def add(
@@ -119,32 +105,19 @@ def add(
     split: str | float = "none",
     fps: float | None = None,
     frame_features: bool = True,
-    commit_seconds: float = 20.0,
-    progress: Callable[[Added], None] | None = None,
-    wait: bool = True,
-    waiting: Callable[[], None] | None = None,
+    **how: Any,
 ) -> Added:
     """As `ingest.add`, on a cluster. Files must lie where all its nodes find them, by path or URI."""
-    added = Added(len(sources), size_of_all(sources))
-    with cluster.joined() as ray, record.writing(wait=wait, waiting=waiting):
-        rate = agreed_fps(record, encoder, fps)
-        threads = max(1, int(cluster.cpus))
-        options = record.storage_options
-        job = Job(_absolute(record), options, encoder.name, rate, split_name(split), frame_features, threads)
-        record.has_looked()
-        run = _Run(ray, cluster, job, record)
-        commits = _Commits(record, added, commit_seconds)
-        try:
-            for shard in run.shards(sources):
-                commits.take(shard)
-                if progress:
-                    progress(added)
-        except BaseException:  # whatever ends it, Ctrl-C included: what is encoded is kept
-            run.cancel()
-            commits.flush()
-            raise
-        commits.flush()
-    if commits.count:
+    split, uri = split_name(split), record.uri if record.folder is None else str(record.folder.absolute())
+
+    def run() -> Run:
+        rate, threads = agreed_fps(record, encoder, fps), max(1, int(cluster.cpus))
+        job = Job(uri, record.storage_options, encoder.name, rate, split, frame_features, threads)
+        return _Run(ray, cluster, job, record)
+
+    with cluster.joined() as ray:
+        added = bring(record, sources, run, **how)
+    if added.added:
         record.upkeep(sweep=True)
     return added
 
@@ -161,8 +134,21 @@ class _Run:
         self._under_way: deque[tuple[list[Step], list[Work], Any]] = deque()
         self._claimed: set[str] = set()
         self._counted, self._places = 0.0, 1
+        record.has_looked()
 
-    def shards(self, sources: Sequence[Source]) -> Iterator[Shard]:
+    def shards(self, sources: Sequence[Source]) -> Generator[Shard]:
+        try:
+            yield from self._done(sources)
+        finally:
+            for _, _, task in self._under_way:
+                if task is not None:
+                    self._ray.cancel(task, force=False)
+
+    def commit(self, shards: Sequence[Shard]) -> int:
+        fragments = [fragment for shard in shards for fragment in shard.fragments]
+        return self._record.append_fragments(fragments, [clip for shard in shards for clip in shard.ids])
+
+    def _done(self, sources: Sequence[Source]) -> Iterator[Shard]:
         others: list[Step] = []
         works: list[Work] = []
         for step in self._steps(sources):
@@ -181,11 +167,6 @@ class _Run:
         self._submit(others, works)
         while self._under_way:
             yield self._finished()
-
-    def cancel(self) -> None:
-        for _, _, task in self._under_way:
-            if task is not None:
-                self._ray.cancel(task, force=False)
 
     def _ahead(self, tasks: int) -> int:
         """So many tasks for each place that the cluster has now."""
@@ -244,7 +225,7 @@ class _Run:
         except _WorkersDied:
             shard = self._singly(works)
         outcomes = [(step, step if isinstance(step, Failure) else None) for step in others]
-        return Shard([*outcomes, *shard.outcomes], shard.fragments, shard.ids, shard.damaged)
+        return replace(shard, outcomes=[*outcomes, *shard.outcomes])
 
     def _singly(self, works: Sequence[Work]) -> Shard:
         """Clips on their own, where together they killed every worker that tried: some may be good."""
@@ -278,34 +259,3 @@ class _Run:
 
 class _WorkersDied(SeaError):
     """A task was tried as often as allowed."""
-
-
-class _Commits:
-    """Fragments on their way into the record, and the counts."""
-
-    def __init__(self, record: Record, added: Added, seconds: float) -> None:
-        self.count = 0
-        self._record, self._added, self._seconds = record, added, seconds
-        self._fragments: list[Any] = []
-        self._ids: list[str] = []
-        self._last = time.monotonic()
-
-    def take(self, shard: Shard) -> None:
-        self._fragments += shard.fragments
-        self._ids += shard.ids
-        for step, outcome in shard.outcomes:
-            self._added.note(step, outcome)
-        self._added.damaged += shard.damaged
-        if time.monotonic() - self._last > self._seconds:
-            self.flush()
-
-    def flush(self) -> None:
-        fragments, ids, self._fragments, self._ids = self._fragments, self._ids, [], []
-        self._last = time.monotonic()
-        if fragments:
-            self._added.came_twice(len(ids) - self._record.append_fragments(fragments, ids))
-            self.count += 1
-
-
-def _absolute(record: Record) -> str:
-    return record.uri if record.folder is None else str(record.folder.absolute())
