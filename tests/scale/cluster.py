@@ -105,7 +105,6 @@ def ray_folder() -> Iterator[None]:
         "RAY_health_check_initial_delay_ms": "0",  # a node that is gone is soon missed
         "RAY_health_check_period_ms": "1000",
         "RAY_health_check_failure_threshold": "10",
-        "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240",  # a busy machine starts programs slowly
     }
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)

@@ -28,6 +28,21 @@ def _check_answers(address: str) -> None:
         raise SeaError(f"{address}: no Ray cluster answers there ({error.strerror or error})") from error
 
 
+def _connect(ray: Any, address: str, **how: Any) -> None:
+    """Ray's server for clients (ray://) forks a process for each, with other threads at work; such a process
+    may hang before it begins. Ray gives up on it after half a minute, and the next one comes up."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            with warnings.catch_warnings():  # Ray's processes are programs of their own, not forks
+                warnings.filterwarnings("ignore", "lance is not fork-safe")
+                ray.init(address, log_to_driver=False, logging_level="error", **how)
+            return
+        except ConnectionAbortedError:
+            if not left:
+                raise
+            ray.shutdown()
+
+
 @contextmanager
 def _authentication_as_it_was() -> Iterator[None]:
     """Take back what Ray leaves in the environment when it starts a cluster: that its tokens are to be used.
@@ -85,9 +100,7 @@ class Cluster:
         local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
         with _authentication_as_it_was():
             try:
-                with warnings.catch_warnings():  # Ray's processes are programs of their own, not forks
-                    warnings.filterwarnings("ignore", "lance is not fork-safe")
-                    ray.init(address, log_to_driver=False, logging_level="error", **local)
+                _connect(ray, address, **local)
             except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
                 said = " ".join(str(error).split())[:200]
                 raise SeaError(f"{address}: no Ray cluster answers there ({said})") from error
