@@ -16,6 +16,11 @@ from tests.videos import write
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+SHOWN = """() => ["query", "match"].map((side) => {
+  const canvas = document.querySelector(`canvas.picture.${side}`);
+  return [canvas.toDataURL("image/png"), Number(canvas.dataset.frame)];
+})"""
+
 
 @pytest.mark.parametrize("keep", ["query", "match"])
 def test_the_match_shown_is_the_warps_frame(
@@ -87,15 +92,36 @@ def test_what_is_drawn_while_playing_is_what_it_says(
     page.keyboard.press("Space")
     for count in (10, 25, 40):
         tab.until(f"seasync.player.errors.length > {count}")
-        shown = page.evaluate(
-            """() => ["query", "match"].map((side) => {
-              const canvas = document.querySelector(`canvas.picture.${side}`);
-              return [canvas.toDataURL("image/png"), Number(canvas.dataset.frame)];
-            })"""
-        )
-        for picture, number in shown:
+        for picture, number in page.evaluate(SHOWN):
             assert number_of(decoded(picture)) == number
     page.keyboard.press("Space")
+
+
+def test_a_page_that_is_held_up_still_says_what_it_draws(
+    browser: Browser, address: str, refs: dict[str, str]
+) -> None:
+    """Between the news of a frame and its drawing the video has gone on to another one."""
+    page = browser.new_page()
+    page.add_init_script(
+        """const ask = HTMLVideoElement.prototype.requestVideoFrameCallback;
+        HTMLVideoElement.prototype.requestVideoFrameCallback = function (tell) {
+          return ask.call(this, (now, frame) => {
+            for (const until = performance.now() + 70; performance.now() < until; );
+            tell(now, frame);
+          });
+        };"""
+    )
+    tab = Tab(page, address)
+    tab.sync(refs["right/a"], refs["right/b"])
+    page.keyboard.press("l")
+    page.keyboard.press("Space")
+    for count in range(2, 12):
+        tab.until(f"seasync.player.errors.length > {count}")
+        for picture, number in page.evaluate(SHOWN):
+            assert number_of(decoded(picture)) == number
+    page.keyboard.press("Space")
+    tab.settle()
+    tab.close()
 
 
 def test_without_frame_callbacks_speed_alone_keeps_them_together(
