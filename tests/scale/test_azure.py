@@ -23,7 +23,6 @@ from tests.scale.test_uri import test_every_command_takes_a_uri as test_every_co
 from tests.scale.test_uri import test_the_same_rows_and_matches_as_on_disk as test_rows_and_matches
 from tests.scale.test_uri import test_videos_at_a_uri_are_fetched_once as test_videos
 from tests.scale.test_writers import test_adds_that_race_bring_each_clip_once as test_races
-from tests.scale.test_writers import test_who_builds_or_sweeps_is_alone as test_who_is_alone
 
 __all__ = [
     "run",
@@ -32,7 +31,6 @@ __all__ = [
     "test_races",
     "test_rows_and_matches",
     "test_videos",
-    "test_who_is_alone",
 ]
 pytestmark = pytest.mark.cluster
 _folders = itertools.count()
