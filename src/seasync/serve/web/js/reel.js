@@ -109,10 +109,14 @@ export class Reel {
     return this.footage.first + index;
   }
 
+  get hasFrame() {
+    return this.video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
+  }
+
   /** The frame on show, held as it is: {picture, time, close}. `said` is its time where the browser's frames do not tell. */
   hold(said) {
     const { video } = this;
-    if (!hasVideoFrames || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return { picture: video, time: said, close() {} };
+    if (!hasVideoFrames || !this.hasFrame) return { picture: video, time: said, close() {} };
     const picture = new VideoFrame(video);
     const time = picture.timestamp / 1e6;
     if (time > TELLING) stamped = true;
@@ -121,6 +125,7 @@ export class Reel {
 
   /** Whether this frame is on show; true where the browser does not tell. */
   shows(index) {
+    if (hasVideoFrames && !this.hasFrame) return false; // it is still sought
     const { time, close } = this.hold(this.seconds[index]);
     close();
     return this.nearest(time) === index && (stamped !== null || !this.tells(index));
@@ -144,7 +149,7 @@ export class Reel {
     video.currentTime = this.offset + (here + next) / 2;
     await sought;
     await Promise.race([shown, wait(SETTLE)]);
-    for (let tries = 0; tries < TRIES && turn === this.turn && !this.shows(index); tries += 1) {
+    for (let tries = 0; tries < TRIES && turn === this.turn && !this.shows(index); tries += video.seeking ? 0 : 1) {
       await Promise.race([frameShown(video), wait(SETTLE)]);
     }
     if (turn !== this.turn) return;
