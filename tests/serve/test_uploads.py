@@ -175,6 +175,16 @@ def test_names_do_not_lead_anywhere(start: Start, sea: Path, small: Path, name: 
     assert not upload["name"].startswith(".")
 
 
+def test_a_codec_that_nobody_knows_is_told(server: Server, small: Path) -> None:
+    content = small.read_bytes()
+    assert b"avc1" in content
+    answer = server.client.post(
+        "/api/v1/uploads", params={"name": "a.mp4"}, content=content.replace(b"avc1", b"zzzz")
+    )
+    assert answer.status_code == 422, answer.text
+    assert "no picture" in answer.text
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_damaged_videos_never_harm_the_server(server: Server, small: Path, data: st.DataObject) -> None:

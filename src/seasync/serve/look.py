@@ -62,7 +62,8 @@ def check(path: Path, pixels: int) -> set[str]:
         try:
             with av.open(str(part), options=allowed, metadata_errors="ignore") as container:
                 names |= set(container.format.name.split(","))
-                size = max((s.width * s.height for s in container.streams.video), default=0)
+                known = [s for s in container.streams.video if s.codec_context is not None]
+                size = max((s.width * s.height for s in known), default=0)
         except (av.FFmpegError, OSError, ValueError) as error:
             raise VideoError(
                 f"{path.name}: cannot be read as a video; expected mp4, mov, mkv, webm or the like"
