@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import typer
 
 from seasync.cli.options import Cpus, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
-from seasync.cli.progress import resumable
+from seasync.cli.progress import progress, resumable
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
@@ -47,21 +48,15 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add videos to a sea. Interrupted, run it again: it goes on where it was, and nothing comes twice."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
     from seasync.search import Sea as OpenSea
 
-    console = Console(stderr=True)
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with resumable(), bars as bar:
-        task = bar.add_task("reading", total=None)
+    began = time.monotonic()
+    with resumable(), progress() as bar:
 
         def show(added: Added) -> None:
-            rate = added.added / max(bar.tasks[0].elapsed or 0, 1e-3)
+            rate = added.added / max(time.monotonic() - began, 1e-3)
             text = f"{added.added} added, {added.present} present, {len(added.failed)} failed, {rate:.1f}/s"
-            bar.update(task, total=added.size or 1, completed=added.done, description=text)
+            bar(text, added.done, added.size or 1)
 
         added = OpenSea(sea, encoder).add(
             *paths,
@@ -74,7 +69,7 @@ def add(
             on=cluster(on, jobs, cpus, gpus),
             progress=show,
             wait=wait,
-            waiting=lambda: console.print("another process is writing to this sea; waiting for it"),
+            waiting=lambda: print("another process is writing to this sea; waiting for it", file=sys.stderr),
         )
     _report(added, sea, as_json)
     if added.failed:

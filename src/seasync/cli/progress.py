@@ -15,10 +15,10 @@ Show = Callable[[str, int, int], None]
 def progress(what: str = "reading") -> Iterator[Show]:
     """A bar to be told what is done, how much of it, and of how much; none where nobody watches."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from seasync.cli.pairing import How, QueryFile, SideName
+from seasync.cli.progress import progress
 from seasync.cli.spread import spread
 
 
@@ -84,7 +84,8 @@ def render(
     if layout is not LayoutName.retime:
         kept = query if keep is SideName.query or layout is LayoutName.grid else matches[0]
         options |= {"labels": labels, "marks": room.read_marks(marks, kept) if marks else ()}
-    with _progress(to.name) as options["progress"]:
+    with progress(to.name) as show:
+        options["progress"] = partial(show, to.name)
         if layout is LayoutName.grid:
             room.grid(alignments, to, **options)
         elif layout is LayoutName.retime:
@@ -125,15 +126,3 @@ def _size(text: str | None) -> tuple[int, int] | None:
     if not (width.isdigit() and height.isdigit() and int(width) > 1 and int(height) > 1):
         raise typer.BadParameter(f"--size {text}: expected WIDTHxHEIGHT, such as 1920x1080")
     return int(width), int(height)
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +98,26 @@ class Training:
         self._standardize()
         parameters = [*self.model.parameters(), *self.head.parameters()]
         self.optimizer = torch.optim.AdamW(parameters, lr=plan.rate, weight_decay=plan.decay)
-        # One for each side of the split, so that what is learned of pairs is also validated on pairs.
-        self.teachers = [
-            Teacher(footage, numbers, seed=plan.seed, progress=progress) if task.taught else None
-            for numbers in (self.train, self.held_out)
-        ]
+        self._progress = progress
         self.step, self.stale = 0, 0
         self.history: list[dict[str, float]] = []
         self.best: dict[str, float] = {"score": -np.inf}
         self.best_weights = _copied(self.model)
         if self.checkpoint.is_file():
             self._resume()
+
+    @cached_property
+    def teachers(self) -> list[Teacher | None]:
+        """One for each side of the split, so that what is learned of pairs is also validated on pairs.
+
+        Made with the first step: a training that is done needs none.
+        """
+        return [
+            Teacher(self.footage, numbers, seed=self.plan.seed, progress=self._progress)
+            if self.task.taught
+            else None
+            for numbers in (self.train, self.held_out)
+        ]
 
     @property
     def checkpoint(self) -> Path:
