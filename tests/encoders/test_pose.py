@@ -50,6 +50,18 @@ def test_place_and_size_of_the_body_do_not_matter() -> None:
     np.testing.assert_allclose(plain, moved, atol=1e-4)
 
 
+def test_heights_and_legs_weigh_more() -> None:
+    seconds, still = np.arange(20) / 15, np.stack([body()[0]] * 20)
+    torso = np.linalg.norm(still[0, [1, 2], :2].mean(0) - still[0, [7, 8], :2].mean(0))
+    moved = []
+    for joint, axis in ((5, 0), (5, 1), (12, 0), (12, 1)):
+        reaching = still.copy()
+        reaching[10:, joint, axis] += torso
+        features = normalized(list(reaching), seconds)
+        moved.append(features[-1, 2 * joint + axis] - features[0, 2 * joint + axis])
+    assert moved == pytest.approx([1, 4 / 3, 3 / 2, 2], rel=1e-4)
+
+
 def test_unseen_frames_lie_on_the_way_between_their_neighbours() -> None:
     seconds = np.arange(20) / 15
     still = [body()[0]] * 9 + [None, None] + [body()[1]] * 9
@@ -187,6 +199,42 @@ def test_the_actor_is_who_moves(model: BlazePose) -> None:
     _, box = actor(model, right_moves)
     assert box is not None
     assert box.x > 140
+
+
+@pytest.mark.weights
+def test_a_small_actor_is_seen_beside_a_larger_person_before_a_crowd(model: BlazePose) -> None:
+    rng = np.random.default_rng(0)
+    large, small = portrait(120), portrait(50)
+    pictures = []
+    for n in range(7):
+        picture = Image.new("RGB", (512, 288), (90, 120, 90))
+        crowd = rng.integers(80, 130, (288, 256, 3)).astype(np.uint8)
+        picture.paste(Image.fromarray(crowd), (256, 0))
+        picture.paste(large, (340, 90))
+        picture.paste(small, (60 + 6 * n, 120))
+        pictures.append(np.asarray(picture))
+    _, box = actor(model, np.stack(pictures))
+    assert box is not None
+    assert box.x < 200
+
+
+@pytest.mark.weights
+def test_nobody_else_takes_the_place_of_who_is_lost_for_a_moment(model: BlazePose) -> None:
+    places = [(10 + 8 * n, 60) for n in range(6)]
+    hidden = [scene(place if n not in (3, 4) else None, (200, 60)) for n, place in enumerate(places)]
+    joints = Follower(model).follow(np.stack(hidden))
+    assert [points is None for points in joints] == [False, False, False, True, True, False]
+    assert joints[5] is not None
+    assert joints[5][0, 0] < 160
+
+
+@pytest.mark.weights
+def test_after_a_cut_somebody_is_found_again(model: BlazePose) -> None:
+    shots = [(10 + 4 * n, 60) for n in range(5)] + [(220 - 4 * n, 40) for n in range(12)]
+    joints = Follower(model).follow(np.stack([scene(place) for place in shots]))
+    assert all(points is not None for points in joints)
+    assert joints[-1] is not None
+    assert joints[-1][0, 0] > 160
 
 
 @pytest.mark.weights

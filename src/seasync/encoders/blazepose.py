@@ -41,6 +41,15 @@ class Box:
         turn = math.pi / 2 - math.atan2(up, right)
         return cls(float(centre[0]), float(centre[1]), 2 * _MARGIN * math.hypot(right, up), turn)
 
+    @classmethod
+    def whole(cls, shape: tuple[int, ...]) -> Box:
+        """Around a picture of this (height, width)."""
+        return cls(shape[1] / 2, shape[0] / 2, float(max(shape[:2])), 0.0)
+
+    def upright(self, times: float) -> Box:
+        """The square around the same centre that is not turned, `times` as large."""
+        return Box(self.x, self.y, times * self.side, 0.0)
+
     def axes(self) -> tuple[float, float]:
         """Its side as a vector: (across, down) of the picture along its own horizontal."""
         return self.side * math.cos(self.angle), self.side * math.sin(self.angle)
@@ -71,19 +80,17 @@ class BlazePose:
         self._landmark = _model(fetch(BLAZEPOSE_FULL))
         self._anchors = _anchors()
 
-    def people(self, picture: Picture) -> list[Person]:
-        """Everybody found in a picture (H, W, 3), surest first."""
-        height, width = picture.shape[:2]
-        whole = Box(width / 2, height / 2, max(height, width), 0.0)
-        raw, logits = self._detect(cut_out(picture, whole, _DETECTOR_SIDE) * 2 - 1)
+    def people(self, picture: Picture, view: Box) -> list[Person]:
+        """Everybody found in an upright view of a picture (H, W, 3), surest first."""
+        raw, logits = self._detect(cut_out(picture, view, _DETECTOR_SIDE) * 2 - 1)
         scores = _sigmoid(logits[0, :, 0])
         sure = np.flatnonzero(scores > PRESENT)
         sure = sure[np.argsort(-scores[sure])]
         # (N, 6, 2): box centre, box size, hip centre, top of the body circle, and the same of the upper body.
         points = raw[0, sure].reshape(-1, 6, 2) / _DETECTOR_SIDE
         points[:, [0, 2, 3, 4, 5]] += self._anchors[sure, None]
-        points = (points - [[0.5], [0], [0.5], [0.5], [0.5], [0.5]]) * whole.side
-        points[:, [0, 2, 3, 4, 5]] += (whole.x, whole.y)
+        points = (points - [[0.5], [0], [0.5], [0.5], [0.5], [0.5]]) * view.side
+        points[:, [0, 2, 3, 4, 5]] += (view.x, view.y)
         return [
             Person(float(scores[sure[k]]), Box.around(points[k, 2], points[k, 3]))
             for k in _apart(points[:, 0], points[:, 1])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seasync.encoders.blazepose import PRESENT, BlazePose, Box, Picture
 from seasync.encoders.encoder import encoding_of, halved
@@ -21,16 +22,20 @@ JOINTS = (0, 11, 12, 13, 14, 15, 16, 23, 24, 25, 26, 27, 28)
 _SHOULDERS, _HIPS = [1, 2], [7, 8]  # among these thirteen
 _LOOKS = 5  # frames in which the actor is looked for
 _SCENE = 150  # frames held in memory
+_PATIENCE = 5  # frames without the person until another is looked for
+_AROUND = 2  # sides of the box in which a lost person is looked for
 _SMOOTHING = 0.5  # samples
 _IN_SIGHT = 0.5  # visibility from which a joint's place is believed
 _SELDOM = 3  # frames in which a joint must be in sight for that
+# Heights are the same from all around, and legs move less than arms but tell as much.
+_HEIGHT, _LEGS = 4 / 3, 3 / 2
 
 
 class PoseEncoder:
-    """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths."""
+    """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths, weighed."""
 
     name = "pose"
-    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/2"
+    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/3"
     dimension = 2 * len(JOINTS)
     input_size = (512, 512)
     fit: Literal["within"] = "within"
@@ -78,31 +83,51 @@ class Follower:
         self._box: Box | None = None
 
     def follow(self, pictures: Picture) -> list[Floats | None]:
-        """Joints (13, 3) as BlazePose gives them in the next pictures (T, H, W, 3), None without a person."""
-        joints: list[Floats | None] = [None] * len(pictures)
-        start = 0
-        if self._box is None:
-            start, self._box = actor(self._model, pictures)
-        if self._box is None:
-            return joints
-        box = self._box
-        for at in range(start - 1, -1, -1):
-            joints[at], box = self._look(pictures[at], box)
-        for at in range(start, len(pictures)):
-            joints[at], self._box = self._look(pictures[at], self._box)
-        if all(points is None for points in joints):
-            self._box = None
+        """Joints (13, 3) as BlazePose gives them in the next pictures (T, H, W, 3), None without a person.
+
+        Who is lost for longer than a moment is given up, and the actor looked for anew in what is left.
+        """
+        count = len(pictures)
+        joints: list[Floats | None] = [None] * count
+        done = 0
+        if self._box is not None:
+            done, self._box = self._track(pictures, range(count), self._box, joints)
+        stretches = [(done, count)]
+        while stretches:
+            first, last = stretches.pop()
+            start, box = actor(self._model, pictures[first:last]) if first < last else (0, None)
+            if box is None:
+                continue
+            start += first
+            before, _ = self._track(pictures, range(start - 1, first - 1, -1), box, joints)
+            after, box = self._track(pictures, range(start, last), box, joints)
+            stretches += [(first, start - before), (start + max(after, _PATIENCE), last)]
+            if start + after == count:
+                self._box = box
         return joints
+
+    def _track(
+        self, pictures: Picture, order: range, box: Box, joints: list[Floats | None]
+    ) -> tuple[int, Box | None]:
+        """Note the joints of the person in `box`: in how many pictures, and where to look next if not lost."""
+        lost = 0
+        for done, at in enumerate(order, 1):
+            joints[at], box = self._look(pictures[at], box)
+            lost = lost + 1 if joints[at] is None else 0
+            if lost == _PATIENCE:
+                return done - lost, None
+        return len(order), box
 
     def _look(self, picture: Picture, box: Box) -> tuple[Floats | None, Box]:
         """The joints of the person last seen in `box`, and where to look next."""
         points, presence, seen = self._model.joints(picture, box)
         if presence <= PRESENT:
-            # Lost: whoever is found nearest to where that was.
-            people = sorted(self._model.people(picture), key=lambda person: person.box.distance(box))
-            if not people:
+            # Lost: whoever stands where that was, if anybody does.
+            people = [person.box for person in self._model.people(picture, box.upright(_AROUND))]
+            nearest = min(people, key=box.distance, default=None)
+            if nearest is None or box.distance(nearest) > box.side / 4:
                 return None, box
-            points, presence, seen = self._model.joints(picture, people[0].box)
+            points, presence, seen = self._model.joints(picture, nearest)
             if presence <= PRESENT:
                 return None, box
         return points[list(JOINTS)], seen
@@ -111,24 +136,45 @@ class Follower:
 def actor(model: BlazePose, pictures: Picture) -> tuple[int, Box | None]:
     """Where the person who moves most is seen best: the picture's index, and the box; (0, None) if nobody is.
 
-    Of all people found in five pictures: the largest product of the detector's score and the difference
-    between the pictures before and after, summed under a Gaussian on the body.
+    Of all people found in five pictures, and in a closer look at where most happens in them: the largest
+    product of the detector's score and the energy of what changes around that moment and in all five, under a
+    Gaussian on the body, over the body's size: else who stands in front of a crowd has all of its energy.
     """
+    looks = np.unique(np.linspace(0, len(pictures) - 1, _LOOKS + 2).round().astype(int)[1:-1])
+    energies = np.stack([_energy(pictures[max(at - 1, 0) : at + 2]) for at in looks])
     best = -1.0
     where: tuple[int, Box | None] = 0, None
-    for at in np.unique(np.linspace(0, len(pictures) - 1, _LOOKS + 2).round().astype(int)[1:-1]):
-        before, after = (pictures[n].mean(-1) for n in (max(at - 1, 0), min(at + 1, len(pictures) - 1)))
-        for person in model.people(pictures[at]):
-            worth = person.score * (1 + float((np.abs(after - before) * person.box.glow(before.shape)).sum()))
-            if worth > best:
-                best, where = worth, (int(at), person.box)
+    for at, energy in zip(looks.tolist(), energies + energies.mean(0), strict=True):
+        for view in (Box.whole(energy.shape), _liveliest(energy)):
+            for person in model.people(pictures[at], view):
+                glow = person.box.glow(energy.shape)
+                worth = person.score * (1 + float((energy * glow).sum())) / person.box.side
+                if worth > best:
+                    best, where = worth, (at, person.box)
     return where
+
+
+def _energy(pictures: Picture) -> NDArray[np.float64]:
+    """Of the difference between the first of these pictures and the last, (H, W)."""
+    return np.asarray((pictures[-1].mean(-1) - pictures[0].mean(-1)) ** 2)
+
+
+def _liveliest(energy: NDArray[np.float64]) -> Box:
+    """A square, half the picture's larger side long, in the middle of which most happens."""
+    from PIL import Image, ImageFilter
+
+    larger = max(energy.shape)
+    strength = Image.fromarray(np.sqrt(energy).clip(0, 255).astype(np.uint8))
+    around = np.asarray(strength.filter(ImageFilter.GaussianBlur(larger / 16)))
+    y, x = np.unravel_index(around.argmax(), around.shape)
+    return Box(float(x), float(y), larger / 2, 0.0)
 
 
 def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
     """(T, 26): joints (13, 3) relative to the body, linear in time where they were not in sight.
 
-    A joint that is hardly ever in sight is taken as it was guessed. All zeros if nobody was ever there.
+    A joint that is hardly ever in sight is taken as it was guessed. Heights and legs weigh more. All zeros if
+    nobody was ever there.
     """
     there = [at for at, found in enumerate(joints) if found is not None]
     if not there:
@@ -145,6 +191,8 @@ def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
             seen[:] = True
         for axis in (0, 1):
             features[:, joint, axis] = np.interp(seconds, times[seen], points[seen, joint, axis])
+    features[..., 1] *= _HEIGHT
+    features[:, _HIPS[0] :] *= _LEGS
     return _smoothed(features.reshape(len(joints), -1)).astype(np.float32)
 
 
