@@ -109,7 +109,7 @@ class Follower:
     def _track(
         self, pictures: Picture, order: range, box: Box, joints: list[Floats | None]
     ) -> tuple[int, Box | None]:
-        """Note the joints of the person in `box`: in how many pictures, and where to look next if not lost."""
+        """Note the joints of who is in `box`: in how many pictures, and where to look next if not lost."""
         lost = 0
         for done, at in enumerate(order, 1):
             joints[at], box = self._look(pictures[at], box)
