@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -173,6 +175,19 @@ def _apart(centres: Floats, sizes: Floats) -> list[int]:
     return kept
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing on standard error meanwhile: LiteRT tells there what it runs on, and has no switch for that."""
+    held = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(held, 2)
+        os.close(held)
+
+
 def _model(file: Path) -> Any:
     """The LiteRT model in `file` as a function from one input (without its batch axis) to its outputs."""
     try:
@@ -180,8 +195,9 @@ def _model(file: Path) -> Any:
     except ImportError as error:
         raise MissingExtra("pose", "pose") from error
     threads = int(os.environ.get("SEASYNC_THREADS", "0")) or None
-    interpreter = Interpreter(str(file), num_threads=threads)
-    interpreter.allocate_tensors()
+    with _silence():
+        interpreter = Interpreter(str(file), num_threads=threads)
+        interpreter.allocate_tensors()
     entry = interpreter.get_input_details()[0]["index"]
     exits = [details["index"] for details in interpreter.get_output_details()]
 
