@@ -50,7 +50,7 @@ def test_place_and_size_of_the_body_do_not_matter() -> None:
     np.testing.assert_allclose(plain, moved, atol=1e-4)
 
 
-def test_heights_and_legs_weigh_more() -> None:
+def test_movement_of_heights_and_legs_counts_for_more() -> None:
     seconds, still = np.arange(20) / 15, np.stack([body()[0]] * 20)
     torso = np.linalg.norm(still[0, [1, 2], :2].mean(0) - still[0, [7, 8], :2].mean(0))
     moved = []

@@ -27,15 +27,15 @@ _AROUND = 2  # sides of the box in which a lost person is looked for
 _SMOOTHING = 0.5  # samples
 _IN_SIGHT = 0.5  # visibility from which a joint's place is believed
 _SELDOM = 3  # frames in which a joint must be in sight for that
-# Heights are the same from all around, and legs move less than arms but tell as much.
-_HEIGHT, _LEGS = 4 / 3, 3 / 2
+# (13, 2) of movement: up and down it is the same from all around; legs move less than arms and tell as much.
+_WEIGHTS = np.outer(np.where(np.arange(13) < _HIPS[0], 1, 3 / 2), (1, 4 / 3))
 
 
 class PoseEncoder:
-    """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths, weighed."""
+    """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths."""
 
     name = "pose"
-    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/3"
+    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/4"
     dimension = 2 * len(JOINTS)
     input_size = (512, 512)
     fit: Literal["within"] = "within"
@@ -173,8 +173,8 @@ def _liveliest(energy: NDArray[np.float64]) -> Box:
 def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
     """(T, 26): joints (13, 3) relative to the body, linear in time where they were not in sight.
 
-    A joint that is hardly ever in sight is taken as it was guessed. Heights and legs weigh more. All zeros if
-    nobody was ever there.
+    A joint that is hardly ever in sight is taken as it was guessed. Movement up and down and movement of legs
+    counts for more than it is. All zeros if nobody was ever there.
     """
     there = [at for at, found in enumerate(joints) if found is not None]
     if not there:
@@ -191,8 +191,8 @@ def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
             seen[:] = True
         for axis in (0, 1):
             features[:, joint, axis] = np.interp(seconds, times[seen], points[seen, joint, axis])
-    features[..., 1] *= _HEIGHT
-    features[:, _HIPS[0] :] *= _LEGS
+    moved = features - features.mean(0)
+    features += moved * (_WEIGHTS - 1)
     return _smoothed(features.reshape(len(joints), -1)).astype(np.float32)
 
 
