@@ -86,6 +86,31 @@ def test_moved_footage_is_found_at_its_new_place(sea: Sea, tmp_path: Path, encod
     assert sea.remove(files=[tmp_path / "dives/001.mp4"]) == 1
 
 
+def test_footage_that_has_stayed_is_not_said_to_have_moved(sea: Sea, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    shutil.move(tmp_path / "clips/dive", tmp_path / "new/dive")
+    with pytest.raises(SeaError, match=r"6 of 9 files under .*clips are still there and not here; name"):
+        sea.relocate(tmp_path / "new")
+    assert sea.relocate(tmp_path / "new/dive", old=tmp_path / "clips/dive") == 3
+    assert sea.verify() == []
+
+
+def test_what_comes_to_a_place_that_others_have_left_is_found_there(
+    sea: Sea, tmp_path: Path, encoder: str
+) -> None:
+    shutil.move(tmp_path / "clips", tmp_path / "archive")
+    sea.relocate(tmp_path / "archive")
+    (tmp_path / "clips").mkdir()
+    later = video(tmp_path / "clips/later.mp4", look=99)
+    assert sea.add(later).added == 1
+    assert str(later) in {clip.file for clip in sea.clips()}
+    assert sea.verify() == []
+    shutil.move(tmp_path / "clips", tmp_path / "second")
+    assert sea.relocate(tmp_path / "second", old=tmp_path / "clips") == 1
+    assert sea.verify() == []
+    assert sea.remove(files=[tmp_path / "second/later.mp4"]) == 1
+
+
 def test_clips_are_removed_by_id_file_and_label(sea: Sea, tmp_path: Path) -> None:
     clips = sea.clips()
     assert sea.remove(clips=[str(clips[0].id)[:10]]) == 1

@@ -16,7 +16,7 @@ from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
 from seasync.sea.calibration import CALIBRATION
 from seasync.sea.copy import bytes_of
-from seasync.sea.record import MOVED, Record, Snapshot, plain_errors
+from seasync.sea.record import MOVED, Record, Snapshot, placed, plain_errors
 from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
 from seasync.store.objects import is_uri, objects
 
@@ -126,7 +126,7 @@ def relocate(record: Record, root: str | Path, *, old: str | Path | None = None)
     Raises
     ------
     SeaError
-        If none of the files is found at the new place.
+        If none of the files is found at the new place, or some are still at the old one only.
     """
     with record.writing():
         snapshot = record.snapshot()
@@ -136,17 +136,23 @@ def relocate(record: Record, root: str | Path, *, old: str | Path | None = None)
         old = str(old or _common_folder(files))
         new = str(root).rstrip("/") if is_uri(root) else str(Path(root).absolute())
         pair = (old, new)
-        moved = {file: snapshot.placed(file, (pair,)) for file in files}
-        stored = {each.uri for each in objects(new, record.storage_options)} if is_uri(new) else set()
-        found = sum(
-            there != file and (there in stored or Path(there).exists()) for file, there in moved.items()
-        )
-        if not found:
-            raise SeaError(
-                f"{root}: none of the files under {old} is found here; name their old folder with --from"
-            )
+        moved = {file: later for file in files if (later := placed(file, (pair,))) != file}
+        at_old, at_new = (_lies_in(place, record.storage_options) for place in pair)
+        found = sum(at_new(later) for later in moved.values())
+        stayed = sum(at_old(file) and not at_new(later) for file, later in moved.items())
+        if not found or stayed:
+            none = f"none of the files under {old} is found here"
+            some = f"{stayed} of {len(moved)} files under {old} are still there and not here"
+            raise SeaError(f"{root}: {some if found else none}; name their old folder with --from")
         record.put_metadata({MOVED: json.dumps([*snapshot.moved, pair])})
     return found
+
+
+def _lies_in(place: str, storage_options: dict[str, str]) -> Callable[[str], bool]:
+    """Tells whether a file is there, of files in a folder or at a URI."""
+    if not is_uri(place):
+        return lambda file: Path(file).exists()
+    return {each.uri for each in objects(place, storage_options)}.__contains__
 
 
 def _common_folder(files: Iterable[str]) -> str:

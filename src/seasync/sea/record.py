@@ -44,6 +44,14 @@ SMALL_FRAGMENT_ROWS = 4096
 OLD = timedelta(hours=1)
 
 
+def placed(file: str, moved: Sequence[tuple[str, str]]) -> str:
+    """Where a file is after its folders have moved, one after the other."""
+    for old, new in moved:
+        if file.startswith(old.rstrip("/\\") + os.sep):
+            file = new + file[len(old.rstrip("/\\")) :]
+    return file
+
+
 class Snapshot:
     """The record at one version. Rows are known by row ids, which belong to this version alone.
 
@@ -100,17 +108,17 @@ class Snapshot:
     def clips_of(self, table: pa.Table) -> list[Clip]:
         """The clips of rows read with `CLIP_COLUMNS`, where their files lie now."""
         return [
-            Clip(self.placed(row["file"], self.moved), row["start"], row["end"], row["label"], row["id"])
+            Clip(self._place(row["file"]), row["start"], row["end"], row["label"], row["id"])
             for row in table.select(layout.CLIP_COLUMNS).to_pylist()
         ]
 
-    @staticmethod
-    def placed(file: str, moved: Sequence[tuple[str, str]]) -> str:
-        """Where a file is after its folders have moved, one after the other."""
-        for old, new in moved:
-            if file.startswith(old.rstrip("/\\") + os.sep):
-                file = new + file[len(old.rstrip("/\\")) :]
-        return file
+    def noted(self, file: str) -> str:
+        """How a file is noted down: before its name how many moves were before it came, if they matter."""
+        return file if placed(file, self.moved) == file else f"{len(self.moved)}:{file}"
+
+    def _place(self, noted: str) -> str:
+        count, _, file = noted.partition(":")
+        return placed(file, self.moved[int(count) :]) if count.isdecimal() else placed(noted, self.moved)
 
     def encodings(self, row_ids: Sequence[int] | RowIds, *, vectors: bool = True) -> list[Encoding | None]:
         """What is kept of these clips' encodings; None for one that keeps its clip vector only.
@@ -275,6 +283,9 @@ class Record:
     def written(self, table: pa.Table) -> tuple[list[Any], list[str]]:
         """Fragments that hold these rows, on storage but not in the record yet, and their clips' ids."""
         snapshot = self.snapshot()
+        if snapshot.moved:
+            files = [[snapshot.noted(file) for file in table["file"].to_pylist()]]
+            table = table.set_column(table.column_names.index("file"), table.schema.field("file"), files)
         if snapshot.index:
             table = snapshot.index.with_vectors(table)
         with plain_errors(self.uri):
