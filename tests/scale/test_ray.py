@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,16 @@ def test_a_cluster_that_is_not_there_is_said(tmp_path: Path, clips: Path, encode
     for address in (f"ray://127.0.0.1:{free}", f"127.0.0.1:{free}"):
         with pytest.raises(SeaError, match="no Ray cluster answers there"):
             Sea(tmp_path / "s.sea", encoder).add(clips, on=Cluster(address))
+
+
+def test_where_no_cluster_runs_auto_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))  # in which no cluster has left its address
+    monkeypatch.setattr("ray._private.services.find_gcs_addresses", cache(set))  # nor runs another test's
+    with pytest.raises(SeaError, match=r"^auto: no Ray cluster runs") as said, Cluster("auto").joined():
+        pass
+    assert "ray start --head" in str(said.value)
+    assert "--address" not in str(said.value), "an option of Ray's programs, not of ours"
 
 
 def test_an_index_built_on_a_cluster_that_loses_workers_finds_what_all_clips_compared_do(

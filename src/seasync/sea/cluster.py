@@ -15,6 +15,11 @@ from seasync.errors import MissingExtra, SeaError
 CONNECT_SECONDS = 5
 ATTEMPTS = 4  # of a task whose worker or node dies
 AUTHENTICATION = "RAY_AUTH_MODE"
+# Ray's own words name options of its programs, which ours have not.
+NONE_HERE = (
+    "no Ray cluster runs on this machine; start one with `ray start --head`, or say ray (one started for "
+    "this work alone) or ray://HOST:PORT (one elsewhere)"
+)
 
 
 def _check_answers(address: str) -> None:
@@ -64,8 +69,8 @@ def _authentication_as_it_was() -> Iterator[None]:
 class Cluster:
     """A Ray cluster, and what one task of ours takes of it.
 
-    on     "ray": the cluster RAY_ADDRESS names, else one started on this machine; "auto": the one that runs
-           on this machine; ray://HOST:PORT or HOST:PORT: that one
+    on     the cluster that RAY_ADDRESS names, else "ray": one started on this machine, "auto": the one that
+           runs on this machine; ray://HOST:PORT or HOST:PORT: that one
     tasks  at most so many at a time; 0: as many as there is room for
     cpus   of one task, and threads of its encoder
     gpus   of one task, also parts of one
@@ -95,7 +100,8 @@ class Cluster:
         if ray.is_initialized():
             yield ray
             return
-        address = os.environ.get("RAY_ADDRESS", "local") if self.on == "ray" else self.on
+        named = os.environ.get("RAY_ADDRESS") if self.on in ("ray", "auto") else None
+        address = named or ("local" if self.on == "ray" else self.on)
         _check_answers(address)
         local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
         with _authentication_as_it_was():
@@ -103,7 +109,8 @@ class Cluster:
                 _connect(ray, address, **local)
             except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
                 said = " ".join(str(error).split())[:200]
-                raise SeaError(f"{address}: no Ray cluster answers there ({said})") from error
+                none = NONE_HERE if address == "auto" else f"no Ray cluster answers there ({said})"
+                raise SeaError(f"{address}: {none}") from error
             try:
                 yield ray
             finally:
