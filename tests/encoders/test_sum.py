@@ -80,6 +80,15 @@ def test_a_part_that_found_nobody_is_left_out_and_that_is_said(
     assert np.abs(align_encodings(whole, whole).cost - expected).max() > 0.01
 
 
+def test_who_finds_nobody_says_so_alone_too(tmp_path: Path) -> None:
+    video = numbered(tmp_path / "v.mp4")
+    with pytest.warns(
+        SubjectNotFound, match=r"v\.mp4: seeker found nobody to follow in 100% of the frames"
+    ) as told:
+        encode_clip(video, Seeker(0.0))
+    assert len(told) == 1
+
+
 def test_cuts_seen_by_the_leading_part_hold_for_all(tmp_path: Path) -> None:
     class Cutter(Seeker):
         name = fingerprint = "cutter"

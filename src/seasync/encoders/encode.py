@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from seasync.clip import Clip
 from seasync.encoders import cache as kept
 from seasync.encoders.encoder import Encoder, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
-from seasync.encoding import Encoding
-from seasync.errors import EncoderError, VideoError
+from seasync.encoding import FOUND, Encoding
+from seasync.errors import EncoderError, SubjectNotFound, VideoError
 from seasync.store.fetched import local
 
 BATCH = 8
@@ -25,8 +26,25 @@ def encode_clip(
     """Encode a clip, or a whole file, sampled at `fps` (default: the encoder's own rate).
 
     With `cache`, an encoding of the same content, span, encoder and rate is taken from the cache folder.
-    Features have passed through half precision either way, so that both give the same.
+    Features have passed through half precision either way, so that both give the same. If what a stream
+    follows was hardly found, that is warned of.
     """
+    encoding = encode_part(source, encoder, fps=fps, cache=cache)
+    for stream in encoding.streams:
+        if stream.found < FOUND:
+            warnings.warn(
+                f"{Clip.of(source).file}: {stream.name} found nobody to follow in {1 - stream.found:.0%} of "
+                "the frames; it tells little here, and is left out where it stands beside another encoder",
+                SubjectNotFound,
+                stacklevel=2,
+            )
+    return encoding
+
+
+def encode_part(
+    source: Clip | str | Path, encoder: Encoder | str, *, fps: float | None, cache: bool
+) -> Encoding:
+    """As `encode_clip`, for an encoder that is a part of another; what was not found is for that to tell."""
     from seasync.video import ahead, read
 
     clip = Clip.of(source)

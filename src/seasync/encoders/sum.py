@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.encode import encode_clip
+from seasync.encoders.encode import encode_part
 from seasync.encoders.encoder import Encoder
-from seasync.encoding import FOUND, Encoding, Stream
-from seasync.errors import EncoderError, SubjectNotFound
+from seasync.encoding import Encoding, Stream
+from seasync.errors import EncoderError
 
 
 class SumEncoder:
@@ -33,17 +32,9 @@ class SumEncoder:
 
     def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
         lead, *others = (
-            encode_clip(clip, part, fps=None if n else fps, cache=cache) for n, part in enumerate(self.parts)
+            encode_part(clip, part, fps=None if n else fps, cache=cache) for n, part in enumerate(self.parts)
         )
         streams = [_cut_like(lead.streams[0], stream) for other in others for stream in other.streams]
-        for stream in streams:
-            if stream.found < FOUND:
-                warnings.warn(
-                    f"{clip.file}: {stream.name} found nobody to follow in {1 - stream.found:.0%} of the "
-                    "frames and is left out here",
-                    SubjectNotFound,
-                    stacklevel=2,
-                )
         return Encoding(self.fingerprint, (*lead.streams, *streams), lead.mean, lead.trajectory)
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.encode import encode_clip
+from seasync.encoders.encode import encode_part
 from seasync.encoders.encoder import Encoder, halved
 from seasync.encoders.session import providers
 from seasync.encoders.transformer import METADATA, Shape, distances, positions
@@ -123,7 +123,7 @@ class TemporalEncoder:
         self._frames, self._model = frames, model
 
     def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
-        return self.over(encode_clip(clip, self._frames, fps=fps or self.fps, cache=cache))
+        return self.over(encode_part(clip, self._frames, fps=fps or self.fps, cache=cache))
 
     def over(self, encoding: Encoding) -> Encoding:
         """The same, of an encoding by its frame encoder."""
