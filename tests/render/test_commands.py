@@ -86,6 +86,25 @@ def test_bad_usage_is_two_and_failure_is_one(
         assert said in done.stderr.replace("\n", " ").replace("│", "")
 
 
+def test_wrong_options_are_told_before_anything_is_aligned(tmp_path: Path) -> None:
+    text = tmp_path / "text.mp4"
+    text.write_text("no video")
+    (tmp_path / "keys.csv").write_text("seconds,label\n1,impact\n")
+    render = ("render", text, text, "--to", tmp_path / "film.mp4")
+    for arguments, said in (
+        ((*render, "--size", "1920"), "expected WIDTHxHEIGHT"),
+        ((*render, "--codec", "foo"), "no encoder named 'foo'"),
+        (
+            (*render, "--layout", "retime", "--marks", tmp_path / "keys.csv"),
+            "a retimed film is the bare match",
+        ),
+        (("transfer", tmp_path / "keys.csv", text, text, "--to", tmp_path / "o.srt"), "a table a table"),
+    ):
+        done = seasync(*arguments)
+        assert done.returncode
+        assert said in " ".join(done.stderr.split())
+
+
 def test_timeline_is_exported(clips: tuple[SampleClip, ...], encoder: str, tmp_path: Path) -> None:
     said = run(
         "export", *(clip.file for clip in clips[:2]), "--to", tmp_path / "edit.otio", "--encoder", encoder

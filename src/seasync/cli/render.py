@@ -55,8 +55,8 @@ def render(
     keep: SideName = typer.Option(SideName.query, help="Whose clock the film has."),
     audio: AudioName = typer.Option(None, help="Whose sound; default: the query's, the match's if retimed."),
     smooth: SmoothName = typer.Option(SmoothName.nearest, help="How frames are picked along the warp."),
-    gaps: GapsName = typer.Option(GapsName.dim, help="What becomes of frames that have no partner."),
-    labels: bool = typer.Option(True, help="Names, time codes and DRAQ on the picture."),
+    gaps: GapsName = typer.Option(GapsName.dim, help="What becomes of frames without partner; a grid dims."),
+    labels: bool = typer.Option(True, help="Names, time codes and DRAQ on the picture, but if retimed."),
     marks: Path = typer.Option(None, help="CSV of key moments or phases of the kept video, shown by name."),
     size: str = typer.Option(None, help="WIDTHxHEIGHT to fit the film into; default: the sources' own."),
     codec: str = typer.Option(
@@ -69,21 +69,27 @@ def render(
     """Film videos in step, or draw how they align. Side by side, stacked, overlaid, retimed, as a grid."""
     from seasync import render as room
     from seasync.render.whole import expect_place
+    from seasync.video.writer import expect_codec
 
     if len(matches) > 1 and layout is not LayoutName.grid:
         raise typer.BadParameter(f"{len(matches)} matches need --layout grid")
     _expect_name(to, layout)
-    expect_place(to, sources=[query, *matches])  # before minutes are spent on aligning
-    alignments = [how.align(query, match) for match in matches]
-    if to.suffix.lower() in (".png", ".svg"):
-        _draw(alignments, to, layout, keep)
-        return
+    # All that can be wrong is told before minutes are spent on aligning.
+    expect_place(to, sources=[query, *matches])
     options: dict[str, Any] = {"smooth": smooth.value, "codec": codec, "crf": crf, "size": _size(size)}
+    if codec is not None:
+        expect_codec(codec, to)
     if audio is not None:
         options["audio"] = audio.value
     if layout is not LayoutName.retime:
         kept = query if keep is SideName.query or layout is LayoutName.grid else matches[0]
         options |= {"labels": labels, "marks": room.read_marks(marks, kept) if marks else ()}
+    elif marks:
+        raise typer.BadParameter("--marks: a retimed film is the bare match; expected another --layout")
+    alignments = [how.align(query, match) for match in matches]
+    if to.suffix.lower() in (".png", ".svg"):
+        _draw(alignments, to, layout, keep)
+        return
     with progress(to.name) as show:
         options["progress"] = partial(show, to.name)
         if layout is LayoutName.grid:

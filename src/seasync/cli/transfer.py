@@ -26,9 +26,9 @@ def transfer(
 ) -> None:
     """Carry labels, key moments or subtitles over to another video. They follow the videos' alignment."""
     from seasync.render import transfer as carry
-    from seasync.render.whole import expect_place
+    from seasync.render.labels import expect_labels
 
-    expect_place(to, sources=[labels])  # before minutes are spent on aligning
+    expect_labels(labels, to)  # before minutes are spent on aligning
     alignment = how.align(query, match)
     done = carry(alignment, labels, to, to="match" if of is SideName.query else "query")
     if as_json:

@@ -42,27 +42,31 @@ def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: 
     """
     target, source = clips_of(alignment, to)
     path = Path(labels)
-    if not path.is_file():
-        raise DataError(
-            f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
-        )
-    expect_place(file, sources=[path])
-    is_subtitles = path.suffix.lower() in SUBTITLES
-    if is_subtitles != (Path(file).suffix.lower() in SUBTITLES):
-        raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
+    expect_labels(path, file)
     way = _Way(
         forth=alignment.warp(keep="match" if to == "query" else "query"),
         back=alignment.warp(keep=to),
         source=frame_table(source.file).seconds,
         target=frame_table(target.file).seconds,
     )
-    if is_subtitles:
+    if path.suffix.lower() in SUBTITLES:
         return _subtitles(path, Path(file), way)
     table = LabelTable.read(path)
     new = list(_carried(table, way))
     table.write(Path(file), [row for _, row in new])
     kept = len({number for number, _ in new})
     return Carried(kept, len(table.rows) - kept)
+
+
+def expect_labels(labels: Path, file: str | Path) -> None:
+    """Raise DataError unless these labels can be carried over into a file of this name."""
+    if not labels.is_file():
+        raise DataError(
+            f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
+        )
+    expect_place(file, sources=[labels])
+    if (labels.suffix.lower() in SUBTITLES) != (Path(file).suffix.lower() in SUBTITLES):
+        raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,16 @@ from seasync.video.source import File
 BT709 = {"color_primaries": 1, "color_trc": 1, "colorspace": 1, "color_range": 1}
 
 
+def expect_codec(codec: str, file: str | Path) -> None:
+    """Raise VideoError, about the film to be, if FFmpeg has no video encoder of this name."""
+    try:
+        av.codec.Codec(codec, "w")
+    except av.codec.codec.UnknownCodecError:
+        raise VideoError(
+            f"{file}: FFmpeg has no encoder named {codec!r}; expected one such as libx264 or libx265"
+        ) from None
+
+
 class Writer:
     """A film under way: H.264, yuv420p, BT.709, with AAC sound if asked for.
 
@@ -72,12 +82,8 @@ class Writer:
             raise
 
     def _video_stream(self, codec: str, options: dict[str, str]) -> Any:
-        try:
-            stream: Any = self._container.add_stream(codec, rate=self.fps, options=options)
-        except av.codec.codec.UnknownCodecError:
-            raise VideoError(
-                f"{self.file}: FFmpeg has no encoder named {codec!r}; expected one such as libx264 or libx265"
-            ) from None
+        expect_codec(codec, self.file)
+        stream: Any = self._container.add_stream(codec, rate=self.fps, options=options)
         stream.width, stream.height = self.size
         stream.pix_fmt = "yuv420p"
         stream.codec_context.time_base = 1 / self.fps
