@@ -58,6 +58,8 @@ def _text(parameter: Any) -> str:
     if hasattr(default, "value"):
         default = default.value
     plain = " ".join((getattr(parameter, "help", "") or "").split()).replace("|", "\\|")
+    if variable := getattr(parameter, "envvar", None):
+        plain += f" Or `{variable}` in the environment."
     shown = default not in (None, False, "", (), []) and not callable(default) and not parameter.required
     return f"{plain} Default: {default}." if shown else plain
 

@@ -17,7 +17,9 @@ def align(
     match: Path = typer.Argument(help="The video to bring into step with it."),
     *,
     how: How,
-    picture: Path = typer.Option(None, help="Draw the cost matrix, the path and both videos into a PNG."),
+    picture: Path = typer.Option(
+        None, help="Draw the cost matrix, the path and both videos here: .png, .svg."
+    ),
     as_json: Json = False,
 ) -> None:
     """Align two videos of the same action. Tells DRAQ, the verdict, and which moment goes with which."""
@@ -51,8 +53,9 @@ def _print(alignment, picture: Path | None) -> None:  # type: ignore[no-untyped-
     )
     warp = alignment.warp(keep="query")
     table = Table("query", "match", "match plays at", box=None, header_style="dim")
+    covered = sum(last - first for first, last in warp.spans)
     for first, last in warp.spans:
-        moments = np.linspace(first, last, 9)
+        moments = np.linspace(first, last, max(2, round(9 * (last - first) / max(covered, 1e-9))))
         partners = warp.at(moments)
         speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
         for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):

@@ -99,7 +99,8 @@ def verify(
         for problem in problems:
             print(f"{problem.clip}  {problem.file}: {problem.what}")
         well = f"all well{f', and the same as {against}' if against else ''}"
-        print(f"{sea}: {len(opened)} clips, {f'{len(problems)} problems' if problems else well}")
+        wrong = f"{len(problems)} problem{'s'[: len(problems) != 1]}"
+        print(f"{sea}: {len(opened)} clips, {wrong if problems else well}")
     if problems:
         raise typer.Exit(1)
 
@@ -132,7 +133,8 @@ def relocate(
     """Tell a sea that its videos have moved."""
     from seasync.search import Sea as OpenSea
 
-    print(f"{sea}: {OpenSea(sea, create=False).relocate(root, old=old)} files found at their new place")
+    found = OpenSea(sea, create=False).relocate(root, old=old)
+    print(f"{sea}: {found} file{'s'[: found != 1]} found at their new place")
 
 
 @sea.command()

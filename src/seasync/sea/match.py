@@ -94,7 +94,7 @@ class Matches(list[Match]):
     def verdict(self) -> str:
         """In words: how many align, or that nothing does."""
         if self.best_draq is None:
-            return "Nothing to compare with: no clip of the sea is left by these conditions."
+            return "Nothing to compare with: no other clip of the sea fulfils what was asked for."
         count = sum(match.alignable for match in self)
         if count:
             return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}."
