@@ -12,9 +12,11 @@ from seasync.errors import DataError, PartlyDecoded, VideoError
 from seasync.evaluate.data import open_dataset, recognize
 from seasync.evaluate.data.penn import fit_length
 from seasync.evaluate.dataset import Dataset, IncompleteData, Item, Phases
+from seasync.search import Sea
 from tests import videos
 from tests.encoders.models import colour_grid
 from tests.evaluate import datasets
+from tests.sea.footage import about, row
 
 
 def by_name(dataset):
@@ -136,6 +138,13 @@ def test_ucf_lists_may_lie_beside_the_videos(tmp_path):
 def test_ucf_counts_missing_videos(tmp_path):
     with pytest.warns(IncompleteData, match="2 of 4 listed videos are missing"):
         assert len(open_dataset(datasets.ucf(tmp_path, present=("Archery",))).items) == 2
+
+
+def test_clips_of_a_sea_without_a_label_are_left_out_and_counted(tmp_path):
+    rows = [row(n, label=label) for n, label in enumerate(("wave", "wave", None))]
+    Sea(tmp_path / "s.sea").append(rows, about())
+    with pytest.warns(IncompleteData, match="1 of 3 clips left out"):
+        assert len(open_dataset(tmp_path / "s.sea").items) == 2
 
 
 def test_bad_ucf_sets_say_what_is_wrong(tmp_path):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from pathlib import Path
 
 from seasync.encoding import Encoding
 from seasync.errors import DataError
-from seasync.evaluate.dataset import Dataset, Item
+from seasync.evaluate.dataset import Dataset, IncompleteData, Item
 from seasync.sea.record import Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.search import Sea
@@ -32,6 +33,12 @@ def load(place: str | Path) -> Dataset:
     if not items:
         raise DataError(
             f"{place}: no clip has a label and frame features; add them with `seasync add … --labels folder`"
+        )
+    if left := len(snapshot) - len(items):
+        warnings.warn(
+            f"{place}: {left} of {len(snapshot)} clips left out, for want of a label or of frame features",
+            IncompleteData,
+            2,
         )
     return Dataset(Path(str(place)).name.removesuffix(".sea"), tuple(items), encoder)
 
