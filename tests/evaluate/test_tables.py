@@ -22,6 +22,8 @@ from seasync.evaluate.tables.cost import cost
 from seasync.evaluate.tables.indicators import indicators, percentile_curve
 from seasync.evaluate.tables.phases import contextualized, phases, state_and_change
 from seasync.evaluate.tables.rerank import rerank
+from tests import videos
+from tests.encoders.models import colour_grid
 from tests.evaluate import datasets
 
 
@@ -295,6 +297,18 @@ def test_cost_measures_every_stage_and_what_is_stored(study):
     with_features = stages["sea, with frame features"]["bytes per clip"]
     assert with_features > stages["sea, clip vectors only"]["bytes per clip"] > 0
     assert "share %" not in table.rows[1]  # ready-made features were not extracted here
+    assert not [note for note in table.notes if "share %" in note or "anew" in note]
+
+
+def test_cost_of_extracting_is_told_with_each_stage_s_share_of_it(tmp_path):
+    (tmp_path / "wave").mkdir()
+    for n in range(3):
+        videos.numbered(tmp_path / "wave" / f"{n}.mp4", 9)
+    table = cost(
+        Study.of(open_dataset(tmp_path), encoder=f"onnx:{colour_grid(tmp_path / 'm.onnx')}"), clips=1
+    )
+    assert table.rows[1]["share %"] > 0
+    assert "`share %`" in table.notes[0]
 
 
 def test_everything_leaves_out_what_the_data_do_not_allow(tmp_path):

@@ -91,7 +91,8 @@ def merged(tables: Sequence[Table]) -> Table:
     for row in (row for table in tables for row in table.rows):
         if row not in rows:  # controls may be the same with every encoder
             rows.append(row)
-    return replace(first, rows=rows, curves=curves, settings=several)
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return replace(first, rows=rows, curves=curves, settings=several, notes=notes)
 
 
 def add_mean(row: Row, name: str, values: ArrayLike, *, scale: float = 1.0, seed: int = 0) -> None:
