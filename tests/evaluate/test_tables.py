@@ -240,6 +240,7 @@ def test_indicators_use_apa_where_phases_are_known_and_the_label_where_not(study
     assert {r["indicator"] for r in table.rows} == {"DRAQ", "DTW", "−τ", "(1 − similarity) · DRAQ"}
     assert row(table, recipe="motion", indicator="(1 − similarity) · DRAQ")["area"] > 0.7
     assert table.settings["pairs"] == 15 * 6
+    assert "Half of the pairs" in table.notes[-1]
     unlabelled = Study.of(open_dataset(datasets.features(tmp_path, phases=False)))
     assert indicators(unlabelled, per_query=2).axes[1] == "share of same action"
 
@@ -249,6 +250,7 @@ def test_indicators_of_one_action_say_so(tmp_path):
     table = indicators(alone, per_query=2)
     assert table.settings["pairs"] == 4 * 2
     assert "One action only" in table.notes[-1]
+    assert "Half of the pairs" not in " ".join(table.notes)
     single = Study.of(open_dataset(datasets.features(tmp_path / "many", per_class=1)))
     with pytest.raises(DataError, match="no action has two clips"):
         indicators(single)

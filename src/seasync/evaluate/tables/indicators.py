@@ -18,12 +18,15 @@ from seasync.evaluate.tables.apa import pair_agreement
 Array = NDArray[np.float64]
 PERCENTILES = np.arange(1, 101)
 NOTES = (
-    "Each point: the mean over all pairs whose indicator is at most that percentile. Half of the pairs are "
-    "of the same action, half of different ones, which count 0.",
-    "The area is the curve's mean over the percentiles. Since half of the pairs count 0, a perfect indicator "
-    "of pairs that all agree would reach .85.",
+    "Each point: the mean over all pairs whose indicator is at most that percentile. The area is the curve's "
+    "mean over the percentiles.",
     "τ takes each query frame's cheapest match frame under the recipe's own cost.",
 )
+HALF_AND_HALF = (
+    "Half of the pairs are of the same action, half of different ones, which count 0: a perfect indicator of "
+    "pairs that all agree would reach an area of .85."
+)
+ONE_ACTION = "One action only: all pairs are of it, and the curve ends at their mean."
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +57,19 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
         rows,
         record(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
         main="area",
-        notes=(*NOTES, *_exceptions(study, labelled)),
+        notes=(*NOTES, *_of_pairs(study, labelled)),
         curves=tuple(curves),
         axes=("percentile of the indicator", "APA" if labelled else "share of same action"),
     )
 
 
-def _exceptions(study: Study, labelled: bool) -> list[str]:
-    """What is not as in the paper's figure."""
-    notes = []
-    if not labelled:
-        notes.append("No phase labels: a pair of the same action counts 1 instead of its APA.")
-    if len(set(study.query_labels) | set(study.gallery_labels)) == 1:
-        notes.append("One action only: all pairs are of it, and the curve ends at their mean APA.")
-    return notes
+def _of_pairs(study: Study, labelled: bool) -> list[str]:
+    """Which pairs there are, and what they count."""
+    alone = len(set(study.query_labels) | set(study.gallery_labels)) == 1
+    notes = [ONE_ACTION if alone else HALF_AND_HALF]
+    return (
+        notes if labelled else [*notes, "No phase labels: a pair of the same action counts 1, not its APA."]
+    )
 
 
 def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:
