@@ -24,8 +24,8 @@ EXTRACTED = (
 )
 READY = ("Ready features are only read: what making them took is not known, nor a share of it.",)
 NOTES = (
-    "Times are wall-clock. Bytes per clip are those of a sea on disk, written for the purpose. Small seas are "
-    "searched exactly, by clip vectors in memory.",
+    "Times are wall-clock. Bytes per clip are those of a sea on disk, written for the purpose. Small seas "
+    "are searched exactly, by clip vectors in memory.",
 )
 
 
