@@ -106,5 +106,5 @@ def test_what_goes_wrong_is_one_line_and_an_exit_code(run, tmp_path: Path, encod
     assert run("calibrate")[0] == 1
     (tmp_path / "f/good.mp4").unlink()
     code, out, _ = run("sea", "verify")
-    assert (code, "1 problems" in out) == (1, True)
+    assert (code, "1 problem\n" in out) == (1, True)
     assert run("sea", "relocate", "--root", tmp_path)[0] == 1
