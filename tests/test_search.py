@@ -143,7 +143,7 @@ def test_nothing_aligns_is_an_answer(tmp_path: Path) -> None:
     assert matches.best_draq == best > MOTION.threshold
     assert matches.verdict.startswith(f"Nothing here aligns: the best DRAQ of 5 candidates is {best:.3f}")
     assert not sea.search(encoding(99, still=True), max_draq=0.1)
-    assert "no clip of the sea is left" in sea.search(encoding(1), label="none").verdict
+    assert "no other clip of the sea" in sea.search(encoding(1), label="none").verdict
 
 
 def test_many_queries_give_what_each_gives_alone(sea: Sea) -> None:
