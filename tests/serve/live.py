@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,13 @@ def behind(prefix: str, app: ASGIApp) -> ASGIApp:
 
 
 @contextmanager
-def live(sea: Path, state: Path, encoder: str, *, prefix: str = "", **options: Any) -> Iterator[str]:
-    """A server on a port of its own, by its address; behind a proxy, if at a prefix."""
-    app: ASGIApp = create_app({"small": SeaAt(str(sea), encoder)}, state=state, **options)
+def live(
+    sea: Path, state: Path, encoder: str, *, prefix: str = "", others: Sequence[Path] = (), **options: Any
+) -> Iterator[str]:
+    """A server on a port of its own, by its address; behind a proxy, if at a prefix; of other seas too."""
+    seas = {"small": sea, **{other.stem: other for other in others}}
+    served = {name: SeaAt(str(place), encoder) for name, place in seas.items()}
+    app: ASGIApp = create_app(served, state=state, **options)
     app = behind(prefix, app) if prefix else app
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))

@@ -29,6 +29,19 @@ def test_on_a_phone_nothing_hangs_over(browser: Browser, address: str, refs: dic
     tab.close()
 
 
+def test_the_bar_fits_a_phone_whatever_the_seas_are_called(
+    browser: Browser, encoder: str, tmp_path: Path
+) -> None:
+    others = [tmp_path / "another-sea-with-a-very-long-name-indeed.sea"]
+    with live(tmp_path / "new.sea", tmp_path / "state", encoder, others=others) as address:
+        tab = Tab(browser.new_page(viewport={"width": 390, "height": 740}), address)
+        page = tab.open("")
+        page.get_by_text("An empty sea").wait_for()
+        assert (page.locator(".brand img").bounding_box() or {})["width"] == 26
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        tab.close()
+
+
 def test_trouble_is_told_in_words(browser: Browser, address: str, refs: dict[str, str]) -> None:
     tab = Tab(browser.new_page(), address)
     tab.expected = ["404", "Failed to load"]
