@@ -42,6 +42,17 @@ def test_the_bar_fits_a_phone_whatever_the_seas_are_called(
         tab.close()
 
 
+def test_a_lost_connection_is_told(browser: Browser, encoder: str, tmp_path: Path) -> None:
+    tab = Tab(browser.new_page(), "")
+    tab.expected = ["ERR_"]
+    with live(tmp_path / "new.sea", tmp_path / "state", encoder) as tab.address:
+        page = tab.open("")
+        page.get_by_text("An empty sea").wait_for()
+        assert not page.get_by_text("no connection").is_visible()
+    page.get_by_text("no connection").wait_for()
+    tab.close()
+
+
 def test_trouble_is_told_in_words(browser: Browser, address: str, refs: dict[str, str]) -> None:
     tab = Tab(browser.new_page(), address)
     tab.expected = ["404", "Failed to load"]

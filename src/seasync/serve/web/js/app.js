@@ -67,7 +67,7 @@ function drawBar(sea, view) {
     h("a.brand", { href: link(sea, "sea") }, h("img", { src: "icon.svg", alt: "", width: 26, height: 26 }), h("span", {}, "Seasync")),
     h("nav", { "aria-label": "Views" }, tab("sea", "Sea"), tab("search", "Search"), tab("mark", "Mark")),
     seas || h("span.sea-name", {}, sea),
-    h("span#offline", { role: "status", hidden: true }, "no connection, trying again…"),
+    h("span", { id: "offline", role: "status", hidden: true }, "no connection, trying again…"),
     h("span.space"),
     iconButton("help", "Keys", { onclick: showHelp }),
     iconButton(isDark() ? "sun" : "moon", isDark() ? "Light" : "Dark", { id: "theme", onclick: turnTheme }),
