@@ -251,6 +251,9 @@ def test_indicators_of_one_action_say_so(tmp_path):
     assert table.settings["pairs"] == 4 * 2
     assert "One action only" in table.notes[-1]
     assert "Half of the pairs" not in " ".join(table.notes)
+    unmarked = Study.of(open_dataset(datasets.features(tmp_path / "unmarked", classes=1, phases=False)))
+    with pytest.raises(DataError, match="one action and no phases"):
+        indicators(unmarked)
     single = Study.of(open_dataset(datasets.features(tmp_path / "many", per_class=1)))
     with pytest.raises(DataError, match="no action has two clips"):
         indicators(single)

@@ -26,7 +26,8 @@ HALF_AND_HALF = (
     "Half of the pairs are of the same action, half of different ones, which count 0: a perfect indicator of "
     "pairs that all agree would reach an area of .85."
 )
-ONE_ACTION = "One action only: all pairs are of it, and the curve ends at their mean."
+ONE_ACTION = "One action only: all pairs are of it, and the curve ends at their mean APA."
+UNLABELLED = "No phase labels: a pair of the same action counts 1, not its APA."
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,12 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
     """Agreement against the percentile of DRAQ, DTW cost and −τ (and the product, for motion)."""
     drawn = balanced_pairs(study, per_query, seed)
     labelled = any(s.item.phases for s in study.queries) and any(s.item.phases for s in study.gallery)
+    alone = len(set(study.query_labels) | set(study.gallery_labels)) == 1
+    if alone and not labelled:
+        raise DataError(
+            f"{study.name}: one action and no phases, so that all pairs count alike; give several actions, "
+            "or mark key moments (seasync evaluate annotate)"
+        )
     rows, curves = [], []
     for recipe in RECIPES[1:]:
         pairs = _measure(study, drawn, recipe, labelled)
@@ -57,18 +64,9 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
         rows,
         record(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
         main="area",
-        notes=(*NOTES, *_of_pairs(study, labelled)),
+        notes=(*NOTES, ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELLED,))),
         curves=tuple(curves),
         axes=("percentile of the indicator", "APA" if labelled else "share of same action"),
-    )
-
-
-def _of_pairs(study: Study, labelled: bool) -> list[str]:
-    """Which pairs there are, and what they count."""
-    alone = len(set(study.query_labels) | set(study.gallery_labels)) == 1
-    notes = [ONE_ACTION if alone else HALF_AND_HALF]
-    return (
-        notes if labelled else [*notes, "No phase labels: a pair of the same action counts 1, not its APA."]
     )
 
 
