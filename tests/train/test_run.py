@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,22 @@ def test_a_finished_training_is_not_done_again(tmp_path: Path, videos: Path, enc
     assert train("nms", videos, "--encoder", encoder, "--out", tmp_path / "m.onnx") == first
     anew = train("nms", videos, "--encoder", encoder, "--out", tmp_path / "m.onnx", "--restart")
     assert anew == first
+
+
+@pytest.mark.parametrize("kind", ["nms", "carl", "taught"])
+def test_weights_that_learned_nothing_are_called_untrained(
+    tmp_path: Path, videos: Path, encoder: str, kind: str
+) -> None:
+    """At a rate of nothing no step can score higher than what there was before the first."""
+    arguments = ["train", kind, str(videos), "--encoder", encoder, "--out", str(tmp_path / "m.onnx")]
+    run = partial(CliRunner().invoke, app, catch_exceptions=False)
+    said = run([*arguments, *QUICK[:-1], "--rate", "1e-30"]).stdout
+    assert "at step 0" in said
+    assert "nothing was learned" in said
+    assert "use it" not in said
+    asked = run([*arguments, *QUICK[2:-1], "--steps", "0", "--restart"]).stdout
+    assert "nothing was learned" not in asked, "nothing was to be"
+    assert "untrained, it is a control" in asked
 
 
 def test_a_model_on_other_features_is_refused(tmp_path: Path, videos: Path, encoder: str) -> None:

@@ -14,6 +14,11 @@ from seasync.cli.progress import progress, resumable
 if TYPE_CHECKING:
     from seasync.train.fit import Trained
 
+UNLEARNED = (
+    "nothing was learned: no step scored higher on held-out clips than the untrained weights, so these were "
+    "kept; give more --steps or more clips"
+)
+
 
 class Kind(StrEnum):
     nms = "nms"
@@ -95,5 +100,8 @@ def _report(trained: Trained, kind: Kind, out: Path, as_json: bool) -> None:
         f"{out}: {trained.steps} steps on {trained.training_clips} clips, {trained.held_out_clips} held out"
     )
     scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items() if name != "step")
-    print(f"on held-out clips, at step {trained.best.get('step', 0):g}: {scores}")
-    print(f"use it as the encoder {trained.encoder}+{kind}:{out}")
+    print(f"on held-out clips, at step {trained.kept}: {scores}")
+    if trained.steps and not trained.kept:
+        print(UNLEARNED)
+    name = f"the encoder {trained.encoder}+{kind}:{out}"
+    print(f"use it as {name}" if trained.kept else f"untrained, it is a control: {name}")

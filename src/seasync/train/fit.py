@@ -74,6 +74,11 @@ class Trained:
     held_out_clips: int
     encoder: str
 
+    @property
+    def kept(self) -> int:
+        """The step whose weights were kept; at 0 they are untrained."""
+        return int(self.best.get("step", 0))
+
 
 class Training:
     """One training, from its first step or from the checkpoint beside `file`."""
