@@ -42,6 +42,19 @@ def test_the_bar_fits_a_phone_whatever_the_seas_are_called(
         tab.close()
 
 
+def test_the_keys_are_read_from_the_top(browser: Browser, address: str) -> None:
+    tab = Tab(browser.new_page(viewport={"width": 390, "height": 500}), address)
+    page = tab.open("")
+    page.wait_for_selector(".clip")
+    page.keyboard.press("?")
+    assert page.eval_on_selector("dialog", "one => one.scrollHeight - one.clientHeight") > 100
+    assert page.eval_on_selector("dialog", "one => one.scrollTop") == 0
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # on its only button
+    tab.until("!document.querySelector('dialog')")
+    tab.close()
+
+
 def test_a_lost_connection_is_told(browser: Browser, encoder: str, tmp_path: Path) -> None:
     tab = Tab(browser.new_page(), "")
     tab.expected = ["ERR_"]

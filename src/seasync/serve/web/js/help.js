@@ -15,7 +15,7 @@ const KEYS = {
 
 export function showHelp() {
   const dialog = h("dialog.help", { "aria-label": "Keys", onclick: (event) => event.target === dialog && dialog.close() },
-    h("h2", {}, "Keys"),
+    h("h2", { tabindex: -1, autofocus: true }, "Keys"), // not the button: on a phone that is far down
     h("div.columns", {}, Object.entries(KEYS).map(([title, keys]) =>
       h("section", {}, h("h3", {}, title), h("dl", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)]))))),
     h("form", { method: "dialog" }, h("button.primary", {}, "Close")));
