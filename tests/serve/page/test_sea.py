@@ -53,6 +53,37 @@ def test_the_grid_is_walked_with_keys(tab: Tab) -> None:
     page.wait_for_selector(".found")
 
 
+def test_what_was_typed_stays_when_the_server_says_no(
+    browser: Browser, sea: Path, films: Path, encoder: str, tmp_path: Path
+) -> None:
+    film(tmp_path / "here" / "more" / "new.mp4", pace(30), action="left")
+    with live(sea, tmp_path / "state", encoder, roots=[films, tmp_path / "here"]) as address:
+        tab = Tab(browser.new_page(), address)
+        tab.expected = ["Failed to load resource"]
+        page = tab.open("")
+        page.get_by_role("button", name="Add by path").click()
+        page.keyboard.type("mroe")  # the field is ready for it
+        page.get_by_label("Label", exact=True).last.fill("left")
+        page.keyboard.press("Enter")
+        page.get_by_role("dialog").get_by_text("'mroe': not a file or folder under").wait_for()
+        path = page.get_by_label("File or folder")
+        assert path.input_value() == "mroe"
+        assert page.get_by_label("Label", exact=True).last.input_value() == "left"
+        path.fill("more")
+        path.press("Enter")
+        tab.until("!document.querySelector('dialog')")
+        added = page.locator(".clip", has_text="new.mp4")
+        assert added.locator(".label").inner_text() == "left"
+        added.locator(".open").focus()
+        page.keyboard.press("Delete")
+        with Sea(sea).writing():
+            page.get_by_role("button", name="Take out").click()
+            page.get_by_role("dialog").get_by_text("is being written to").wait_for()
+        page.get_by_role("button", name="Take out").click()
+        tab.until("document.querySelectorAll('.clip').length === 6 && !document.querySelector('dialog')")
+        tab.close()
+
+
 def test_videos_are_added_by_drag_and_drop_and_taken_out(
     browser: Browser, sea: Path, films: Path, encoder: str, tmp_path: Path
 ) -> None:

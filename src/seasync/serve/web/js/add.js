@@ -3,7 +3,7 @@
 import { post, upload } from "./api.js";
 import { done, tell } from "./jobs.js";
 import { addRow } from "./tray.js";
-import { bytes, h, menu, prose, toast } from "./dom.js";
+import { askDialog, bytes, h, menu, prose, toast } from "./dom.js";
 
 /** Let files be dropped on `place`; `drop(files)` gets them. */
 export function acceptDrops(place, words, drop, signal) {
@@ -60,7 +60,7 @@ export function chooseFiles(multiple = true) {
 /** Ask how, then upload and add; `added()` is called when something new is in the sea. */
 export function addDialog(sea, about, files, added) {
   const label = h("input", { name: "label", maxlength: 120, placeholder: "none", autocomplete: "off" });
-  const path = h("input", { name: "path", placeholder: about.roots[0] ?? "", autocomplete: "off" });
+  const path = h("input", { name: "path", placeholder: about.roots[0] ?? "", autocomplete: "off", required: true, autofocus: true });
   let split = "none";
   const tooLarge = files.filter((file) => file.size > about.upload_bytes);
   const good = files.filter((file) => file.size <= about.upload_bytes);
@@ -69,25 +69,15 @@ export function addDialog(sea, about, files, added) {
         good.length > 8 && h("li.faint", {}, `and ${good.length - 8} more`),
         tooLarge.map((file) => h("li.bad", {}, `${file.name}: larger than ${bytes(about.upload_bytes)}`)))
     : h("label", {}, "File or folder on the server", path, h("small", {}, about.roots.length ? `Under ${about.roots.join(", ")}` : prose("This server was started without folders to add from (`--root`).")));
-  const dialog = h("dialog.add", { "aria-label": "Add videos" },
-    h("h2", {}, files.length ? `Add ${files.length === 1 ? "a video" : `${files.length} videos`} to ${sea}` : `Add to ${sea} by path`),
-    h("form", { method: "dialog", onsubmit: submit },
-      list,
-      h("div.fields", {},
-        h("label", {}, "Label", label),
-        h("label", {}, "Cut into clips", menu("Cut into clips", [["none", "no, keep whole"], ["shots", "at every cut"], ["5", "every 5 seconds"], ["10", "every 10 seconds"]], "none", (value) => (split = value)))),
-      h("div.actions", {},
-        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
-        h("button.primary", { autofocus: true, disabled: files.length > 0 && !good.length }, "Add"))));
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-
-  function submit() {
+  const fields = h("div.fields", {},
+    h("label", {}, "Label", label),
+    h("label", {}, "Cut into clips", menu("Cut into clips", [["none", "no, keep whole"], ["shots", "at every cut"], ["5", "every 5 seconds"], ["10", "every 10 seconds"]], "none", (value) => (split = value))));
+  const title = files.length ? `Add ${files.length === 1 ? "a video" : `${files.length} videos`} to ${sea}` : `Add to ${sea} by path`;
+  askDialog(title, [list, fields], h("button.primary", { autofocus: files.length > 0, disabled: files.length > 0 && !good.length }, "Add"), () => {
     const options = { split: isNaN(split) ? split : Number(split), label: label.value.trim() || null };
-    if (files.length) uploadAll(sea, good, options, added);
-    else if (path.value.trim()) begin(sea, { paths: [path.value.trim()], labels: options.label ? null : "folder", ...options }, added);
-  }
+    if (!files.length) return begin(sea, { paths: [path.value.trim()], labels: options.label ? null : "folder", ...options }, added);
+    uploadAll(sea, good, options, added); // the tray tells how that goes
+  });
 }
 
 async function uploadAll(sea, files, options, added) {
@@ -114,13 +104,9 @@ export async function sendFile(file) {
   }
 }
 
+/** Ask the server to add; what becomes of it is told by the tray. */
 async function begin(sea, request, added) {
   const job = await post(`/seas/${encodeURIComponent(sea)}/add`, request);
   tell(job);
-  try {
-    const { result } = await done(job);
-    if (result.added) added();
-  } catch {
-    // the tray tells why
-  }
+  done(job).then(({ result }) => result.added && added(), () => {});
 }

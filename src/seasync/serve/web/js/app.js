@@ -1,6 +1,6 @@
 // The page's frame: which sea and which view, light or dark, and what to do when the server says no.
 
-import { get } from "./api.js";
+import { get, Problem } from "./api.js";
 import { connect } from "./jobs.js";
 import { h, icon, iconButton, isTyping, link, loading, menu, notice, toast } from "./dom.js";
 import { seaView } from "./sea.js";
@@ -112,6 +112,7 @@ if (!document.documentElement.dataset.theme) delete document.documentElement.dat
 window.addEventListener("keydown", (event) => event.key === "?" && !isTyping(event) && showHelp());
 window.addEventListener("unhandledrejection", (event) => {
   if (event.reason?.name === "AbortError") return;
+  if (event.reason instanceof Problem) event.preventDefault(); // told in words, that is all there is to it
   toast(event.reason?.message ?? String(event.reason), "bad");
 });
 

@@ -125,6 +125,35 @@ export function toast(text, kind = "note") {
   setTimeout(() => note.remove(), kind === "bad" ? 9000 : 5000);
 }
 
+export function showDialog(dialog) {
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** Ask before `act()` is done; the dialog stays, with what was typed and the reason, if that does not work. */
+export function askDialog(title, content, button, act) {
+  const trouble = h("p.bad", { role: "alert" });
+  const actions = h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button);
+  const dialog = h("dialog", { "aria-label": title }, h("h2", {}, title), h("form", { onsubmit: submit }, content, actions));
+  let busy = false;
+  showDialog(dialog);
+
+  async function submit(event) {
+    event.preventDefault();
+    if (busy) return;
+    busy = true;
+    try {
+      await act();
+      dialog.close();
+    } catch (error) {
+      trouble.replaceChildren(...prose(error.message));
+      actions.before(trouble);
+    }
+    busy = false;
+  }
+}
+
 /** What a view shows while there is nothing else: a heading, words that help, and perhaps something to do. */
 export function notice(kind, title, text, ...actions) {
   return h(`section.notice.${kind}`, { role: kind === "bad" ? "alert" : undefined },

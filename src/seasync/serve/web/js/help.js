@@ -1,6 +1,6 @@
 // The keys.
 
-import { h } from "./dom.js";
+import { h, showDialog } from "./dom.js";
 
 const KEYS = {
   "Everywhere": [["?", "these keys"]],
@@ -19,7 +19,5 @@ export function showHelp() {
     h("div.columns", {}, Object.entries(KEYS).map(([title, keys]) =>
       h("section", {}, h("h3", {}, title), h("dl", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)]))))),
     h("form", { method: "dialog" }, h("button.primary", {}, "Close")));
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog);
 }

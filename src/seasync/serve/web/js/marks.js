@@ -1,7 +1,7 @@
 // Key moments and phases of one video: set with keys, listed, carried over along an alignment, exported.
 
 import { address, get, put } from "./api.js";
-import { clock, h, icon, iconButton, isTyping, toast } from "./dom.js";
+import { clock, h, icon, iconButton, isTyping } from "./dom.js";
 
 const NEAR = 1.5; // frames: a mark so close counts as the one meant
 
@@ -48,7 +48,7 @@ export function marksPanel(session, { signal, changed }) {
     here.name = name ?? vocabulary[kind].find((one) => !taken.has(one)) ?? fresh(kind, taken);
     marks = marks.filter((mark) => mark.kind !== kind || (mark.name !== here.name && Math.abs(mark.frame - here.frame) > 0));
     marks.push(here);
-    return save().catch((error) => toast(error.message, "bad"));
+    save();
   }
 
   function fresh(kind, taken) {

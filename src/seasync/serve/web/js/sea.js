@@ -3,7 +3,7 @@
 import { del, get } from "./api.js";
 import { acceptDrops, addDialog, chooseFiles } from "./add.js";
 import { preview } from "./clips.js";
-import { h, icon, iconButton, isTyping, link, menu, notice, toast } from "./dom.js";
+import { askDialog, h, icon, iconButton, isTyping, link, menu, notice, toast } from "./dom.js";
 
 const PAGE = 60;
 
@@ -58,6 +58,10 @@ export async function seaView({ sea, params, about, place, signal }) {
     if (fresh) grid.replaceChildren();
     grid.append(...page.clips.map((clip) => card(clip)));
     shown += page.clips.length;
+    tellCount();
+  }
+
+  function tellCount() {
     count.textContent = total === 1 ? "1 clip" : `${total.toLocaleString("en")} clips`;
     end.replaceChildren(...(total ? [] : [nothing()]));
   }
@@ -86,22 +90,15 @@ export async function seaView({ sea, params, about, place, signal }) {
   }
 
   function remove(clip, item) {
-    const dialog = h("dialog", { "aria-label": "Take out" },
-      h("h2", {}, `Take ${clip.name} out of the sea?`), h("p", {}, "The video file itself stays where it is, unless it was uploaded here."),
-      h("form.actions", { method: "dialog" }, h("button", { value: "no" }, "Cancel"), h("button.danger", { value: "yes", autofocus: true }, "Take out")));
-    dialog.addEventListener("close", async () => {
-      dialog.remove();
-      if (dialog.returnValue !== "yes") return;
+    const words = h("p", {}, "The video file itself stays where it is, unless it was uploaded here.");
+    askDialog(`Take ${clip.name} out of the sea?`, words, h("button.danger", { autofocus: true }, "Take out"), async () => {
       await del(`/seas/${sea}/clips/${clip.id}`);
       item.remove();
       shown -= 1;
       total -= 1;
-      count.textContent = `${total.toLocaleString("en")} clips`;
-      if (!total) end.replaceChildren(nothing());
+      tellCount();
       toast(`${clip.name} is out of the sea`);
     });
-    document.body.append(dialog);
-    dialog.showModal();
   }
 
   /** From clip to clip with the arrows. */
