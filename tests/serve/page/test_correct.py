@@ -132,6 +132,30 @@ def test_marks_are_set_with_keys_carried_over_and_exported(
     client.set_marks("small", query, [])
 
 
+def test_a_frame_has_one_key_moment_which_keeps_its_name(
+    tab: Tab, client: Client, refs: dict[str, str]
+) -> None:
+    clip = refs["arc/a"]
+    page = tab.open(f"#/small/mark?clip={clip}")
+    page.wait_for_selector(".scrub")
+    tab.settle()
+
+    def names() -> list[str]:
+        return [mark.name for mark in client.marks("small", clip)]
+
+    with page.expect_response(is_saved):
+        page.keyboard.press("m")
+    page.keyboard.press("m")
+    page.get_by_text("moment 1 is here already").wait_for()
+    with page.expect_response(is_saved):
+        page.keyboard.press("p")  # a phase may begin there too
+    assert sorted(names()) == ["moment 1", "phase 1"]
+    with page.expect_response(is_saved):
+        page.keyboard.press("3")  # which says what it is
+    assert sorted(names()) == ["moment 3", "phase 1"]
+    client.set_marks("small", clip, [])
+
+
 def test_films_and_timelines_are_downloaded(tab: Tab, refs: dict[str, str], tmp_path: Path) -> None:
     from seasync.video import probe
 

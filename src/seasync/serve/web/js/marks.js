@@ -1,7 +1,7 @@
 // Key moments and phases of one video: set with keys, listed, carried over along an alignment, exported.
 
 import { address, get, put } from "./api.js";
-import { clock, h, icon, iconButton, isTyping } from "./dom.js";
+import { clock, h, icon, iconButton, isTyping, toast } from "./dom.js";
 
 const NEAR = 1.5; // frames: a mark so close counts as the one meant
 
@@ -39,14 +39,17 @@ export function marksPanel(session, { signal, changed }) {
     fillNames();
   }
 
-  /** Set a mark here: the next name of its kind that this video does not have yet, or the one given. */
+  /** Set a mark here: the next name of its kind that this video does not have yet, or the one given.
+   * A frame has one mark of a kind: it keeps its name unless another is given. */
   function add(kind, name) {
     const { lead, player } = session;
     const index = lead.indexAt(player.time);
     const here = { kind, frame: lead.number(index), seconds: lead.seconds[index] };
+    const there = marks.find((mark) => mark.kind === kind && mark.frame === here.frame);
+    if (there && !name) return toast(`${there.name} is here already`);
     const taken = new Set(marks.filter((mark) => mark.kind === kind).map((mark) => mark.name));
     here.name = name ?? vocabulary[kind].find((one) => !taken.has(one)) ?? fresh(kind, taken);
-    marks = marks.filter((mark) => mark.kind !== kind || (mark.name !== here.name && Math.abs(mark.frame - here.frame) > 0));
+    marks = marks.filter((mark) => mark.kind !== kind || (mark.name !== here.name && mark !== there));
     marks.push(here);
     save();
   }
