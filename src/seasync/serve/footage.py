@@ -123,6 +123,40 @@ class Library:
             seconds=facts.seconds[first:last].round(6).tolist(),
         )
 
+    def clip_models(
+        self, snapshot: Snapshot, where: str | None, *, offset: int, limit: int
+    ) -> list[models.Clip]:
+        """Clips of the sea that fulfil a condition, from the `offset`-th on, in the order they were added."""
+        scanner = snapshot.dataset.scanner(
+            columns=[*CLIP_COLUMNS, "tags"], filter=where, offset=offset, limit=limit, scan_in_order=True
+        )
+        table = scanner.to_table()
+        durations, tags = table["duration"].to_pylist(), table["tags"].to_pylist()
+        return [
+            self.clip_model(clip, duration, tags=tag)
+            for clip, duration, tag in zip(snapshot.clips_of(table), durations, tags, strict=True)
+        ]
+
+    def clip_model(self, clip: Clip, duration: float, *, tags: Sequence[str] | None = None) -> models.Clip:
+        return models.Clip(
+            ref=f"clip:{clip.id}",
+            id=str(clip.id),
+            name=Path(clip.file).name,
+            file=clip.file,
+            start=clip.start,
+            end=clip.start + duration if clip.end is None else clip.end,
+            label=clip.label,
+            tags=list(tags or ()),
+            viewable=self._is_viewable(clip.file),
+        )
+
+    def _is_viewable(self, file: str) -> bool:
+        try:
+            self._roots.place(file)
+        except ServeError:
+            return False
+        return True
+
     def video(self, clip: Clip) -> Path:
         """The file a browser plays: the proxy, if there is one, else the video itself."""
         file = local(clip.file)
@@ -158,29 +192,3 @@ def clip_of(sea: Sea, name: str) -> Clip:
     if not found:
         raise ServeError(f"clip:{name}: no such clip in this sea", status=404)
     return found[0]
-
-
-def clip_models(snapshot: Snapshot, where: str | None, *, offset: int, limit: int) -> list[models.Clip]:
-    """Clips of the sea that fulfil a condition, from the `offset`-th on, in the order they were added."""
-    scanner = snapshot.dataset.scanner(
-        columns=[*CLIP_COLUMNS, "tags"], filter=where, offset=offset, limit=limit, scan_in_order=True
-    )
-    table = scanner.to_table()
-    durations, tags = table["duration"].to_pylist(), table["tags"].to_pylist()
-    return [
-        clip_model(clip, duration, tags=tag)
-        for clip, duration, tag in zip(snapshot.clips_of(table), durations, tags, strict=True)
-    ]
-
-
-def clip_model(clip: Clip, duration: float, *, tags: Sequence[str] | None = None) -> models.Clip:
-    return models.Clip(
-        ref=f"clip:{clip.id}",
-        id=str(clip.id),
-        name=Path(clip.file).name,
-        file=clip.file,
-        start=clip.start,
-        end=clip.start + duration if clip.end is None else clip.end,
-        label=clip.label,
-        tags=list(tags or ()),
-    )

@@ -81,6 +81,7 @@ class Clip(Model):
     end: float
     label: str | None = None
     tags: list[str] = []
+    viewable: bool = Field(description="Whether its file is there, under the folders that are served.")
 
 
 class ClipPage(Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seasync.serve import Client
 from tests.serve.browser import Tab
 from tests.serve.live import live
 
@@ -86,6 +87,38 @@ def test_trouble_is_told_in_words(browser: Browser, address: str, refs: dict[str
     page.keyboard.press("m")
     page.locator(".toast", has_text="The server does not answer").wait_for()  # and no error in the console
     tab.close()
+
+
+def test_what_may_not_be_shown_is_not_asked_for(
+    browser: Browser, sea: Path, films: Path, encoder: str, tmp_path: Path
+) -> None:
+    with (
+        live(sea, tmp_path / "state", encoder, roots=[films / "right"]) as address,
+        Client(address) as client,
+    ):
+        refs = {clip.label: clip.ref for clip in client.clips("small")}
+        assert {clip.viewable: clip.label for clip in client.clips("small")} == {True: "right", False: "arc"}
+        tab = Tab(browser.new_page(), address)
+        page = tab.open("")
+        tab.until(
+            "[...document.querySelectorAll('.clip img[src]')].filter((one) => one.naturalWidth).length === 3"
+        )
+        page.locator(".clip", has_text="arc").first.hover()
+        assert page.locator(".clip .missing").count() == 3
+        tab.open(f"#/small/search?query={refs['right']}")
+        page.locator(".found", has_text="arc").first.hover()
+        page.locator(".found", has_text="right").first.hover()
+        page.wait_for_selector(".found.playing")
+        assert not tab.complaints
+        tab.expected = ["403"]
+        tab.open(f"#/small/search?query={refs['arc']}")  # which can be searched with
+        page.get_by_text("The query cannot be shown").wait_for()
+        asked = len(tab.complaints)
+        page.locator(".found", has_text="right").first.hover()
+        page.locator(".found", has_text="right").locator("a.button").first.click()
+        page.get_by_text("Not allowed").wait_for()
+        assert len(tab.complaints) == asked + 1
+        tab.close()
 
 
 def test_an_empty_sea_invites_and_a_locked_one_asks(browser: Browser, encoder: str, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Response
 
 from seasync.align import MOTION, PAPER
 from seasync.serve import models
-from seasync.serve.footage import clip_model
 from seasync.serve.routes import Insides, Sea
 
 router = APIRouter(tags=["search"])
@@ -30,7 +29,7 @@ def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> Response:
         matches=[
             models.Match(
                 rank=rank,
-                clip=clip_model(match.part or match.clip, match.duration),
+                clip=core.library.clip_model(match.part or match.clip, match.duration),
                 match_start=match.clip.start if match.part else None,
                 match_end=match.end if match.part else None,
                 similarity=match.similarity,

@@ -12,7 +12,7 @@ from seasync.errors import SeaError, ServeError
 from seasync.sea.record import quoted
 from seasync.serve import models
 from seasync.serve.core import Core, ServedSea
-from seasync.serve.footage import clip_models, clip_of
+from seasync.serve.footage import clip_of
 from seasync.serve.routes import Insides, Sea
 
 router = APIRouter(tags=["seas"])
@@ -45,6 +45,7 @@ def sea(sea: Sea, core: Insides) -> models.SeaInfo:
 @router.get("/seas/{sea}/clips")
 def clips(
     sea: Sea,
+    core: Insides,
     text: Annotated[str, Query(max_length=200, description="In the file's path or the label.")] = "",
     label: Annotated[str | None, Query(max_length=200)] = None,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
@@ -59,14 +60,14 @@ def clips(
         conditions.append(f"(contains(lower(file), {wanted}) OR contains(lower(label), {wanted}))")
     where, snapshot = " AND ".join(conditions) or None, sea.snapshot()
     total = int(snapshot.dataset.count_rows(filter=where))
-    page = clip_models(snapshot, where, offset=offset, limit=limit) if offset < total else []
-    return models.ClipPage(total=total, offset=offset, clips=page)
+    found = core.library.clip_models(snapshot, where, offset=offset, limit=limit) if offset < total else []
+    return models.ClipPage(total=total, offset=offset, clips=found)
 
 
 @router.get("/seas/{sea}/clips/{clip}")
-def clip(sea: Sea, clip: ClipId) -> models.Clip:
+def clip(sea: Sea, clip: ClipId, core: Insides) -> models.Clip:
     clip_of(sea, clip)
-    (found,) = clip_models(sea.snapshot(), f"id = '{clip}'", offset=0, limit=1)
+    (found,) = core.library.clip_models(sea.snapshot(), f"id = '{clip}'", offset=0, limit=1)
     return found
 
 

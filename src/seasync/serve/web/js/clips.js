@@ -9,13 +9,17 @@ export function thumbnailAddress(sea, ref, params = {}) {
   return address(`/seas/${sea}/footage/${ref}/thumbnail`, params);
 }
 
-/** A picture of a clip that plays on hover or focus. */
+/** A picture of a clip that plays on hover or focus, if its file may be shown. */
 export function preview(sea, clip) {
-  const picture = h("img", { src: thumbnailAddress(sea, clip.ref, { height: 240 }), alt: "", loading: "lazy", decoding: "async", draggable: "false" });
+  const picture = h("img", { src: clip.viewable && thumbnailAddress(sea, clip.ref, { height: 240 }), alt: "", loading: "lazy", decoding: "async", draggable: "false" });
   const box = h("div.preview", {}, picture, h("span.length", {}, length(clip.end - clip.start)));
   picture.addEventListener("error", () => box.classList.add("missing"));
+  if (!clip.viewable) {
+    box.classList.add("missing");
+    box.title = "Its file is not there, or not under the folders that are served";
+  }
   let stop = null;
-  const begin = () => (stop ??= play(sea, clip, box));
+  const begin = () => clip.viewable && (stop ??= play(sea, clip, box));
   const end = () => {
     stop?.();
     stop = null;

@@ -8,11 +8,12 @@ import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
-/** {item, rest(), close()}. `span()` is the query's; `playing(card)` is told when this one starts. */
+/** {item, rest(), close()}. `span()` is the query's, and whether it is viewable; `playing(card)` is told when this one starts. */
 export function matchCard(sea, match, { answer, span, playing }) {
   const { clip } = match;
   const stretch = { match_start: match.match_start ?? undefined, match_end: match.match_end ?? undefined };
   const { box } = preview(sea, clip);
+  const plays = () => clip.viewable && span().viewable;
   const canvas = h("canvas.pair", { hidden: true });
   const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, ...stretch, recipe: answer.recipe });
   box.append(canvas);
@@ -36,13 +37,13 @@ export function matchCard(sea, match, { answer, span, playing }) {
   /** With a finger, the first tap plays it, the second one opens it. */
   function go(event) {
     open.href = place();
-    if (!touched || item.classList.contains("playing")) return;
+    if (!touched || !plays() || item.classList.contains("playing")) return;
     event.preventDefault();
     start();
   }
 
   async function start() {
-    if (opened) return;
+    if (opened || !plays()) return;
     const mine = (opened = new AbortController());
     playing(card);
     item.classList.add("busy");

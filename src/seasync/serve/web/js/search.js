@@ -51,6 +51,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   if (names.length) labels.append(menu("Only label", [["", "Any label"], ...names.map(([one, n]) => [one, `${one} (${n})`])], options.label, (label) => again({ label })));
 
   let span = { start: number("start"), end: number("end") };
+  let viewable = true;
   let reel = null;
   let solo = null;
   let cards = [];
@@ -63,6 +64,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   const found = search();
   await openQuery().catch((error) => {
     if (error.name === "AbortError") throw error;
+    viewable = false;
     note.replaceChildren(notice("bad", "The query cannot be shown", error.message));
   });
   await found;
@@ -129,7 +131,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
       return;
     }
     const good = matches.filter((match) => match.alignable).length;
-    cards = matches.map((match) => matchCard(sea, match, { answer, span: () => ({ ref, ...span }), shared: () => reel, playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
+    cards = matches.map((match) => matchCard(sea, match, { answer, span: () => ({ ref, viewable, ...span }), playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
     results.replaceChildren(
       h("h1", {}, good ? `${good} of ${matches.length} move in step` : "Nothing here moves in step"),
       good ? h("p.faint", {}, `Best of ${answer.candidates} candidates. ${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} one to play it in step with the query.`) : hints(answer),
