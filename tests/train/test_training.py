@@ -238,7 +238,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "m.onnx"
     Training(Swings(12), NMS, PLAN, file).run(until=1)
     for other in (replace(PLAN, seed=1), replace(PLAN, steps=70)):
-        with pytest.raises(EncoderError, match="other clips or settings"):
+        with pytest.raises(EncoderError, match=r"other clips or settings; begin anew with --restart"):
             Training(Swings(12), NMS, other, file)
     with pytest.raises(EncoderError, match="other clips or settings"):
         Training(Swings(12, seed=5), NMS, PLAN, file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from seasync.cli.progress import progress, resumable
 if TYPE_CHECKING:
     from seasync.train.fit import Trained
 
+Restart = Annotated[bool, typer.Option("--restart", help="Begin anew although there is a checkpoint.")]
 UNLEARNED = (
     "nothing was learned: no step scored higher on held-out clips than the untrained weights, so these were "
     "kept; give more --steps or more clips"
@@ -46,7 +47,7 @@ def train(
     width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),
     layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),
     seed: int = typer.Option(0, help="All that is random follows from it."),
-    restart: bool = typer.Option(False, "--restart", help="Begin anew although there is a checkpoint."),
+    restart: Restart = False,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:

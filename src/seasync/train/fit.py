@@ -34,6 +34,7 @@ Tell = Callable[
     [int, dict[str, float]], None
 ]  # after each step: its number, losses and, now and then, scores
 VALIDATED, CYCLED = 64, 16  # held-out clips, at most: in the tasks, and there and back to each other
+ANEW = "begin anew with --restart (in Python restart=True), or write to another file"
 
 
 @dataclass(frozen=True)
@@ -273,14 +274,9 @@ class Training:
             state = torch.load(self.checkpoint, weights_only=True, map_location=self.device)
             known = state["identity"]
         except Exception as error:  # pickle, zip and torch errors of a file that is something else
-            raise EncoderError(
-                f"{self.checkpoint}: not a checkpoint of a training; delete it to begin anew"
-            ) from error
+            raise EncoderError(f"{self.checkpoint}: not a checkpoint of a training; {ANEW}") from error
         if known != self._identity():
-            raise EncoderError(
-                f"{self.checkpoint}: of a training with other clips or settings; delete it to begin anew, or "
-                "write to another file"
-            )
+            raise EncoderError(f"{self.checkpoint}: of a training with other clips or settings; {ANEW}")
         self.model.load_state_dict(state["model"])
         self.head.load_state_dict(state["head"])
         self.optimizer.load_state_dict(state["optimizer"])
