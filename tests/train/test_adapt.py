@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +14,27 @@ from typer.testing import CliRunner
 from seasync.align import MOTION
 from seasync.cli import app
 from seasync.encoders import get_encoder
+from seasync.errors import EncoderError, SeaError
 from seasync.search import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import Swings, sliding_squares
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
+from seasync.train import train_on  # noqa: E402
 from seasync.train.adapt import encode_anew  # noqa: E402
-from seasync.train.judge import agreement_errors, cycle_errors, fell, is_better, planted_errors, retime  # noqa: E402
+from seasync.train.judge import (  # noqa: E402
+    Errors,
+    agreement_errors,
+    cycle_errors,
+    fell,
+    judged,
+    planted_errors,
+    retime,
+)
+from seasync.train.run import Kind  # noqa: E402
+
+Pair = tuple[Errors, Errors] | None
 
 
 def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
@@ -45,6 +59,10 @@ def test_errors_fell_means_more_than_chance_on_clip_after_clip() -> None:
 def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
     errors = np.linspace(80, 120, 9)
     same, lower, higher, a_little_higher = errors, errors - 20, errors + 100, errors + 20
+
+    def is_better(agreement: Pair, planted: Pair) -> bool:
+        return judged(agreement, planted)[0]
+
     assert is_better((errors, lower), None)
     assert not is_better((errors, same), None)
     assert is_better(None, (errors, lower))
@@ -55,6 +73,31 @@ def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
     assert is_better((errors, same), (errors, lower))
     assert not is_better((errors, a_little_higher), (errors, lower))
     assert not is_better((errors, same), (errors, same))
+
+
+def test_the_verdict_gives_its_reason_with_both_changes_and_their_standard_errors() -> None:
+    errors, noise = np.full(4, 100.0), np.array([-30.0, 10.0, -30.0, 10.0])
+    for agreement, planted, why in (
+        (
+            (errors, errors + noise),
+            (errors, errors),
+            r"no error falls .*disagree -10.0 ± 10.0 ms, planted truth \+0",
+        ),
+        ((errors, errors - 20), None, r"disagree less.* \(clips disagree -20.0 ± 0.0 ms\)"),
+        ((errors, errors - 20), (errors, errors + 50), r"less, but .* a frame or more.*planted truth \+50.0"),
+        (
+            (errors, errors + 5),
+            (errors, errors - 9),
+            r"closely, but clips disagree more \(clips disagree \+5.0",
+        ),
+        (
+            (errors, errors),
+            (errors, errors - 9),
+            r"more closely \(clips disagree \+0.0 ± 0.0 ms, planted truth -9.0",
+        ),
+        (None, None, r"nothing could be measured"),
+    ):
+        assert re.search(why, judged(agreement, planted)[1])
 
 
 def test_errors_are_small_where_features_tell_the_moment() -> None:
@@ -97,6 +140,10 @@ def adapt(sea: Sea, to: Path, *options: str) -> dict[str, object]:
     return said
 
 
+def train(sea: Sea, file: Path, kind: Kind) -> None:
+    train_on(sea, kind=kind, file=file, steps=4, size={"width": 16, "layers": 1})
+
+
 @pytest.mark.parametrize("recipe", ["motion", "paper"])
 def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
     tmp_path: Path, sea: Sea, recipe: str
@@ -111,6 +158,44 @@ def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
         assert said["encoder"] == sea.encoder().name
         assert said["sea"] == sea.uri
     assert adapt(sea, tmp_path / "new.sea", "--recipe", recipe) == said
+
+
+def test_a_no_leaves_nothing_behind_and_other_settings_may_be_tried_at_once(tmp_path: Path, sea: Sea) -> None:
+    (tmp_path / "videos").rename(tmp_path / "gone")
+    there = {file.name for file in tmp_path.iterdir()}
+    cycles = []
+    for width in "16", "32":  # three clips cannot disagree, and without videos no truth is planted
+        said = adapt(sea, tmp_path / "new.sea", "--held-out", "0.35", "--width", width)
+        cycles.append(said["cycle"])
+        assert (said["better"], said["judged"]) == (False, 3)
+        assert "nothing could be measured" in str(said["why"])
+        assert {file.name for file in tmp_path.iterdir()} == there
+    assert cycles[0] != cycles[1], "the second model was judged, not the first once more"
+
+
+def test_too_few_clips_to_judge_by_are_told_before_anything_is_trained(tmp_path: Path, sea: Sea) -> None:
+    with pytest.raises(SeaError, match=r"1 of 8 clips held out, too few to judge by"):
+        adapt(sea, tmp_path / "new.sea", "--held-out", "0.1")
+    assert not (tmp_path / "new.ckpt").exists()
+
+
+def test_what_an_interruption_left_is_gone_on_with_or_begun_anew(tmp_path: Path, sea: Sea) -> None:
+    train(sea, tmp_path / "new.onnx", "nms")
+    with pytest.raises(EncoderError, match=r"other clips or settings; begin anew with --restart"):
+        adapt(sea, tmp_path / "new.sea")
+    assert "why" in adapt(sea, tmp_path / "new.sea", "--restart")
+
+
+def test_a_sea_that_is_there_and_its_model_are_left_alone(tmp_path: Path, sea: Sea) -> None:
+    with pytest.raises(SeaError, match="there is a sea already; name a new one"):
+        adapt(sea, Path(sea.uri))
+    assert not (tmp_path / "old.onnx").exists()
+    train(sea, tmp_path / "new.onnx", "nms")
+    model = (tmp_path / "new.onnx").read_bytes()
+    Sea(tmp_path / "new.sea", f"{sea.encoder().name}+nms:{tmp_path / 'new.onnx'}").add(tmp_path / "videos")
+    with pytest.raises(SeaError, match="there is a sea already; name a new one"):
+        adapt(sea, tmp_path / "new.sea", "--restart")
+    assert (tmp_path / "new.onnx").read_bytes() == model
 
 
 def test_a_sea_of_several_streams_is_adapted_and_keeps_them(tmp_path: Path, sea: Sea) -> None:
@@ -133,7 +218,7 @@ def test_a_sea_of_several_streams_is_adapted_and_keeps_them(tmp_path: Path, sea:
 
 
 def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Path, sea: Sea) -> None:
-    adapt(sea, tmp_path / "first.sea", "--kind", "nms")
+    train(sea, tmp_path / "first.onnx", "nms")
     old = sea.encoder().name
     learned = get_encoder(f"{old}+nms:{tmp_path / 'first.onnx'}")
     target = Sea(tmp_path / "second.sea", learned)
@@ -151,7 +236,7 @@ def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Pa
 def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
     tmp_path: Path, sea: Sea, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    adapt(sea, tmp_path / "first.sea", "--kind", "nms")
+    train(sea, tmp_path / "first.onnx", "nms")
     learned = get_encoder(f"{sea.encoder().name}+nms:{tmp_path / 'first.onnx'}")
     target = Sea(tmp_path / "second.sea", learned)
     monkeypatch.setattr("seasync.train.adapt.ROWS", 3)
@@ -173,7 +258,7 @@ def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
 def test_a_sea_of_old_and_learned_features_side_by_side_is_found_by_its_name(
     tmp_path: Path, sea: Sea
 ) -> None:
-    adapt(sea, tmp_path / "first.sea")
+    train(sea, tmp_path / "first.onnx", "taught")
     old = sea.encoder().name
     both = get_encoder(f"{old}+{old}+taught:{tmp_path / 'first.onnx'}")
     assert both.name == f"{old}+{old}+taught:{tmp_path / 'first.onnx'}"

@@ -6,7 +6,7 @@ import typer
 
 from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
 from seasync.cli.progress import progress, resumable
-from seasync.cli.train import Kind, size_of
+from seasync.cli.train import UNLEARNED, Kind, Restart, size_of
 
 
 def adapt(
@@ -23,6 +23,7 @@ def adapt(
     rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
     held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to judge by only."),
     seed: int = typer.Option(0, help="All that is random follows from it."),
+    restart: Restart = False,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
@@ -45,6 +46,7 @@ def adapt(
             rate=rate,
             held_out=held_out,
             seed=seed,
+            restart=restart,
             progress=show,
         )
     if as_json:
@@ -61,7 +63,10 @@ def adapt(
     else:
         print("planted truth   not measured: fewer than three held-out videos can be read in one shot")
     print("there and back  {:.2f} before, {:.2f} after (FPE, frames²)".format(*adapted.cycle))
+    if not adapted.step:
+        print(UNLEARNED)
+    print(f"{'better' if adapted.better else 'no better'} on {adapted.judged} held-out clips: {adapted.why}")
     if adapted.better:
         print(f"{to}: {adapted.clips} clips encoded by {adapted.encoder}")
     else:
-        print(f"no better on {adapted.judged} held-out clips: {sea} stays with {adapted.encoder}")
+        print(f"nothing is written, {sea} stays with {adapted.encoder}; more --steps or more clips may help")

@@ -15,7 +15,7 @@ from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.sum import SumEncoder, parts_of
-from seasync.encoders.temporal import TemporalEncoder
+from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
@@ -24,10 +24,11 @@ from seasync.store.fetched import cache_folder
 from seasync.store.objects import is_uri, write
 from seasync.train.data import Progress, SeaFootage, split
 from seasync.train.judge import (
+    FEWEST,
     Errors,
     agreement_errors,
     cycle_errors,
-    is_better,
+    judged,
     planted_errors,
     retime,
 )
@@ -43,6 +44,8 @@ ROWS = 256  # encoded anew at a time
 class Adapted:
     """How held-out clips align before and after, and whether the sea was encoded anew.
 
+    why        it was or was not, in a line
+    step       of the training whose weights were judged; at 0 they are untrained
     agreement  how far the way from clip to clip is from the ways through others, in milliseconds (None of
                fewer than four clips)
     planted    mean error of clips against themselves, altered and at another pace, in milliseconds (None
@@ -52,6 +55,8 @@ class Adapted:
 
     encoder: str
     better: bool
+    why: str
+    step: int
     clips: int
     judged: int
     agreement: tuple[float, float] | None
@@ -67,6 +72,7 @@ def adapt(
     recipe: Recipe = MOTION,
     held_out: float = 0.2,
     seed: int = 0,
+    restart: bool = False,
     progress: Progress | None = None,
     **training: Any,
 ) -> Adapted:
@@ -75,22 +81,25 @@ def adapt(
     Under a recipe with change the new encoder is the old one with the learned features beside it; under the
     paper's it is the learned features alone. The model lies beside the new sea, by path or URI; for one at a
     URI the checkpoint is kept in the cache of this machine. Interrupted and called again, it goes on where it
-    was. The old sea stays as it is.
+    was. If clips do not align better, model and checkpoint are removed. The old sea stays as it is.
 
-    kind, training  steps, size, views, …: as in `train_on`
+    kind, restart, training  steps, size, views, …: as in `train_on`
     """
     target = str(to).rstrip("/")
     if not target.endswith(".sea"):
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
-    Sea(target)  # a store that does not answer says so before anything is trained
     file = _model_file(target)
-    train_on(sea, kind=kind, file=file, held_out=held_out, seed=seed, progress=progress, **training)
     model = _beside(target) if is_uri(target) else str(file)
-    if is_uri(target):
-        write(model, file.read_bytes())
+    begun = Sea(target)  # a store that does not answer says so before anything is trained
+    if begun.exists() and (restart or f":{model}" not in begun.snapshot().about.encoder):
+        raise SeaError(f"{target}: there is a sea already; name a new one")
     footage = SeaFootage(sea)
-    old, learned = sea.encoder(), get_encoder(f"{footage.lead[0]}+{kind}:{model}")
-    assert isinstance(learned, TemporalEncoder)
+    held = _to_judge_by(sea, footage, held_out, seed)
+    how: dict[str, Any] = {"held_out": held_out, "seed": seed, "restart": restart, "progress": progress}
+    trained = train_on(sea, kind=kind, file=file, **how, **training)
+    # Not by its name: under it an earlier attempt may be loaded.
+    lead = get_encoder(footage.lead[0])
+    old, learned = sea.encoder(), TemporalEncoder(f"{lead.name}+{kind}:{model}", lead, TemporalModel(file))
     beside = recipe.change_seconds is not None
     sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])
     new = SumEncoder(sides) if len(sides) > 1 else learned
@@ -102,24 +111,42 @@ def adapt(
             return replace(encoding, encoder=new.fingerprint, streams=(*encoding.streams, after.streams[0]))
         return replace(after, encoder=new.fingerprint)
 
-    held = split(footage.clips, held_out, seed)[1]
-    clips = [footage.clips[n] for n in held[:JUDGED]]
-    before = footage.encodings(held[:JUDGED])
+    clips, before = [footage.clips[n] for n in held], footage.encodings(held)
     after = [renewed(encoding) for encoding in before]
     cycle = cycle_errors(before, recipe), cycle_errors(after, recipe)
     agreement = agreement_errors(before, after, recipe)
     planted = _planted(clips, before, old, footage.fps, renewed, recipe, np.random.default_rng(seed))
-    better = is_better(agreement, planted)
-    count = encode_anew(sea, Sea(target, new), renewed, progress) if better else 0
+    better, why = judged(agreement, planted)
+    count = 0
+    if better:
+        if is_uri(target):
+            write(model, file.read_bytes())
+        count = encode_anew(sea, Sea(target, new), renewed, progress)
+    elif not begun.exists():
+        for left in (file, file.with_suffix(".ckpt")):
+            left.unlink()
     return Adapted(
         encoder=(new if better else old).name,
         better=better,
+        why=why,
+        step=trained.kept,
         clips=count,
         judged=len(before),
         agreement=None if agreement is None else _means(agreement),
         planted=None if planted is None else _means(planted),
         cycle=_means(cycle),
     )
+
+
+def _to_judge_by(sea: Sea, footage: SeaFootage, share: float, seed: int) -> list[int]:
+    """Numbers of held-out clips; that they are too few is said before anything is trained."""
+    held = split(footage.clips, share, seed)[1]
+    if len(held) < FEWEST:
+        raise SeaError(
+            f"{sea.uri}: {len(held)} of {len(footage.clips)} clips held out, too few to judge by; hold out a "
+            "larger share, or add clips"
+        )
+    return held[:JUDGED]
 
 
 def _model_file(target: str) -> Path:
@@ -166,7 +193,7 @@ def _planted(
             firsts.append(encoding)
             seconds.append(retimed)
             truths.append(truth)
-    if len(firsts) < 3:
+    if len(firsts) < FEWEST:
         return None
     after = [*map(renewed, firsts)], [*map(renewed, seconds)]
     return planted_errors(firsts, seconds, truths, recipe), planted_errors(*after, truths, recipe)

@@ -17,29 +17,42 @@ from seasync.train.teacher import nearest_others
 Errors = NDArray[np.float64]
 NEIGHBOURS = 3  # that a clip goes to and back
 COMPANY = 10  # that must agree on where it goes
+FEWEST = 3  # clips that planted errors tell anything of, and others that agreement does
 FRAME_MS = 1000 / 30
 
 
 def fell(before: Errors, after: Errors) -> bool:
     """Whether errors (N,) fell, clip by clip, by more than the standard error of their mean."""
-    gain = before - after
-    return bool(gain.mean() > gain.std() / len(gain) ** 0.5)
+    rise, error = _rise(before, after)
+    return rise < -error
 
 
-def is_better(agreement: tuple[Errors, Errors] | None, planted: tuple[Errors, Errors] | None) -> bool:
-    """Whether an encoder is better, by errors before and after: one of them fell, the other did not suffer.
+def _rise(before: Errors, after: Errors) -> tuple[float, float]:
+    """How much the mean has risen, clip by clip, and the standard error of that."""
+    rises = after - before
+    return float(rises.mean()), float(rises.std() / len(rises) ** 0.5)
+
+
+def judged(
+    agreement: tuple[Errors, Errors] | None, planted: tuple[Errors, Errors] | None
+) -> tuple[bool, str]:
+    """Whether an encoder is better, by errors before and after, and why: one fell, the other did not suffer.
 
     Clips that disagree less about which moments are the same tell of better features, but a clock would win;
     planted errors no clock can win, but they are of clips with themselves, where frozen features are hard to
     beat. So agreement decides if the planted errors rise by less than a frame, and planted errors decide
     unless clips disagree more.
     """
-    if agreement is None:
-        return planted is not None and fell(*planted)
-    if planted is None:
-        return fell(*agreement)
-    bearable = bool(planted[1].mean() < planted[0].mean() + FRAME_MS)
-    return (fell(*agreement) and bearable) or (fell(*planted) and not fell(*agreement[::-1]))
+    better, why = False, "no error falls by more than its standard error"
+    if agreement is not None and fell(*agreement):
+        better = planted is None or bool(planted[1].mean() < planted[0].mean() + FRAME_MS)
+        why = "clips disagree less" + ("" if better else ", but planted truth loses a frame or more")
+    elif planted is not None and fell(*planted):
+        better = agreement is None or not fell(*agreement[::-1])
+        why = "planted truth is met more closely" + ("" if better else ", but clips disagree more")
+    named = (("clips disagree", agreement), ("planted truth", planted))
+    rises = ["{} {:+.1f} ± {:.1f} ms".format(name, *_rise(*pair)) for name, pair in named if pair is not None]
+    return better, f"{why} ({', '.join(rises) or 'nothing could be measured'})"
 
 
 def agreement_errors(
@@ -47,7 +60,7 @@ def agreement_errors(
 ) -> tuple[Errors, Errors] | None:
     """How much clips disagree, in milliseconds, by the one and the other encoder; None of too few clips."""
     nearest = nearest_others(before, COMPANY)
-    if len(nearest[0]) < 3:
+    if len(nearest[0]) < FEWEST:
         return None
 
     def errors(clips: Sequence[Encoding]) -> Errors:
