@@ -83,6 +83,15 @@ def test_open_to_others_a_token_is_made_up(sea: Path, tmp_path: Path) -> None:
     assert len(token) >= 32
 
 
+def test_the_sea_in_the_environment_is_served_unless_another_is_named(
+    sea: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEASYNC_SEA", str(tmp_path / "my films.sea"))
+    for options, served in ([], ["my-films"]), (["--sea", sea], ["small"]):
+        with process(*options, "--state", tmp_path / "state") as (_, address), Client(address) as client:
+            assert client.about().seas == served
+
+
 def test_a_port_that_is_taken_is_one_clear_line(sea: Path, tmp_path: Path) -> None:
     from seasync.cli import app
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import typer
@@ -9,8 +10,17 @@ import typer
 from seasync.cli.options import StorageOptions
 
 
+def _named() -> list[str]:
+    """The sea that other commands would take. (An `envvar` of a list would be cut at its blanks.)"""
+    return [os.environ.get("SEASYNC_SEA") or "footage.sea"]
+
+
 def serve(
-    sea: list[str] = typer.Option(["footage.sea"], help="A sea, by path or URI; may be given several times."),
+    sea: list[str] = typer.Option(
+        default_factory=_named,
+        show_default="footage.sea",
+        help="A sea, by path or URI; may be given several times. Or SEASYNC_SEA in the environment.",
+    ),
     encoder: str = typer.Option(None, help="Encoder of a sea that does not exist yet."),
     host: str = typer.Option("127.0.0.1", help="Address to bind to; other than loopback needs a token."),
     port: int = typer.Option(8080, help="Port; 0 takes any that is free.", min=0, max=65535),
