@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from seasync.search import Sea
 from tests.serve.films import film, pace
 from tests.serve.live import process
 
+SERVED = ["--sea", "footage.sea", "--root", "clips", "--state", "state"]
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
 
@@ -20,23 +22,24 @@ def blocks(kind: str) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, made_sea: Path) -> Path:
-    """A folder with what the examples speak of."""
-    shutil.copytree(made_sea, tmp_path / "footage.sea")
+def place(tmp_path: Path, films: Path, encoder: str) -> Path:
+    """A folder as a reader may have it: a sea of windows of films, which have names of their own."""
+    for folder, name in (("right", "swings"), ("arc", "throws")):
+        shutil.copytree(films / folder, tmp_path / "clips" / name)
+    Sea(tmp_path / "footage.sea", encoder).add(tmp_path / "clips", split=1.0)
     film(tmp_path / "query.mp4", pace(40, bend=0.4), action="arc", tint=5)
     for number in range(2):
         film(tmp_path / "clips" / "more" / f"{number}.mp4", pace(30 + number), action="left")
     return tmp_path
 
 
-def test_the_examples_of_the_api_run(place: Path, films: Path) -> None:
+def test_the_examples_of_the_api_run(place: Path) -> None:
     if not (shutil.which("curl") and shutil.which("jq")):
         pytest.skip("no curl or no jq here")
     script = "set -euo pipefail\n" + "\n".join(blocks("sh"))
-    options = ["--sea", "footage.sea", "--root", "clips", "--root", films, "--state", "state"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        with process(*options) as (_, address):
+        with process(*SERVED) as (_, address):
             asked = script.replace("http://127.0.0.1:8080/", address)
             assert asked != script
             told = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=False)
@@ -54,11 +57,11 @@ def test_the_examples_of_the_api_run(place: Path, films: Path) -> None:
     assert (place / "film.mp4").stat().st_size > 5000
 
 
-def test_the_example_in_python_runs(place: Path, films: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_in_python_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = blocks("python")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        with process("--sea", "footage.sea", "--root", films, "--state", "state") as (_, address):
+        with process(*SERVED) as (_, address):
             exec(code.replace("http://127.0.0.1:8080", address), {})
     assert "aligns" in capsys.readouterr().out
     assert (place / "overlay.mp4").stat().st_size > 5000
