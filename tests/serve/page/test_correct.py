@@ -146,7 +146,9 @@ def test_a_frame_has_one_key_moment_which_keeps_its_name(
     with page.expect_response(is_saved):
         page.keyboard.press("m")
     page.keyboard.press("m")
+    page.keyboard.press("m")
     page.get_by_text("moment 1 is here already").wait_for()
+    assert page.locator(".toast").count() == 1
     with page.expect_response(is_saved):
         page.keyboard.press("p")  # a phase may begin there too
     assert sorted(names()) == ["moment 1", "phase 1"]

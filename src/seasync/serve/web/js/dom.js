@@ -121,7 +121,9 @@ export function bytes(count) {
 
 export function toast(text, kind = "note") {
   const note = h(`div.toast.${kind}`, {}, prose(text));
-  document.getElementById("toasts").append(note);
+  const place = document.getElementById("toasts");
+  [...place.children].find((one) => one.textContent === note.textContent)?.remove(); // said again, it is not said twice
+  place.append(note);
   setTimeout(() => note.remove(), kind === "bad" ? 9000 : 5000);
 }
 
