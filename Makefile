@@ -18,7 +18,7 @@ demo: $(READY)  ## the whole job on a sea it makes itself
 
 test: $(READY) check  ## style, types, rooms, tests
 	@tests/install_programs.sh
-	$(BIN)/python -m pytest -n logical
+	$(BIN)/python -m pytest -n logical -rs
 
 check: $(READY)
 	$(BIN)/ruff format --check .
