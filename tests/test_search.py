@@ -210,12 +210,9 @@ def test_queries_that_cannot_be_searched_say_why(sea: Sea, tmp_path: Path) -> No
 
 
 def test_changed_weights_are_noticed(tmp_path: Path, clips: Path) -> None:
-    from seasync.encoders import get_encoder
-
     model = tmp_path / "model.onnx"
     Sea(tmp_path / "s.sea", f"onnx:{colour_grid(model)}").add(clips / "dive")
     colour_grid(model, cells=2)
-    get_encoder.cache_clear()
     with pytest.raises(EncoderError, match="a sea has one encoder"):
         Sea(tmp_path / "s.sea").search(clips / "circle/000.mp4")
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from seasync.cli import app
 from seasync.encoders import get_encoder
+from seasync.encoders.registry import loaded
 from seasync.errors import SeaError, SeasyncError
 from seasync.search import Sea
 from seasync.store.objects import objects, write
@@ -126,7 +127,7 @@ def test_an_adapted_sea_at_a_uri_is_searched_by_nodes_that_did_not_train_it(
     learned: Any = get_encoder(f"{sea.encoder().name}+taught:{bucket}/new.onnx")
     encode_anew(sea, Sea(f"{bucket}/learned.sea", learned), learned.over, None)
     shutil.rmtree(own_cache)
-    get_encoder.cache_clear()
+    loaded.cache_clear()
     node = Sea(f"{bucket}/learned.sea")
     assert node.encoder().name.endswith(f"+taught:{bucket}/new.onnx")
     assert len(node.search(tmp_path / "videos/0.mp4")) == 7

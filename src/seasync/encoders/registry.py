@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 
@@ -139,15 +140,34 @@ def _composed(parts: list[str]) -> Encoder:
     return SumEncoder(sides) if len(sides) > 1 else sides[0]
 
 
-@lru_cache(maxsize=4)
 def get_encoder(name: str = DEFAULT) -> Encoder:
     """The encoder of this name, with its weights loaded (fetched first, if need be).
+
+    It is kept for the next call, as long as the files that it is made of are not written anew.
 
     Raises
     ------
     EncoderError
         If no encoder has this name, or its model cannot be loaded.
     """
+    return loaded(name, _written(name))
+
+
+def _written(name: str) -> tuple[tuple[int, int], ...]:
+    """When the files in a name were written, and how large they are."""
+    written = []
+    for part in _parts(name):
+        rest = part.partition(":")[2]
+        for file in (rest, rest.rpartition("@")[0]):  # nms:FILE, carl:FILE@WINDOW/STRIDE
+            with suppress(OSError, ValueError):
+                stat = os.stat(file)
+                written.append((stat.st_mtime_ns, stat.st_size))
+    return tuple(written)
+
+
+@lru_cache(maxsize=4)
+def loaded(name: str, written: tuple[tuple[int, int], ...]) -> Encoder:
+    """The encoder of this name, of files written then."""
     if len(parts := _parts(name)) > 1 or parts[0].startswith(_TEMPORAL):
         return _composed(parts)
     scheme, colon, rest = name.partition(":")

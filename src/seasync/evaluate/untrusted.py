@@ -19,7 +19,7 @@ from seasync.errors import DataError, MissingExtra
 # What a damaged or foreign file makes scipy and pickle raise.
 _BROKEN = (
     *(ValueError, TypeError, LookupError, EOFError, OSError, OverflowError, MemoryError),
-    *(AttributeError, NotImplementedError, struct.error, zlib.error),
+    *(AttributeError, RuntimeError, struct.error, zlib.error),
 )
 
 

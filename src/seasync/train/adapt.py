@@ -97,7 +97,7 @@ def adapt(
     held = _to_judge_by(sea, footage, held_out, seed)
     how: dict[str, Any] = {"held_out": held_out, "seed": seed, "restart": restart, "progress": progress}
     trained = train_on(sea, kind=kind, file=file, **how, **training)
-    # Not by its name: under it an earlier attempt may be loaded.
+    # By its file, not by its name: at a URI it is put only if it is better.
     lead = get_encoder(footage.lead[0])
     old, learned = sea.encoder(), TemporalEncoder(f"{lead.name}+{kind}:{model}", lead, TemporalModel(file))
     beside = recipe.change_seconds is not None
