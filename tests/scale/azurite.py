@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from seasync.store.objects import opened
-from seasync.store.systems import AZURITE
+from seasync.files.objects import opened
+from seasync.files.systems import AZURITE
 from tests.scale.store import PATIENCE, free_ports
 
 ACCOUNT, KEY, _ = AZURITE

@@ -15,6 +15,7 @@ import pytest
 
 from seasync.cli import main
 from seasync.errors import SeaError
+from seasync.files.objects import objects
 from seasync.sea import on_ray
 from seasync.sea.cluster import Cluster
 from seasync.sea.index import standard_of
@@ -22,7 +23,6 @@ from seasync.sea.ingest import Added
 from seasync.sea.plan import Work
 from seasync.sea.vectors import query_vector
 from seasync.search import Sea
-from seasync.store.objects import objects
 from tests.cli.run import seasync
 from tests.scale.adding import add_on, context
 from tests.scale.cluster import ThreeNodes, ray_folder, three_nodes

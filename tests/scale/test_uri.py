@@ -10,10 +10,10 @@ import pytest
 
 from seasync.cli import main
 from seasync.errors import SeaError, StoreError, VideoError
+from seasync.files.downloads import fetch
+from seasync.files.objects import objects, write
 from seasync.sea.copy import copy, differences
 from seasync.search import Sea
-from seasync.store.fetched import local
-from seasync.store.objects import objects, write
 from tests.scale.store import Store
 from tests.sea.footage import about, row
 from tests.sea.test_ingest import contents
@@ -173,32 +173,32 @@ def test_a_sea_can_be_told_that_its_videos_are_on_the_store(
 def test_the_cache_of_videos_stays_within_its_bounds(
     bucket: str, clips: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seasync.store import fetched
+    from seasync.files import downloads
 
     upload(clips, bucket)
     files = objects(bucket)
     room = 3.5 * max(file.size for file in files)
     monkeypatch.setenv("SEASYNC_VIDEO_CACHE_GB", str(room / 1e9))
-    monkeypatch.setattr(fetched, "IN_USE_SECONDS", 0.0)
+    monkeypatch.setattr(downloads, "IN_USE_SECONDS", 0.0)
     for file in files:
-        assert local(file.uri).stat().st_size == file.size
+        assert fetch(file.uri).stat().st_size == file.size
         assert sum(kept.stat().st_size for kept in (own_cache / "videos").iterdir()) <= room
     monkeypatch.setenv("SEASYNC_VIDEO_CACHE_GB", "0.0000001")
     with pytest.raises(VideoError, match=r"do not fit into the cache .*; make room there"):
-        local(files[0].uri)
+        fetch(files[0].uri)
 
 
 def test_a_video_that_changed_on_the_store_is_fetched_anew(
     bucket: str, clips: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seasync.store import fetched
+    from seasync.files import downloads
 
-    monkeypatch.setattr(fetched, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(downloads, "FRESH_SECONDS", 0.0)
     first, second = (clips / "dive/001.mp4").read_bytes(), (clips / "dive/004.mp4").read_bytes()
     write(f"{bucket}/a.mp4", first)
-    assert local(f"{bucket}/a.mp4").read_bytes() == first
+    assert fetch(f"{bucket}/a.mp4").read_bytes() == first
     write(f"{bucket}/a.mp4", second)
-    assert local(f"{bucket}/a.mp4").read_bytes() == second
+    assert fetch(f"{bucket}/a.mp4").read_bytes() == second
 
 
 def test_what_is_not_there_is_said(bucket: str, clips: Path, encoder: str) -> None:
@@ -209,7 +209,7 @@ def test_what_is_not_there_is_said(bucket: str, clips: Path, encoder: str) -> No
     with pytest.raises(StoreError, match=r"s3://, gs:// or az://"):
         Sea(f"{bucket}/s.sea", encoder).add("ftp://example.org/a.mp4")
     with pytest.raises(VideoError, match="no such file"):
-        local(f"{bucket}/none.mp4")
+        fetch(f"{bucket}/none.mp4")
 
 
 def test_wrong_credentials_are_said_and_change_nothing(

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeaError
+from seasync.files.objects import objects
 from seasync.sea import writers
 from seasync.sea.commit import write_fragments
 from seasync.sea.lock import Busy
 from seasync.sea.record import plain_errors
 from seasync.sea.rows import to_table
 from seasync.search import Sea
-from seasync.store.objects import objects
 from tests.scale.adding import add, context, racing
 from tests.scale.store import Store, running
 from tests.sea.footage import about, row, video, videos

@@ -50,7 +50,7 @@ def _into_environment(options: list[str] | None) -> list[str] | None:
     import os
 
     from seasync.errors import StoreError
-    from seasync.store.objects import OPTIONS, parsed
+    from seasync.files.objects import OPTIONS, parsed
 
     try:
         parsed(options or [])

@@ -14,7 +14,7 @@ import numpy as np
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding, Stream
 from seasync.errors import FeatureError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 
 LIMIT_BYTES = 2 << 30
 _FORM = "1"  # raised when the same fingerprint would give another encoding
@@ -23,7 +23,7 @@ _FORM = "1"  # raised when the same fingerprint would give another encoding
 def content_hash(file: str | Path) -> str:
     """sha256 (32 hex digits) of a file's bytes; of an image folder, of its files' names and bytes."""
     digest = hashlib.sha256()
-    path = local(file)
+    path = fetch(file)
     for part in sorted(path.iterdir()) if path.is_dir() else [path]:
         if path.is_dir():
             digest.update(part.name.encode())

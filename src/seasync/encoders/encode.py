@@ -11,7 +11,7 @@ from seasync.encoders.encoder import Encoder, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import FOUND, Encoding
 from seasync.errors import EncoderError, SubjectNotFound, VideoError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 
 BATCH = 8
 
@@ -48,7 +48,7 @@ def encode_part(
     from seasync.video import ahead, read
 
     clip = Clip.of(source)
-    if not local(clip.file).exists():
+    if not fetch(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file")
     if isinstance(encoder, str):
         encoder = get_encoder(encoder)

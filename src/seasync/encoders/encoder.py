@@ -15,7 +15,7 @@ from seasync.encoders.session import ImageModel
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.errors import EncoderError, VideoError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 
 if TYPE_CHECKING:
     from seasync.video import Frames
@@ -169,7 +169,7 @@ def pooled_output(output: Floats) -> tuple[Floats, None]:
 
 def onnx_file_encoder(file: str) -> FrameEncoder:
     """`onnx:FILE`: any ONNX model from ImageNet-normalized RGB to a vector, a map or tokens per picture."""
-    path = local(file)
+    path = fetch(file)
     if not path.is_file():
         raise EncoderError(f"onnx:{file}: no such file; expected an ONNX image model")
     model = ImageModel(path)

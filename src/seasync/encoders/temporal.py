@@ -24,7 +24,7 @@ from seasync.encoders.transformer import METADATA, Shape, distances, positions
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Indices, Stream
 from seasync.errors import EncoderError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 
 FORM = 1  # raised when files of an older form can no longer be used
 
@@ -154,7 +154,7 @@ def temporal_encoder(kind: str, frames: Encoder | None, rest: str) -> Encoder:
         frames, model = carl_parts(Path(file))
         name = f"carl:{rest}"
     else:
-        model = TemporalModel(local(file))
+        model = TemporalModel(fetch(file))
         frames = frames or get_encoder(model.about.encoder)
         name = f"{frames.name}+{kind}:{rest}"
     if model.about.kind != kind:

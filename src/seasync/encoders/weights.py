@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasync.errors import WeightsError
-from seasync.store.fetched import cache_folder as cache_folder
+from seasync.files.downloads import cache_folder as cache_folder
 
 
 @dataclass(frozen=True)

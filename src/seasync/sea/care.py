@@ -14,11 +14,11 @@ import numpy as np
 
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
+from seasync.files.objects import is_uri, objects
 from seasync.sea.calibration import CALIBRATION
 from seasync.sea.copy import bytes_of
 from seasync.sea.record import MOVED, Record, Snapshot, placed, plain_errors
 from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
-from seasync.store.objects import is_uri, objects
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
-from seasync.store.objects import explained
+from seasync.files.objects import explained
 
 if TYPE_CHECKING:
     import lance

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import SeaError
+from seasync.files.objects import Object, is_uri, objects, opened, plain, read
 from seasync.sea.record import Record, plain_errors
 from seasync.sea.rows import CLIP_COLUMNS, stream_columns
-from seasync.store.objects import Object, is_uri, objects, opened, plain, read
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,13 +16,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError, SeasyncError
+from seasync.files.objects import OPTIONS
 from seasync.sea.cluster import Cluster
 from seasync.sea.encode import damage_to, here
 from seasync.sea.ingest import Added, Run, Shard, about_of, agreed_fps, bring
 from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, split_name
 from seasync.sea.record import Record, quoted
 from seasync.sea.rows import About, Row, schema, to_table
-from seasync.store.objects import OPTIONS
 
 if TYPE_CHECKING:
     from seasync.encoders import Encoder

@@ -15,8 +15,8 @@ from seasync.clip import Clip
 from seasync.encoders import content_hash
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.files.downloads import fetch
 from seasync.sea.rows import CLIP_COLUMNS, clip_id
-from seasync.store.fetched import local
 
 if TYPE_CHECKING:
     from seasync.sea.record import RowIds, Snapshot
@@ -52,7 +52,7 @@ def resolve(
             raise EncoderError(f"query encoded by {asked.encoder}, the sea by {snapshot.about.fingerprint}")
         return Query(asked, None, np.empty(0, np.uint64))
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
-    if clip.id is None and not local(clip.file).exists():
+    if clip.id is None and not fetch(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file, nor a clip of this sea by its id")
     own = f"id = '{clip.id}'" if clip.id else f"content = '{content_hash(clip.file)}'"
     table = snapshot.table([*CLIP_COLUMNS, "content"], own)

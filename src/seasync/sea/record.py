@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeaError
+from seasync.files.objects import explained, is_uri
+from seasync.files.objects import storage_options as environment_options
 from seasync.sea import lock, writers
 from seasync.sea import rows as layout
 from seasync.sea.commit import Appender, write_fragments
@@ -28,8 +30,6 @@ from seasync.sea.index import INDEX, Index
 from seasync.sea.migrations import migrate
 from seasync.sea.rows import About, Row
 from seasync.sea.vectors import clip_vectors, query_vector
-from seasync.store.objects import explained, is_uri
-from seasync.store.objects import storage_options as environment_options
 
 if TYPE_CHECKING:
     import lance
@@ -160,7 +160,7 @@ class Record:
     """A sea's record: opened at `uri`, made by the first rows written to it.
 
     storage_options  credentials and such, for object storage, as Lance takes them, on top of those of the
-                     environment (see `seasync.store.objects`)
+                     environment (see `seasync.files.objects`)
     """
 
     def __init__(self, uri: str | Path, *, storage_options: Mapping[str, str] | None = None) -> None:

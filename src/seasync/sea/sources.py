@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from seasync.errors import SeaError
-from seasync.store.fetched import local
-from seasync.store.objects import is_uri, matching, objects
+from seasync.files.downloads import fetch
+from seasync.files.objects import is_uri, matching, objects
 
 VIDEOS = frozenset(
     {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"}
@@ -135,7 +135,7 @@ def _beside(listing: str | Path, file: str) -> Path | str:
 def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines of a list, by the names of its columns."""
     try:
-        with local(path).open(newline="", encoding="utf-8-sig") as opened:
+        with fetch(path).open(newline="", encoding="utf-8-sig") as opened:
             reader = csv.DictReader(opened, delimiter=LISTS.get(Path(path).suffix.lower(), ","))
             if "file" not in (reader.fieldnames or ()):
                 raise SeaError(f"{path}: expected a list with the column 'file', got {reader.fieldnames}")

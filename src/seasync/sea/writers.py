@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from seasync.errors import SeaError, SeasyncError
+from seasync.files.objects import delete, objects, read, write
 from seasync.sea.lock import Busy
-from seasync.store.objects import delete, objects, read, write
 
 FOLDER = "_writers"
 BEAT_SECONDS, DEAD_SECONDS = 20.0, 180.0

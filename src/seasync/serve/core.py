@@ -14,6 +14,7 @@ from seasync.clip import Clip
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
+from seasync.files.objects import is_uri
 from seasync.pair import end_of
 from seasync.sea.care import info
 from seasync.search import Sea
@@ -29,7 +30,6 @@ from seasync.serve.proxy import make_proxy
 from seasync.serve.roots import Roots
 from seasync.serve.state import State
 from seasync.serve.uploads import Uploads
-from seasync.store.objects import is_uri
 
 if TYPE_CHECKING:
     from seasync.align import Alignment

@@ -12,6 +12,7 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.errors import ServeError
+from seasync.files.downloads import fetch
 from seasync.sea.record import Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.search import Sea
@@ -22,7 +23,6 @@ from seasync.serve.limits import Limits
 from seasync.serve.look import Facts, look, picture_strip
 from seasync.serve.roots import Roots
 from seasync.serve.uploads import Uploads
-from seasync.store.fetched import local
 
 REMEMBERED = 1024  # files whose facts stay in memory
 SAME = 1e-3  # seconds
@@ -86,7 +86,7 @@ class Library:
 
     def facts(self, clip: Clip) -> Facts:
         """What the file of an opened clip is, looked into once."""
-        file = local(clip.file)
+        file = fetch(clip.file)
         key = stamp(file)
         with self._lock:
             if key in self._facts:
@@ -104,7 +104,7 @@ class Library:
         facts, end = self.facts(clip), self._end(clip)
         first = max(0, int(np.searchsorted(facts.seconds, clip.start + SAME, "right")) - 1)
         last = max(first + 1, int(np.searchsorted(facts.seconds, end - SAME)))
-        ready = self._kept.find("proxy", stamp(local(clip.file)), suffix=".mp4") is not None
+        ready = self._kept.find("proxy", stamp(fetch(clip.file)), suffix=".mp4") is not None
         return models.Footage(
             ref=ref,
             name=Path(clip.file).name,
@@ -159,20 +159,20 @@ class Library:
 
     def video(self, clip: Clip) -> Path:
         """The file a browser plays: the proxy, if there is one, else the video itself."""
-        file = local(clip.file)
+        file = fetch(clip.file)
         proxy = self._kept.find("proxy", stamp(file), suffix=".mp4")
         if proxy is None and (file.is_dir() or not self.facts(clip).direct):
             raise ServeError("browsers do not play this file as it is; POST to its `proxy` first", status=409)
         return proxy or file
 
     def proxy_place(self, file: str) -> Path:
-        return self._kept.place("proxy", stamp(local(file)), suffix=".mp4")
+        return self._kept.place("proxy", stamp(fetch(file)), suffix=".mp4")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:
         """A JPEG of the frames at `seconds`, side by side; by default one from the middle."""
         middle = (clip.start + self._end(clip)) / 2
         times = [round(second, 3) for second in seconds or [middle]]
-        file = local(clip.file)
+        file = fetch(clip.file)
         made_of = "strip", stamp(file), times, height
         found = self._kept.find(*made_of, suffix=".jpg")
         if found is None:

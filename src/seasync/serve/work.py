@@ -90,12 +90,12 @@ def add(
     say: Say,
 ) -> dict[str, Any]:
     """Add files and uploads to a sea. What leads out of `roots`, or is no video, is refused singly."""
+    from seasync.files.downloads import fetch
     from seasync.sea import ingest
     from seasync.sea.plan import Failure
     from seasync.sea.sources import Source, find_sources
     from seasync.serve.look import check
     from seasync.serve.roots import Roots
-    from seasync.store.fetched import local
 
     say((0.0, "looking for videos"))
     label, tags, allowed = options["label"], tuple(options["tags"]), Roots(roots)
@@ -107,7 +107,7 @@ def add(
         try:
             if not allowed.hold(source.file):
                 raise ServeError(f"{Path(source.file).name}: leads out of the folders that are served")
-            check(local(source.file), pixels)
+            check(fetch(source.file), pixels)
             sources.append(source if label is None else replace(source, label=label))
         except (SeasyncError, OSError) as error:
             refused.append(Failure(str(source.file), str(error)))

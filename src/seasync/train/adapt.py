@@ -18,10 +18,10 @@ from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
+from seasync.files.downloads import cache_folder
+from seasync.files.objects import is_uri, write
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
-from seasync.store.fetched import cache_folder
-from seasync.store.objects import is_uri, write
 from seasync.train.data import Progress, SeaFootage, split
 from seasync.train.judge import (
     FEWEST,

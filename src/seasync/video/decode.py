@@ -16,7 +16,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 from seasync.video.source import decode, decode_all, images, open_picture, packets
 from seasync.video.table import FrameTable
 
@@ -59,7 +59,7 @@ def _among(frames: Iterator[Numbered], wanted: NDArray[np.int64]) -> Iterator[Nu
 
 
 def _stored(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
-    if local(table.file).is_dir():
+    if fetch(table.file).is_dir():
         return _pictures(table, wanted)
     if table.pts is None:
         return _among(_counted(table), wanted)
@@ -67,7 +67,7 @@ def _stored(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
 
 
 def _pictures(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
-    files = images(local(table.file))
+    files = images(fetch(table.file))
     for number in wanted.tolist():
         with open_picture(files[number]) as (container, stream):
             for frame in decode_all(container, stream):

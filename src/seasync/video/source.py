@@ -22,7 +22,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from seasync.errors import VideoError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 
 File = str | PathLike[str]
 
@@ -106,7 +106,7 @@ def images(folder: Path) -> list[Path]:
 @contextmanager
 def open_file(file: File) -> Iterator[InputContainer]:
     """The container, or a VideoError that says why it does not open."""
-    path = local(file)
+    path = fetch(file)
     if not path.exists():
         raise VideoError(f"{file}: no such file")
     if path.is_file() and not path.stat().st_size:
@@ -186,7 +186,7 @@ def pixel_shape(stream: VideoStream) -> Fraction:
 
 def probe(file: File) -> VideoInfo:
     """What `file` (a video or a folder of images) says of itself; its first frame is decoded."""
-    path = local(file)
+    path = fetch(file)
     pictures = images(path) if path.is_dir() else []
     with open_picture(pictures[0] if pictures else file) as (container, stream):
         frame = next(decode_all(container, stream), None)

@@ -20,7 +20,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.store.fetched import local
+from seasync.files.downloads import fetch
 from seasync.video.source import (
     IMAGE_FPS,
     File,
@@ -108,7 +108,7 @@ class FrameTable:
 
 def frame_table(file: File) -> FrameTable:
     """The table of a video or a folder of images, remembered until the file changes."""
-    path = local(file)
+    path = fetch(file)
     if path.is_dir():
         numbers = np.arange(len(images(path)))
         seconds, end = numbers / float(IMAGE_FPS), float(len(numbers) / IMAGE_FPS)

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse
 
 from seasync.errors import ServeError
+from seasync.files.downloads import fetch
 from seasync.serve import models
 from seasync.serve.routes import Insides, Sea
-from seasync.store.fetched import local
 
 router = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])
 Ref = Annotated[str, Path(pattern=f"^(clip|upload):{models.HEX}$")]
@@ -39,7 +39,7 @@ def video(
     """The file, in ranges if asked for so: as browsers play it, or (to download) as it is."""
     clip = core.library.opened(sea, models.Span(ref=ref))
     if form == "original":
-        return FileResponse(local(clip.file), filename=core.library.describe(ref, clip).name, headers=KEEP)
+        return FileResponse(fetch(clip.file), filename=core.library.describe(ref, clip).name, headers=KEEP)
     file = core.library.video(clip)
     return FileResponse(file, media_type=TYPES.get(file.suffix.lower(), "video/mp4"), headers=KEEP)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import SeasyncError, StoreError
-from seasync.store.systems import PREFIXES, file_system
+from seasync.files.systems import PREFIXES, file_system
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from seasync.errors import VideoError
-from seasync.store.objects import explained, is_uri, objects, opened, plain
+from seasync.files.objects import explained, is_uri, objects, opened, plain
 
 LIMIT = "SEASYNC_VIDEO_CACHE_GB"
 DEFAULT_GB = 20.0
@@ -34,7 +34,7 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("seasync", appauthor=False))
 
 
-def local(file: str | PathLike[str]) -> Path:
+def fetch(file: str | PathLike[str]) -> Path:
     """Where a file is on this machine: a path as it is; what lies at a URI, after fetching it.
 
     Raises
@@ -48,14 +48,14 @@ def local(file: str | PathLike[str]) -> Path:
     with _locks.setdefault(uri, threading.Lock()):
         checked, path = _seen.get(uri, (0.0, Path()))
         if time.monotonic() - checked > FRESH_SECONDS or not path.is_file():
-            path = _fetched(uri)
+            path = _download_once(uri)
             _seen[uri] = time.monotonic(), path
         with suppress(OSError):  # the least recently used go first; when it was written stays
             os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
         return path
 
 
-def _fetched(uri: str) -> Path:
+def _download_once(uri: str) -> Path:
     with plain(uri, VideoError):
         found = [each for each in objects(uri) if each.uri == uri]
     if not found:
