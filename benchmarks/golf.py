@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from benchmarks.goals import Goals
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.align.consensus import agreed
-from seasync.align.partial import Partial
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
+from seasync.options import Partial
 
 CANDIDATES = 10
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -49,7 +49,8 @@ def _name(argument: Any) -> str:
 
 def _spelled(option: Any, kind: Any) -> str:
     choices = [each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, Enum)]
-    values = " or ".join(choices[0]) if choices else option.name.upper()
+    literals = [get_args(each) for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
+    values = " or ".join((choices + literals)[0]) if choices or literals else option.name.upper()
     return " / ".join([*option.opts, *option.secondary_opts]) + ("" if option.is_flag else f" {values}")
 
 

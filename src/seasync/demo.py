@@ -12,11 +12,11 @@ import numpy as np
 from seasync.align import MOTION, Alignment, Recipe
 from seasync.encoders import get_encoder
 from seasync.errors import DataError
+from seasync.options import Rerank
 from seasync.render import alignment_picture, compare, grid
 from seasync.sample import Sample, SampleClip, alignment_error, make
 from seasync.sea.calibration import FEWEST_CLIPS
 from seasync.sea.match import Matches
-from seasync.sea.rank import Rerank
 from seasync.search import Sea
 
 

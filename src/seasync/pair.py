@@ -10,8 +10,8 @@ from seasync.clip import Clip
 
 if TYPE_CHECKING:
     from seasync.align import Alignment, Recipe
-    from seasync.align.partial import Order, Partial
     from seasync.encoders import Encoder
+    from seasync.options import Order, Partial
 
 
 def align(

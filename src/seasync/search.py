@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from seasync.align import MOTION, Recipe
-from seasync.align.partial import Partial
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
 from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.options import IndexKind, Partial, Rerank
 from seasync.pair import end_of
 from seasync.sea import care, index
 from seasync.sea.calibration import Calibration, fit, with_calibration
@@ -26,7 +26,7 @@ from seasync.sea.ingest import Added, add
 from seasync.sea.match import Matches
 from seasync.sea.on_ray import add as add_on
 from seasync.sea.query import Asked, Query, resolve
-from seasync.sea.rank import Ranking, Rerank
+from seasync.sea.rank import Ranking
 from seasync.sea.record import Record, RowIds, Snapshot, both, quoted
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.sources import find_sources
@@ -258,7 +258,7 @@ class Sea(Record):
         """Say that the footage under `old` (default: all of it) now lies under `root`; how many files do."""
         return care.relocate(self, root, old=old)
 
-    def rebuild(self, kind: str = "auto", *, on: Cluster | None = None) -> None:
+    def rebuild(self, kind: IndexKind = "auto", *, on: Cluster | None = None) -> None:
         """Make the index anew: "auto" (none for up to 50,000 clips), "exact" (none), "ivf_rq" or "ivf_pq".
 
         on  a Ray cluster to do it on

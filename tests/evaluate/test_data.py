@@ -255,7 +255,7 @@ def test_any_folder_is_labelled_by_its_folders_and_split_by_train_and_val(tmp_pa
 def test_bad_folders_say_what_is_wrong(tmp_path):
     fails(tmp_path / "gone", "no such folder")
     fails(tmp_path, "no videos found")
-    fails(tmp_path, "unknown kind of data set", kind="imagenet")
+    fails(tmp_path, "expected one of penn, ucf101", kind="imagenet")
     (tmp_path / "loose.mp4").touch()
     fails(tmp_path, "not in a class folder")
     (tmp_path / "a").mkdir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from seasync.align.recipe import Recipe
 from seasync.align.warp import Stretch, Warp
 from seasync.clip import Clip
 from seasync.encoding import Floats, Indices, Seconds
+from seasync.options import Side, expect
 
-Side = Literal["query", "match"]
 # Pieces are chosen to fit: they must do so by this much better, and cover this share of one of the clips.
 _STRICTER = 0.02
 _HALF = 0.5
@@ -131,8 +131,7 @@ class Alignment:
         A kept point that the path pairs several times takes its first partner or the mean of all, as the
         recipe reads out.
         """
-        if keep not in ("query", "match"):
-            raise ValueError(f"keep must be 'query' or 'match', got {keep!r}")
+        expect("keep", keep, Side)
         side = 0 if keep == "query" else 1
         times, others = (self.query_seconds, self.match_seconds)[:: 1 - 2 * side]
         motion = self.query_motion if keep == "query" else self.match_motion

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece
-from seasync.align.partial import Partial
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.solve import align_many
 from seasync.align.warp import Warp
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import FeatureError
+from seasync.options import Partial
 
 Way = tuple[Warp, Warp]  # from the query to a helper, and on to the match
 HELPERS = 9  # other matches that the way to one leads through

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from seasync.align.batch import Abreast, random_cost_many
 from seasync.align.kernels import partial as kernels
@@ -14,9 +13,7 @@ from seasync.align.priced import PricedLanes, Prices, best_pieces
 from seasync.align.recipe import Recipe
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
-
-Partial = Literal["auto", "never", "always"]
-Order = Literal["same", "any"]
+from seasync.options import Order, Partial, expect
 
 # Cells of the largest matrix that is searched for pieces: 5 bytes each.
 _LARGEST = 1 << 25
@@ -55,9 +52,8 @@ class Manner:
     @classmethod
     def of(cls, recipe: Recipe, partial: Partial, order: Order, *, held: bool = False) -> Manner:
         """Checked, with "auto" decided where there is nothing to decide; held: by a band."""
-        if partial not in ("auto", "never", "always") or order not in ("same", "any"):
-            expected = "partial 'auto', 'never' or 'always' and order 'same' or 'any'"
-            raise ValueError(f"expected {expected}, got {partial = }, {order = }")
+        expect("partial", partial, Partial)
+        expect("order", order, Order)
         if held and (partial == "always" or order == "any"):
             raise FeatureError("a band is for whole clips: leave it out, or partial and order")
         if order == "any" and partial == "never":

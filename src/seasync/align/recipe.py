@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-Readout = Literal["first", "mean"]
+from seasync.options import Readout, expect
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,7 @@ class Recipe:
             raise ValueError(f"recipe {self.name}: stillness below 1 needs change_seconds to measure motion")
         if self.context and self.windows:
             raise ValueError(f"recipe {self.name}: context sums over the whole clip; it takes no windows")
-        if self.readout not in ("first", "mean"):
-            raise ValueError(f"recipe {self.name}: readout must be 'first' or 'mean', got {self.readout!r}")
+        expect(f"recipe {self.name}: readout", self.readout, Readout)
 
 
 PAPER = Recipe("paper", context=True)

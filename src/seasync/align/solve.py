@@ -15,11 +15,12 @@ from seasync.align.alignment import Alignment, Piece, end_of
 from seasync.align.batch import Abreast, lane_blocks, ratios
 from seasync.align.cost import CostPair
 from seasync.align.matrix import Cells, Solved, random_cost, solve_rows
-from seasync.align.partial import Manner, Order, Partial, Parts
+from seasync.align.partial import Manner, Parts
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.track import prepare
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
+from seasync.options import Order, Partial
 
 Moments = Sequence[tuple[float, float]]
 # A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.

@@ -14,6 +14,7 @@ import typer
 
 from seasync.cli.options import Partial, PartialName
 from seasync.cli.spread import spread
+from seasync.options import DatasetKind
 
 if TYPE_CHECKING:
     from seasync.evaluate.dataset import Dataset
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
-KINDS = "penn, ucf101, kinetics, events, features, folder or sea; guessed from the layout if not given."
+KINDS = "The layout of the data set. Recognized from its files if not given."
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Run:
 
     data: Annotated[str, typer.Argument(help="A data set (docs/evaluation.md has the layouts), or a sea.")]
     gallery: Annotated[str | None, typer.Option(help="Search in this other data set (Penn ⇄ UCF).")] = None
-    kind: Annotated[str | None, typer.Option(help=KINDS)] = None
+    kind: Annotated[DatasetKind | None, typer.Option(help=KINDS)] = None
     encoder: Annotated[list[str] | None, typer.Option(help="Frame features; may be given several times.")] = (
         None
     )

@@ -10,6 +10,7 @@ import typer
 from seasync.cli.adapt import adapt
 from seasync.cli.options import Cpus, Json, On, Sea, StorageOptions, cluster
 from seasync.cli.progress import progress, resumable
+from seasync.options import IndexKind
 
 sea = typer.Typer(help="Look after a sea: what is in it, whether it is whole.", no_args_is_help=True)
 sea.command()(adapt)
@@ -108,7 +109,7 @@ def verify(
 @sea.command()
 def rebuild(
     sea: Sea = "footage.sea",
-    index: str = typer.Option("auto", help="auto, exact, ivf_rq or ivf_pq."),
+    index: IndexKind = typer.Option("auto", help="The kind of index."),
     on: On = "local",
     cpus: Cpus = 1,
     storage_option: StorageOptions = None,

@@ -7,15 +7,15 @@ Phases are one integer per frame; a negative one means "not labelled" and is nev
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seasync.errors import DataError
+from seasync.options import Readout, Side
 
 Array = NDArray[np.float64]
-Readout = Literal["first", "mean"]
 
 
 class Agreement(NamedTuple):
@@ -25,7 +25,7 @@ class Agreement(NamedTuple):
     all: float
 
 
-def partners(path: ArrayLike, length: int, *, keep: str = "query", readout: Readout = "first") -> Array:
+def partners(path: ArrayLike, length: int, *, keep: Side = "query", readout: Readout = "first") -> Array:
     """Partner of each of the `length` frames of the kept side, (length,); NaN for frames off the path.
 
     `first`: the earliest frame paired with it (the paper's rule: later repeats of a kept frame are dropped).

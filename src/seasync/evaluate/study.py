@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,11 @@ from seasync.align import Scores as PairScores
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
+from seasync.options import Partial, Rerank
 from seasync.sea.vectors import Standard, clip_vectors, query_vector
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Partial = Literal["auto", "never", "always"]
-Rerank = Literal["none", "dtw", "draq", "product"]
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
 

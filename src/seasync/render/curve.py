@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from seasync.align import Alignment
-from seasync.align.alignment import Side
 from seasync.encoding import Seconds
+from seasync.options import Side
 from seasync.render.ink import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, page
 from seasync.render.plan import clips_of
 from seasync.render.text import clock, ticks

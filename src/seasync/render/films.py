@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from seasync.align import Alignment, Warp
-from seasync.align.alignment import Side
 from seasync.clip import Clip
 from seasync.errors import RenderError
+from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
 from seasync.render.plan import (
     Clock,
-    Smooth,
     clips_of,
     clock_of,
     course,
@@ -21,14 +19,13 @@ from seasync.render.plan import (
     own_frames,
     warped_frames,
 )
-from seasync.render.shoot import Cell, Film, Gaps, Mark, Progress, animate, shoot
-from seasync.render.soundtrack import Audio, soundtrack
+from seasync.render.shoot import Cell, Film, Mark, Progress, animate, shoot
+from seasync.render.soundtrack import soundtrack
 from seasync.video import probe
 
-Layout = Literal["side", "stack", "overlay"]
 Size = tuple[int, int]
 LARGEST_GRID = (1920, 1080)
-ANIMATIONS = (".webp", ".gif")
+ANIMATIONS = suffixes(AnimationFormat)
 ANIMATION_FPS = 12.5
 
 
@@ -36,7 +33,7 @@ def compare(
     alignment: Alignment,
     file: str | Path,
     *,
-    layout: Layout = "side",
+    layout: PairLayout = "side",
     keep: Side = "query",
     audio: Audio = "query",
     smooth: Smooth = "nearest",
@@ -170,8 +167,7 @@ def query_of(alignments: Sequence[Alignment]) -> Clip:
 
 
 def _clock(kept: Clip, warp: Warp, gaps: Gaps, *, fps: float | None = None) -> Clock:
-    if gaps not in ("dim", "skip", "alone"):
-        raise RenderError(f"gaps={gaps!r}: expected 'dim', 'skip' or 'alone'")
+    expect("gaps", gaps, Gaps, RenderError)
     clock = clock_of(kept, fps=fps)
     return clock.only(has_partner(warp, clock.seconds)) if gaps == "skip" else clock
 
@@ -196,10 +192,11 @@ def _centred(inner: int, outer: int) -> int:
 
 
 def _places(
-    layout: Layout, shapes: Sequence[Size], size: Size | None
+    layout: PairLayout, shapes: Sequence[Size], size: Size | None
 ) -> tuple[list[tuple[int, int, int, int]], Size]:
     """(left, top, width, height) of both clips, and the size of the film; none is made smaller unless
     `size` asks for it."""
+    expect("layout", layout, PairLayout, RenderError)
     (width, height), (other_width, other_height) = shapes
     if layout == "side":
         tall = max(height, other_height)
@@ -212,9 +209,7 @@ def _places(
         lying = [(height, width) for width, height in shapes]
         turned, whole = _places("side", lying, (size[1], size[0]) if size else None)
         return [(top, left, wide, tall) for left, top, tall, wide in turned], (whole[1], whole[0])
-    if layout == "overlay":
-        whole = _fit(shapes[0], size)
-        inner = _fit(shapes[1], whole)
-        place = _centred(inner[0], whole[0]), _centred(inner[1], whole[1])
-        return [(0, 0, *whole), (*place, *inner)], whole
-    raise RenderError(f"layout={layout!r}: expected 'side', 'stack' or 'overlay'")
+    whole = _fit(shapes[0], size)
+    inner = _fit(shapes[1], whole)
+    place = _centred(inner[0], whole[0]), _centred(inner[1], whole[1])
+    return [(0, 0, *whole), (*place, *inner)], whole

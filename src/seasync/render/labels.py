@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from seasync.align import Alignment, Warp
-from seasync.align.alignment import Side
 from seasync.encoding import Seconds
 from seasync.errors import DataError
+from seasync.options import Side
 from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.plan import clips_of, has_partner
 from seasync.render.stills import nearest

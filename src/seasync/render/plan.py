@@ -6,26 +6,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Alignment, Segment, Warp
-from seasync.align.alignment import Side
 from seasync.align.warp import Stretch
 from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
+from seasync.options import Side, Smooth, expect
 from seasync.video import FrameTable, frame_table, probe
-
-Smooth = Literal["nearest", "blend", "pieces"]
 
 
 def clips_of(alignment: Alignment, keep: Side) -> tuple[Clip, Clip]:
     """The kept clip and the other one; an error if the alignment does not know its files."""
-    if keep not in ("query", "match"):
-        raise RenderError(f"keep={keep!r}: expected 'query' or 'match'")
+    expect("keep", keep, Side, RenderError)
     if alignment.query is None or alignment.match is None:
         raise RenderError(
             "the alignment does not know its files: align videos with seasync.align, or set query and match "

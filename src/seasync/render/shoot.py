@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from av.video.frame import VideoFrame
 
 from seasync.errors import RenderError
+from seasync.options import Gaps
 from seasync.render.canvas import DIM, Canvas, Panel, plate_width
 from seasync.render.ink import save
 from seasync.render.picker import pictures
@@ -20,7 +20,6 @@ from seasync.render.text import clock as clock_text
 from seasync.render.whole import expect_place
 from seasync.video import Writer
 
-Gaps = Literal["dim", "skip", "alone"]
 Progress = Callable[[int, int], None]
 LONGEST_SIDE = 16384  # pixels: what H.264 can hold
 MARK_SECONDS = 0.8  # how long the name of a key moment stays

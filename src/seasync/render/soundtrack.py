@@ -7,21 +7,19 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from seasync.align import Alignment, Segment, Warp
-from seasync.align.alignment import Side
 from seasync.clip import Clip
 from seasync.encoding import Floats
 from seasync.errors import RenderError
+from seasync.options import Audio, Side, expect
 from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
 from seasync.render.sound import Reader, carry, value_at
 from seasync.render.whole import whole
 from seasync.video import frame_table, probe, sound
 
-Audio = Literal["query", "match", "mix", "none"]
 RATES = (44100, 48000, 32000, 24000, 22050, 16000, 96000, 88200)  # what AAC and players take
 
 
@@ -47,8 +45,7 @@ def soundtrack(
     audio: Audio, keep: Side, kept: Clip, other: Clip, warp: Warp, clock: Clock, *, file: str | Path
 ) -> Soundtrack | None:
     """The sound asked for, for a film of this name; None if it is "none" or the clips have none."""
-    if audio not in ("query", "match", "mix", "none"):
-        raise RenderError(f"audio={audio!r}: expected 'query', 'match', 'mix' or 'none'")
+    expect("audio", audio, Audio, RenderError)
     wanted: tuple[str, ...] = () if audio == "none" else ("query", "match") if audio == "mix" else (audio,)
     heard = []
     for side in wanted:

@@ -18,6 +18,7 @@ import numpy as np
 
 from seasync.encoding import Floats
 from seasync.errors import SeaError
+from seasync.options import IndexKind, expect
 from seasync.sea.rows import matrix, vectors_column
 from seasync.sea.vectors import Standard, clip_vectors
 
@@ -128,7 +129,7 @@ def _standard_of_some(snapshot: Snapshot) -> Standard:
     return Standard.of([matrix(snapshot.dataset.sample(SAMPLE_ROWS, columns=["mean"])["mean"])])
 
 
-def build(record: Record, kind: str = "auto", on: Cluster | None = None) -> None:
+def build(record: Record, kind: IndexKind = "auto", on: Cluster | None = None) -> None:
     """Make the index anew. `auto`: none (exact search) up to 50,000 clips, IVF_RQ beyond.
 
     on  a Ray cluster to do it on
@@ -136,10 +137,9 @@ def build(record: Record, kind: str = "auto", on: Cluster | None = None) -> None
     from seasync.sea.record import plain_errors
 
     snapshot = record.snapshot()
+    expect("index", kind, IndexKind, SeaError)
     if kind == "auto":
         kind = "exact" if len(snapshot) <= EXACT_UP_TO else "ivf_rq"
-    if kind != "exact" and kind not in KINDS:
-        raise SeaError(f"index {kind!r}: expected one of auto, exact, {', '.join(KINDS)}")
     with plain_errors(record.uri):
         if kind == "exact":
             record.put_metadata({INDEX: ""})

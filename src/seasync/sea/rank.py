@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from seasync.align import Recipe, Scores, align_encodings, score_many
 from seasync.align.consensus import agreed
 from seasync.align.film import Span
-from seasync.align.partial import Partial
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeaError
+from seasync.options import Partial, Rerank, expect
 from seasync.sea.around import fits_around
 from seasync.sea.calibration import alignability
 from seasync.sea.match import Match, Matches
@@ -25,7 +25,6 @@ from seasync.sea.record import RowIds, Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
 
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
-Rerank = Literal["product", "draq", "dtw", "none"]
 KEYS: dict[str, Callable[[NDArray[Any], Scores], NDArray[Any]]] = {
     "product": lambda similarity, scores: (1 - similarity) * scores.score,
     "draq": lambda similarity, scores: scores.score,
@@ -55,8 +54,7 @@ class Ranking:
         self.snapshot, self.query, self.rows, self.similarity = snapshot, query, rows, similarity.copy()
         self.encodings, self.recipe, self.partial = list(encodings), recipe, partial
         self.rerank = rerank or ("draq" if recipe.change_seconds is None else "product")
-        if self.rerank not in KEYS:
-            raise SeaError(f"rerank {self.rerank!r}: expected one of {', '.join(KEYS)}")
+        expect("rerank", self.rerank, Rerank, SeaError)
         self.stretches: dict[int, Span] = {}
         self.scores = self._scores(self.encodings)
         if recipe.windows and partial != "never" and self.rerank != "none":

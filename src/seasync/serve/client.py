@@ -106,7 +106,7 @@ class Client:
         return np.asarray(np.load(io.BytesIO(answer.content), allow_pickle=False), np.float32)
 
     def timeline(self, sea: str, request: AlignmentRequest, form: str, *, keep: str = "query") -> bytes:
-        """The file for an editing program; `form` is one of `models.Timeline`."""
+        """The file for an editing program; `form` is one of `seasync.options.TimelineFormat`."""
         asked = _params(request) | {"keep": keep}
         return self._ask("GET", f"/seas/{sea}/alignment/timeline.{form}", params=asked).content
 

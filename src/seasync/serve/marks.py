@@ -7,9 +7,10 @@ import io
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from seasync.errors import ServeError
+from seasync.options import MarkKind
 from seasync.serve.models import LATEST, Mark, Marks
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def shown_marks(marks: Sequence[Mark]) -> list[Shown]:
     return shown[::-1]
 
 
-def names_of(sea: ServedSea) -> dict[Literal["moment", "phase"], list[str]]:
+def names_of(sea: ServedSea) -> dict[MarkKind, list[str]]:
     """Names in use, by where in their clip they come on average."""
-    places: dict[Literal["moment", "phase"], dict[str, list[float]]] = {"moment": {}, "phase": {}}
+    places: dict[MarkKind, dict[str, list[float]]] = {"moment": {}, "phase": {}}
     for marks in marks_of(sea):
         for kind, names in places.items():
             own = [mark for mark in marks.marks if mark.kind == kind]

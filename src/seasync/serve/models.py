@@ -7,6 +7,23 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from seasync.options import (
+    AnimationFormat,
+    Audio,
+    FilmFormat,
+    FilmLayout,
+    Gaps,
+    MarkKind,
+    Order,
+    Partial,
+    RecipeName,
+    Rerank,
+    Side,
+    Smooth,
+    Split,
+    values,
+)
+
 HEX = "[0-9a-f]{32}"
 LATEST = 1e6  # seconds; no video is longer
 
@@ -19,13 +36,6 @@ Ref = Annotated[
 Moment = Annotated[float, Field(ge=0, le=LATEST, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 Pixels = Annotated[int, Field(ge=16, le=4096)]
-Side = Literal["query", "match"]
-Partial = Literal["auto", "never", "always"]
-RecipeName = Literal["motion", "paper"]
-Layout = Literal["side", "stack", "overlay", "retime"]
-Audio = Literal["query", "match", "mix", "none"]
-FilmForm = Literal["mp4", "mov", "mkv", "webm", "webp", "gif"]
-Timeline = Literal["csv", "json", "otio", "fcpxml", "edl", "mlt", "xml"]
 
 
 def _anchor(text: str) -> str:
@@ -54,6 +64,7 @@ class About(Model):
     upload_bytes: int
     video_seconds: float
     span_seconds: float
+    choices: dict[str, list[str]] = Field(description="Allowed values, by the name of a request's field.")
 
 
 class SeaInfo(Model):
@@ -95,7 +106,7 @@ class AddRequest(Model):
 
     paths: list[Annotated[str, StringConstraints(min_length=1, max_length=4096)]] = Field([], max_length=1000)
     uploads: list[Id] = Field([], max_length=1000)
-    split: Literal["none", "shots"] | Annotated[float, Field(ge=0.2, le=3600, allow_inf_nan=False)] = "none"
+    split: Split | Annotated[float, Field(ge=0.2, le=3600, allow_inf_nan=False)] = "none"
     label: Name | None = Field(None, description="Label of all clips; default: none, or by `labels`.")
     labels: Literal["folder"] | None = Field(None, description="`folder`: the name of a file's folder.")
     tags: list[Name] = Field([], max_length=32)
@@ -113,7 +124,7 @@ class SearchRequest(Model):
     query: Span
     k: int = Field(10, ge=1, le=100)
     recipe: RecipeName = "motion"
-    rerank: Literal["product", "draq", "dtw", "none"] | None = None
+    rerank: Rerank | None = None
     candidates: int | None = Field(None, ge=1, le=1000)
     max_draq: float | None = Field(None, ge=0, le=100, allow_inf_nan=False)
     partial: Partial = "auto"
@@ -173,7 +184,7 @@ class AlignmentRequest(Model):
     match_end: Moment | None = None
     recipe: RecipeName = "motion"
     partial: Partial = Field("auto", description="Whether parts of the videos may be left out.")
-    order: Literal["same", "any"] = Field("same", description="`any`: stretches may come in another order.")
+    order: Order = Field("same", description="`any`: stretches may come in another order.")
     anchor: list[AnchorText] = Field(
         [], max_length=64, description="Moments that correspond: QUERY_S=MATCH_S."
     )
@@ -237,12 +248,12 @@ class Alignment(Model):
 
 class FilmRequest(Model):
     alignment: AlignmentRequest
-    layout: Layout = "side"
+    layout: FilmLayout = "side"
     keep: Side = "query"
     audio: Audio = "query"
-    smooth: Literal["nearest", "blend", "pieces"] = "nearest"
-    gaps: Literal["dim", "skip", "alone"] = "dim"
-    form: FilmForm = Field(
+    smooth: Smooth = "nearest"
+    gaps: Gaps = "dim"
+    form: FilmFormat = Field(
         "mp4", description="`webp`, `gif`: a small animation without sound, of both videos."
     )
     size: tuple[Pixels, Pixels] | None = Field(None, description="Width and height to fit it into.")
@@ -251,7 +262,7 @@ class FilmRequest(Model):
 
     @model_validator(mode="after")
     def _animations_show_both(self) -> Self:
-        if self.layout == "retime" and self.form in ("webp", "gif"):
+        if self.layout == "retime" and self.form in values(AnimationFormat):
             raise ValueError("retime makes films; an animation shows both videos")
         return self
 
@@ -296,7 +307,7 @@ class Anchors(Model):
 class Mark(Model):
     """A key moment, or the beginning of a phase that lasts until the next one."""
 
-    kind: Literal["moment", "phase"]
+    kind: MarkKind
     name: Name
     frame: int = Field(ge=0, le=10**9)
     seconds: Moment

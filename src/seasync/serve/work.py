@@ -12,8 +12,8 @@ from seasync.errors import SeaError, SeasyncError, ServeError
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
-    from seasync.align.partial import Order, Partial
     from seasync.encoding import Encoding
+    from seasync.options import Order, Partial
     from seasync.render import Mark
     from seasync.sea.ingest import Added
     from seasync.sea.query import Query

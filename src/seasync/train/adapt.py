@@ -20,6 +20,7 @@ from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
 from seasync.files.downloads import cache_folder
 from seasync.files.objects import is_uri, write
+from seasync.options import TrainKind
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
 from seasync.train.data import Progress, SeaFootage, split
@@ -32,7 +33,7 @@ from seasync.train.judge import (
     planted_errors,
     retime,
 )
-from seasync.train.run import Kind, train_on
+from seasync.train.run import train_on
 from seasync.train.views import View
 
 Renew = Callable[[Encoding], Encoding]
@@ -68,7 +69,7 @@ def adapt(
     sea: Sea,
     to: str | Path,
     *,
-    kind: Kind = "taught",
+    kind: TrainKind = "taught",
     recipe: Recipe = MOTION,
     held_out: float = 0.2,
     seed: int = 0,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, get_encoder
 from seasync.errors import EncoderError, SeaError
+from seasync.options import TrainKind
 from seasync.sea.sources import find_sources
 from seasync.search import Sea
 from seasync.train.carl import Carl
@@ -17,14 +18,13 @@ from seasync.train.fit import Plan, Trained, Training
 from seasync.train.nms import Nms
 from seasync.train.taught import Taught
 
-Kind = Literal["nms", "carl", "taught"]
-TASKS: Mapping[Kind, Any] = {"nms": Nms, "carl": Carl, "taught": Taught}
+TASKS: Mapping[TrainKind, Any] = {"nms": Nms, "carl": Carl, "taught": Taught}
 
 
 def train_on(
     source: str | Path | Sea | Sequence[str | Path],
     *,
-    kind: Kind = "nms",
+    kind: TrainKind = "nms",
     file: str | Path,
     encoder: str | None = None,
     fps: float | None = None,

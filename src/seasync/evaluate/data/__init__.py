@@ -9,12 +9,11 @@ from pathlib import Path
 from seasync.errors import DataError
 from seasync.evaluate.data import events, folder, kinetics, penn, sea, ucf
 from seasync.evaluate.dataset import Dataset
+from seasync.options import DatasetKind, expect
 
-KINDS = ("penn", "ucf101", "kinetics", "events", "features", "folder", "sea")
 
-
-def open_dataset(path: str | Path, *, kind: str | None = None, fps: float = 30.0) -> Dataset:
-    """The data set at `path`; `kind` (one of KINDS) where the layout alone does not tell.
+def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: float = 30.0) -> Dataset:
+    """The data set at `path`; `kind` where the layout alone does not tell.
 
     `fps` is the rate of ready-made features, which do not carry it themselves.
     """
@@ -23,7 +22,7 @@ def open_dataset(path: str | Path, *, kind: str | None = None, fps: float = 30.0
     root = Path(path)
     if not root.is_dir():
         raise DataError(f"{root}: no such folder; a data set is a folder, or a sea by path or URI")
-    loaders: dict[str, Callable[[Path], Dataset]] = {
+    loaders: dict[DatasetKind, Callable[[Path], Dataset]] = {
         "penn": penn.load,
         "ucf101": ucf.load,
         "kinetics": kinetics.load,
@@ -31,13 +30,12 @@ def open_dataset(path: str | Path, *, kind: str | None = None, fps: float = 30.0
         "features": partial(folder.load_features, fps=fps),
         "folder": folder.load,
     }
-    chosen = kind or recognize(root)
-    if chosen not in loaders:
-        raise DataError(f"{chosen!r}: unknown kind of data set; there are {', '.join(KINDS)}")
-    return loaders[chosen](root)
+    if kind is not None:
+        expect("kind", kind, DatasetKind, DataError)
+    return loaders[kind or recognize(root)](root)
 
 
-def recognize(root: Path) -> str:
+def recognize(root: Path) -> DatasetKind:
     """The kind of data set whose marks the folder bears."""
     if next((root / "labels").glob("*.mat"), None) or (root / "train.pkl").exists():
         return "penn"

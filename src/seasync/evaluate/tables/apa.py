@@ -13,8 +13,9 @@ from seasync.evaluate import paper
 from seasync.evaluate.dataset import Item
 from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error, partners
 from seasync.evaluate.metrics import apa as agreement
-from seasync.evaluate.study import RECIPES, Indices, Partial, Study
+from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.table import Row, Table, add_mean, record
+from seasync.options import Partial
 
 FPS = 30  # event errors are counted in frames at this rate
 NOTES = (

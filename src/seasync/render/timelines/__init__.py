@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from seasync.align import Alignment
-from seasync.align.alignment import Side
 from seasync.errors import RenderError
+from seasync.options import Side, TimelineFormat, suffixes
 from seasync.render.timelines.edit import edit_of
 from seasync.render.timelines.edl import edl_text
 from seasync.render.timelines.fcpxml import fcpxml_text
@@ -16,7 +16,7 @@ from seasync.render.timelines.table import csv_text, json_text
 from seasync.render.timelines.xmeml import xmeml_text
 from seasync.render.whole import write_text
 
-FORMATS = (".csv", ".json", ".otio", ".fcpxml", ".edl", ".mlt", ".xml")
+FORMATS = suffixes(TimelineFormat)
 
 
 def export(alignment: Alignment, file: str | Path, *, keep: Side = "query") -> list[Path]:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from seasync.align import Alignment, Warp
-from seasync.align.alignment import Side
+from seasync.options import Side
 from seasync.render.plan import clips_of, clock_of, even, frame_rate
 from seasync.render.timelines.rate import standard_rate
 from seasync.video import AudioInfo, frame_table, probe

@@ -7,7 +7,7 @@ import io
 import json
 
 from seasync.align import Alignment
-from seasync.align.alignment import Side
+from seasync.options import Side
 from seasync.render.plan import clips_of, frames_at, has_partner
 from seasync.video import frame_table
 

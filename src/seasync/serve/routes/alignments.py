@@ -15,6 +15,7 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from seasync.errors import ServeError
+from seasync.options import TimelineFormat
 from seasync.serve import models, work
 from seasync.serve.core import Core
 from seasync.serve.marks import moments_csv
@@ -102,7 +103,7 @@ def picture(sea: Sea, core: Insides, asked: Asked) -> FileResponse:
     responses={200: {"content": {kind: {} for kind in sorted(set(KINDS.values()))}}},
 )
 def timeline(
-    sea: Sea, core: Insides, form: models.Timeline, asked: Annotated[models.TimelineRequest, Query()]
+    sea: Sea, core: Insides, form: TimelineFormat, asked: Annotated[models.TimelineRequest, Query()]
 ) -> FileResponse:
     """A timeline for an editing program, or the frame map as CSV or JSON. MLT comes zipped with its sound."""
     solve, folder = core.to_solve(sea, asked), Path(tempfile.mkdtemp(dir=core.state.folder))

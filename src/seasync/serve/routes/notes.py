@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
+from seasync.options import MarkKind
 from seasync.serve import models
 from seasync.serve.marks import events_csv, marks_of, marks_on, names_of, phases_csv
 from seasync.serve.routes import Sea
@@ -45,7 +46,7 @@ def export(sea: Sea, form: Annotated[Literal["events", "phases"], Query()] = "ev
 
 
 @router.get("/mark-names")
-def mark_names(sea: Sea) -> dict[Literal["moment", "phase"], list[str]]:
+def mark_names(sea: Sea) -> dict[MarkKind, list[str]]:
     """Names in use, in the order they usually come in."""
     return names_of(sea)
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from seasync.errors import SeaError, ServeError
+from seasync.options import CHOICES
 from seasync.sea.record import quoted
 from seasync.serve import models
 from seasync.serve.core import Core, ServedSea
@@ -29,6 +30,7 @@ def about(core: Insides) -> models.About:
         upload_bytes=core.limits.upload_bytes,
         video_seconds=core.limits.video_seconds,
         span_seconds=core.limits.span_seconds,
+        choices={name: list(values) for name, values in CHOICES.items()},
     )
 
 
