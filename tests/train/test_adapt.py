@@ -21,6 +21,7 @@ from tests.train.footage import Swings, sliding_squares
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
+from seasync.options import TrainKind  # noqa: E402
 from seasync.train import train_on  # noqa: E402
 from seasync.train.adapt import encode_anew  # noqa: E402
 from seasync.train.judge import (  # noqa: E402
@@ -32,7 +33,6 @@ from seasync.train.judge import (  # noqa: E402
     planted_errors,
     retime,
 )
-from seasync.train.run import Kind  # noqa: E402
 
 Pair = tuple[Errors, Errors] | None
 
@@ -140,7 +140,7 @@ def adapt(sea: Sea, to: Path, *options: str) -> dict[str, object]:
     return said
 
 
-def train(sea: Sea, file: Path, kind: Kind) -> None:
+def train(sea: Sea, file: Path, kind: TrainKind) -> None:
     train_on(sea, kind=kind, file=file, steps=4, size={"width": 16, "layers": 1})
 
 
