@@ -1,0 +1,24 @@
+# syntax=docker/dockerfile:1
+# docker build -t seasync .            (weights are fetched at the first start, into the volume /cache)
+# docker build --build-arg WEIGHTS=1 .  (weights are part of the image)
+FROM python:3.12-slim AS build
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY src ./src
+RUN python -m venv /opt/seasync && /opt/seasync/bin/pip install --no-cache-dir '.[serve,pose]'
+ARG WEIGHTS=
+RUN mkdir -p /cache && if [ -n "$WEIGHTS" ]; then SEASYNC_CACHE=/cache /opt/seasync/bin/seasync models pull; fi
+
+FROM python:3.12-slim
+RUN useradd --create-home --uid 10001 seasync
+COPY --from=build /opt/seasync /opt/seasync
+COPY --from=build --chown=seasync /cache /cache
+ENV PATH=/opt/seasync/bin:$PATH SEASYNC_CACHE=/cache NUMBA_CACHE_DIR=/cache/numba PYTHONDONTWRITEBYTECODE=1
+USER 10001
+WORKDIR /data
+VOLUME ["/cache", "/data"]
+EXPOSE 8765
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
+  CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8765/', timeout=4)"]
+ENTRYPOINT ["seasync"]
+CMD ["serve", "/data/footage.sea", "--host", "0.0.0.0", "--port", "8765", "--state", "/data/.seasync"]
