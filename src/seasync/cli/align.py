@@ -24,9 +24,10 @@ def align(
 ) -> None:
     """Align two videos of the same action. Tells DRAQ, the verdict, and which moment goes with which."""
     if picture:
-        from seasync.render.whole import expect_place
+        from seasync.errors import RenderError
+        from seasync.files import expect_writable
 
-        expect_place(picture, sources=[query, match])  # before minutes are spent on aligning
+        expect_writable(picture, sources=[query, match], error=RenderError)  # before the long work
     alignment = how.align(query, match)
     if picture:
         from seasync.render import alignment_picture

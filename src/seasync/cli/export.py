@@ -21,13 +21,13 @@ def export(
 ) -> None:
     """Write a timeline for an editing program, or a frame map. The match is retimed to the query."""
     from seasync.errors import RenderError
+    from seasync.files import expect_writable
     from seasync.render.timelines import FORMATS
     from seasync.render.timelines import export as write
-    from seasync.render.whole import expect_place
 
     if to.suffix.lower() not in FORMATS:  # before minutes are spent on aligning
         raise RenderError(f"{to}: expected a name that ends in one of {' '.join(FORMATS)}")
-    expect_place(to)
+    expect_writable(to, error=RenderError)
     alignment = how.align(query, match)
     for file in write(alignment, to, keep=keep.value):
         print(file)

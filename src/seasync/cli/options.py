@@ -47,17 +47,13 @@ Sea = Annotated[
 
 def _into_environment(options: list[str] | None) -> list[str] | None:
     """Keep storage options where everything that opens a URI looks for them, other processes included."""
-    import os
-
     from seasync.errors import StoreError
-    from seasync.files.objects import OPTIONS, parsed
+    from seasync.files.objects import add_storage_options
 
     try:
-        parsed(options or [])
+        add_storage_options(options or [])
     except StoreError as error:
         raise typer.BadParameter(str(error)) from None
-    if options:
-        os.environ[OPTIONS] = " ".join(options)
     return options
 
 
@@ -65,10 +61,9 @@ StorageOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--storage-option",
-        envvar="SEASYNC_STORAGE_OPTIONS",
         callback=_into_environment,
         metavar="KEY=VALUE",
-        help="For what lies at a URI, as Lance takes it; may be repeated.",
+        help="Option for object storage, as Lance names it; repeatable. Adds to SEASYNC_STORAGE_OPTIONS.",
         show_default=False,
     ),
 ]

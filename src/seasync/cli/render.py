@@ -68,14 +68,15 @@ def render(
 ) -> None:
     """Film videos in step, or draw how they align. Side by side, stacked, overlaid, retimed, as a grid."""
     from seasync import render as room
-    from seasync.render.whole import expect_place
+    from seasync.errors import RenderError
+    from seasync.files import expect_writable
     from seasync.video.writer import expect_codec
 
     if len(matches) > 1 and layout is not LayoutName.grid:
         raise typer.BadParameter(f"{len(matches)} matches need --layout grid")
     _expect_name(to, layout)
     # All that can be wrong is told before minutes are spent on aligning.
-    expect_place(to, sources=[query, *matches])
+    expect_writable(to, sources=[query, *matches], error=RenderError)
     options: dict[str, Any] = {"smooth": smooth.value, "codec": codec, "crf": crf, "size": _size(size)}
     if codec is not None:
         expect_codec(codec, to)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
-import os
+from contextlib import suppress
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -14,7 +13,8 @@ import numpy as np
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding, Stream
 from seasync.errors import FeatureError
-from seasync.files.downloads import fetch
+from seasync.files import DiskCache, atomic_write, fetch
+from seasync.files.disk_cache import touch
 
 LIMIT_BYTES = 2 << 30
 _FORM = "1"  # raised when the same fingerprint would give another encoding
@@ -56,7 +56,7 @@ def load(key: str) -> Encoding | None:
                 for n in range(count)
             )
             found = Encoding(str(stored["encoder"]), streams, stored["mean"], stored["trajectory"])
-        os.utime(file)  # the least recently used go first
+        touch(file)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, FeatureError):
         return None
     return found
@@ -82,30 +82,11 @@ def store(key: str, encoding: Encoding) -> None:
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)  # type: ignore[arg-type]
     file = _file(key)
-    part = file.with_suffix(f".{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(packed.getvalue())
-        part.replace(file)
-        _trim(file.parent.parent)
-    except OSError:
-        with contextlib.suppress(OSError):
-            part.unlink()
+    with suppress(FeatureError):
+        with atomic_write(file, make_folder=True, error=FeatureError) as part:
+            part.write_bytes(packed.getvalue())
+        DiskCache(file.parent.parent, LIMIT_BYTES).trim()
 
 
 def _file(key: str) -> Path:
     return cache_folder() / "encodings" / key[:2] / f"{key}.npz"
-
-
-def _trim(folder: Path) -> None:
-    """Delete the least recently used until what is kept fits."""
-    kept = []
-    for file in folder.glob("*/*.npz"):
-        status = file.stat()
-        kept.append((status.st_mtime, status.st_size, file))
-    total = sum(size for _, size, _ in kept)
-    for _, size, file in sorted(kept):
-        if total <= LIMIT_BYTES:
-            break
-        file.unlink(missing_ok=True)
-        total -= size

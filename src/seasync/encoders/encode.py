@@ -11,7 +11,7 @@ from seasync.encoders.encoder import Encoder, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import FOUND, Encoding
 from seasync.errors import EncoderError, SubjectNotFound, VideoError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 
 BATCH = 8
 

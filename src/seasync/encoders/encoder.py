@@ -15,7 +15,7 @@ from seasync.encoders.session import ImageModel
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.errors import EncoderError, VideoError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 
 if TYPE_CHECKING:
     from seasync.video import Frames

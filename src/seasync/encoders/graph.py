@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from seasync.encoders.weights import DINOV2_SMALL, cache_folder, fetch
 from seasync.errors import EncoderError
+from seasync.files import atomic_write
 
 PATCH = 14
 _TOKENS = "/norm/Add_1_output_0"  # (B, 1 + patches, 384): class token, then patches row by row
@@ -32,20 +32,15 @@ def dinov2_graph(size: int, *, precision: str) -> Path:
 def _prepare(source: Path, target: Path, size: int, precision: str) -> None:
     import onnx
 
-    target.parent.mkdir(parents=True, exist_ok=True)
     model = onnx.load(source)
     _end_at(model.graph, _TOKENS)
     if size != 224:
         _resize_input(model.graph, size)
-    part = target.with_name(f"{target.stem}.{os.getpid()}.part.onnx")
-    try:
+    with atomic_write(target, make_folder=True, error=EncoderError) as part:
         if precision == "int8":
             _quantize(model, part)
         else:
             onnx.save(model, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _end_at(graph: Any, output: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from seasync.encoders.nodes import Nodes
 from seasync.encoders.session import ImageModel
 from seasync.encoders.weights import cache_folder
 from seasync.errors import EncoderError
+from seasync.files import atomic_write
 
 # Some save the network as a list of its children, by their numbers.
 _CHILDREN = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
@@ -50,10 +50,8 @@ def prepared(file: Path, kind: str, make: Any) -> Path:
         import onnx
 
         model = make()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f"{target.stem}.{os.getpid()}.part")
-        onnx.save(model, part)
-        part.replace(target)
+        with atomic_write(target, make_folder=True, error=EncoderError) as part:
+            onnx.save(model, part)
     return target
 
 

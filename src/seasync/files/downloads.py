@@ -1,114 +1,110 @@
-"""Files as the operating system opens them: what lies at a URI is fetched once, into a bounded cache."""
+"""What lies at a URI, as a file of this machine: fetched once, into a bounded cache."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import threading
 import time
-from contextlib import suppress
+from collections import OrderedDict
 from os import PathLike
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from seasync.errors import VideoError
-from seasync.files.objects import explained, is_uri, objects, opened, plain
+from seasync.files.atomic import PendingFile, why_not_written
+from seasync.files.disk_cache import DiskCache, cache_folder, touch
+from seasync.files.location import Location
+from seasync.files.objects import CHUNK, Object, explained, objects, opened, plain
 
 LIMIT = "SEASYNC_VIDEO_CACHE_GB"
 DEFAULT_GB = 20.0
-FRESH_SECONDS = 60.0  # how long a file is believed to be as it was
-IN_USE_SECONDS = 600.0  # what was asked for so lately is not deleted
-CHUNK = 8 << 20
+FRESH_SECONDS = 60.0  # how long a file is believed to be unchanged
+IN_USE_SECONDS = 600.0  # what was asked for so recently is not deleted
+REMEMBERED = 1024  # URIs
 
-_seen: dict[str, tuple[float, Path]] = {}
-_locks: dict[str, threading.Lock] = {}
-
-
-def cache_folder() -> Path:
-    """The folder for everything that can be made again: `SEASYNC_CACHE`, or the user's cache folder."""
-    if named := os.environ.get("SEASYNC_CACHE"):
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("seasync", appauthor=False))
+_seen: OrderedDict[str, tuple[float, Path]] = OrderedDict()
+_locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()  # one as long as anyone uses it
+_guard = threading.Lock()
 
 
-def fetch(file: str | PathLike[str]) -> Path:
-    """Where a file is on this machine: a path as it is; what lies at a URI, after fetching it.
+def fetch(file: str | PathLike[str] | Location) -> Path:
+    """The path of a file on this machine; what lies at a URI is downloaded first, unless the cache has it.
+
+    The cache is `videos` in `SEASYNC_CACHE`, of at most `SEASYNC_VIDEO_CACHE_GB` gigabytes (20).
 
     Raises
     ------
     VideoError
         If it cannot be fetched, or does not fit into the cache.
     """
-    uri = str(file)
-    if not is_uri(uri):
-        return Path(file)
-    with _locks.setdefault(uri, threading.Lock()):
-        checked, path = _seen.get(uri, (0.0, Path()))
-        if time.monotonic() - checked > FRESH_SECONDS or not path.is_file():
-            path = _download_once(uri)
-            _seen[uri] = time.monotonic(), path
-        with suppress(OSError):  # the least recently used go first; when it was written stays
-            os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
+    location = Location(file)
+    if location.is_local:
+        return location.path
+    uri = location.text
+    with _guard:
+        lock = _locks.setdefault(uri, threading.Lock())
+        checked, path = _seen.get(uri, (-FRESH_SECONDS, Path()))
+    with lock:
+        if time.monotonic() - checked >= FRESH_SECONDS or not path.is_file():
+            path = _find_or_download(location)
+            with _guard:
+                _seen[uri] = time.monotonic(), path
+                _seen.move_to_end(uri)
+                while len(_seen) > REMEMBERED:
+                    _seen.popitem(last=False)
+        touch(path)
         return path
 
 
-def _download_once(uri: str) -> Path:
+def _find_or_download(location: Location) -> Path:
+    uri = location.text
     with plain(uri, VideoError):
         found = [each for each in objects(uri) if each.uri == uri]
     if not found:
         raise VideoError(f"{uri}: no such file")
-    (it,) = found
-    name = hashlib.sha256(f"{uri}\n{it.size}\n{it.written}".encode()).hexdigest()[:32]
-    folder = cache_folder() / "videos"
-    path = folder / f"{name}{Path(uri).suffix.lower()}"
-    if path.is_file() and path.stat().st_size == it.size:
+    (there,) = found
+    cache = DiskCache(cache_folder() / "videos", _limit_bytes(), in_use_seconds=IN_USE_SECONDS)
+    path = cache.place(uri, there.size, there.written, suffix=location.suffix.lower())
+    if path.is_file() and path.stat().st_size == there.size:
         return path
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _make_room(folder, uri, it.size)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cache.trim(spare_bytes=there.size)
+        if there.size > min(shutil.disk_usage(cache.folder).free, cache.limit_bytes):
+            raise _too_full(there, cache.folder)
         _download(uri, path)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise _too_full(uri, it.size, folder) from error
-        raise VideoError(f"{uri}: cannot be fetched ({explained(str(error))})") from error
+            raise _too_full(there, cache.folder) from error
+        here = error.filename is not None
+        reason = why_not_written(error, path) if here else explained(str(error))
+        raise VideoError(f"{uri}: cannot be fetched ({reason})") from error
     return path
 
 
 def _download(uri: str, path: Path) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     system, there = opened(uri)
+    pending = PendingFile(path)
     try:
-        with system.open_input_stream(there) as source, part.open("wb") as target:
+        with system.open_input_stream(there) as source, pending.path.open("wb") as target:
             shutil.copyfileobj(source, target, CHUNK)
-        part.replace(path)
+        pending.commit()
     finally:
-        part.unlink(missing_ok=True)
+        pending.discard()
 
 
-def _make_room(folder: Path, uri: str, size: int) -> None:
-    """Delete the least recently used until `size` more bytes fit, save those that may be in use."""
-    limit = float(os.environ.get(LIMIT) or DEFAULT_GB) * 1e9
-    kept = []
-    for file in folder.iterdir():
-        with suppress(OSError):  # another process may delete it meanwhile
-            status = file.stat()
-            kept.append((status.st_atime, status.st_size, file))
-    total = sum(length for _, length, _ in kept)
-    for used, length, file in sorted(kept):
-        if total + size <= limit or time.time() - used < IN_USE_SECONDS:
-            break
-        file.unlink(missing_ok=True)
-        total -= length
-    free = shutil.disk_usage(folder).free
-    if size > min(free, limit):
-        raise _too_full(uri, size, folder)
+def _limit_bytes() -> float:
+    given = os.environ.get(LIMIT)
+    try:
+        return float(given or DEFAULT_GB) * 1e9
+    except ValueError:
+        raise VideoError(f"{LIMIT}={given}: expected a number of gigabytes, such as 20") from None
 
 
-def _too_full(uri: str, size: int, folder: Path) -> VideoError:
+def _too_full(there: Object, folder: Path) -> VideoError:
     return VideoError(
-        f"{uri}: {size / 1e6:.0f} MB do not fit into the cache {folder}; make room there, name another "
-        f"folder with SEASYNC_CACHE, or raise {LIMIT}"
+        f"{there.uri}: {there.size / 1e6:.0f} MB do not fit into the cache {folder}; make room there, name "
+        f"another folder with SEASYNC_CACHE, or raise {LIMIT}"
     )

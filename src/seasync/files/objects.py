@@ -1,27 +1,30 @@
 """Object storage by URI (s3://, gs://, az://), with the options and environment variables that Lance takes.
 
-Options come from `SEASYNC_STORAGE_OPTIONS` (KEY=VALUE, separated by blanks; `--storage-option` puts them
-there) and from the store's own variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT, GOOGLE_APPLICATION_CREDENTIALS,
-AZURE_STORAGE_ACCOUNT_NAME, …). Processes that are started later inherit both.
+Options come from `SEASYNC_STORAGE_OPTIONS` (a JSON object, or KEY=VALUE separated by blanks;
+`--storage-option` adds to it) and from the store's own variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT,
+GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME, …). Processes that are started later inherit both.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import SeasyncError, StoreError
+from seasync.files.location import Location
 from seasync.files.systems import PREFIXES, file_system
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 OPTIONS = "SEASYNC_STORAGE_OPTIONS"
+CHUNK = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -33,22 +36,38 @@ class Object:
     written: float
 
 
-def is_uri(place: str | Path) -> bool:
-    """Whether this names something by a URI, not a path."""
-    return "://" in str(place)
-
-
 def storage_options(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """The options of the environment, and on top those that are given."""
-    return parsed(os.environ.get(OPTIONS, "").split()) | dict(given or {})
+    text = os.environ.get(OPTIONS, "").strip()
+    if not text.startswith("{"):
+        return parse_options(text.split()) | dict(given or {})
+    try:
+        found = json.loads(text)
+        return {str(key).lower(): str(value) for key, value in found.items()} | dict(given or {})
+    except (ValueError, AttributeError):
+        raise StoreError(
+            f'{OPTIONS}: expected a JSON object such as {{"aws_region": "eu-west-1"}}, or KEY=VALUE'
+        ) from None
 
 
-def parsed(options: list[str]) -> dict[str, str]:
+def parse_options(options: Iterable[str]) -> dict[str, str]:
     """KEY=VALUE texts as a dictionary."""
     pairs = [text.partition("=") for text in options]
     if wrong := [key for key, sign, _ in pairs if not (key and sign)]:
         raise StoreError(f"storage option {wrong[0]!r}: expected KEY=VALUE, such as aws_region=eu-west-1")
     return {key.lower(): value for key, _, value in pairs}
+
+
+def add_storage_options(options: Iterable[str]) -> None:
+    """Put KEY=VALUE texts into the environment, where everything that opens a URI looks for them.
+
+    Raises
+    ------
+    StoreError
+        If one of them is not KEY=VALUE.
+    """
+    if given := parse_options(options):
+        os.environ[OPTIONS] = json.dumps(storage_options(given))
 
 
 def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSystem, str]:
@@ -62,6 +81,8 @@ def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSyst
     scheme, _, path = uri.partition("://")
     if scheme not in PREFIXES:
         raise StoreError(f"{uri}: expected a path, or a URI that begins with s3://, gs:// or az://")
+    if scheme == "file":
+        path = Location(uri).path.as_posix()
     with plain(uri):
         return file_system(scheme, storage_options(options)), path
 
@@ -79,7 +100,10 @@ def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
             selector = FileSelector(path.rstrip("/"), allow_not_found=True, recursive=True)
             found = [info for info in system.get_file_info(selector) if info.type == FileType.File]
     scheme = uri.partition("://")[0]
-    listed = (Object(f"{scheme}://{info.path}", info.size, (info.mtime_ns or 0) / 1e9) for info in found)
+    named = (Path(info.path).as_uri() if scheme == "file" else f"{scheme}://{info.path}" for info in found)
+    listed = [
+        Object(name, info.size, (info.mtime_ns or 0) / 1e9) for name, info in zip(named, found, strict=True)
+    ]
     return sorted(listed, key=lambda each: each.uri)
 
 
@@ -99,6 +123,24 @@ def write(uri: str, content: bytes, options: Mapping[str, str] | None = None) ->
             system.create_dir(path.rpartition("/")[0])
         with system.open_output_stream(path) as stream:
             stream.write(content)
+
+
+def upload(file: Path, uri: str, options: Mapping[str, str] | None = None) -> None:
+    """Put a file there, in place of any object that is; it is seen whole or not at all."""
+    system, path = opened(uri, options)
+    with plain(uri), file.open("rb") as source, system.open_output_stream(path) as stream:
+        while chunk := source.read(CHUNK):
+            stream.write(chunk)
+
+
+def expect_bucket(uri: str, options: Mapping[str, str] | None = None) -> None:
+    """Raise StoreError if the bucket of `uri` is not there or cannot be reached."""
+    from pyarrow.fs import FileType
+
+    system, path = opened(uri, options)
+    with plain(uri):
+        if system.get_file_info(path.partition("/")[0]).type == FileType.NotFound:
+            raise StoreError(f"{uri}: the bucket does not exist; make the bucket (or container) first")
 
 
 def read(uri: str, options: Mapping[str, str] | None = None) -> bytes | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,26 +20,34 @@ AZURITE = (  # the emulator's account, which is the same everywhere
     "http://127.0.0.1:10000",
 )
 
+KEPT = 16  # file systems, with their connections
+
 Option = Callable[..., str | None]
+_kept: OrderedDict[tuple[str, bytes], FileSystem] = OrderedDict()
 
 
 def file_system(scheme: str, options: Mapping[str, str]) -> FileSystem:
     """That of a scheme, by options of Lance and, beneath them, the store's own environment variables."""
+    if scheme == "file":
+        from pyarrow.fs import LocalFileSystem
+
+        return LocalFileSystem()
     prefix = PREFIXES[scheme]
     known = {name.lower(): value for name, value in os.environ.items() if name.lower().startswith(prefix)}
-    return _made(scheme, tuple(sorted((known | dict(options)).items())))
+    known |= options
+    # A digest: what is secret among the options is not held here any longer than it is needed.
+    key = scheme, hashlib.sha256(repr(sorted(known.items())).encode()).digest()
+    if key not in _kept:
 
+        def option(*names: str) -> str | None:
+            """The first of these that is known, with the scheme's prefix or without."""
+            spelled = [f"{start}{name}" for name in names for start in (prefix, "")]
+            return next((known[name] for name in spelled if known.get(name)), None)
 
-@lru_cache(maxsize=16)
-def _made(scheme: str, options: tuple[tuple[str, str], ...]) -> FileSystem:
-    known = dict(options)
-
-    def option(*names: str) -> str | None:
-        """The first of these that is known, with the scheme's prefix or without."""
-        spelled = [f"{prefix}{name}" for name in names for prefix in (PREFIXES[scheme], "")]
-        return next((known[name] for name in spelled if known.get(name)), None)
-
-    return {"s3": _s3, "gs": _gs, "az": _az, "file": _disk}[scheme](option)
+        _kept[key] = {"s3": _s3, "gs": _gs, "az": _az}[scheme](option)
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return _kept[key]
 
 
 def _s3(option: Option) -> FileSystem:
@@ -98,9 +107,3 @@ def _az(option: Option) -> FileSystem:
         dfs_storage_authority=blobs and blobs.replace(".blob.", ".dfs."),
         dfs_storage_scheme=endpoint.scheme or None,
     )
-
-
-def _disk(_: Option) -> FileSystem:
-    from pyarrow import fs
-
-    return fs.LocalFileSystem()

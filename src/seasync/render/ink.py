@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from seasync.encoding import Floats
 from seasync.errors import RenderError
+from seasync.files import atomic_write, write_text
 from seasync.render.text import drawable, font
-from seasync.render.whole import whole, write_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -179,7 +179,7 @@ class SvgPage:
 
     def save(self, file: str | Path) -> None:
         xml.indent(self._root)
-        write_text(file, xml.tostring(self._root, "unicode") + "\n")
+        write_text(file, xml.tostring(self._root, "unicode") + "\n", error=RenderError)
 
     def _add(self, tag: str, **values: float | str) -> xml.Element:
         texts = {
@@ -200,5 +200,5 @@ def save(picture: Image, file: str | Path, **options: Any) -> None:
     kinds = Image.registered_extensions()
     if kinds.get(Path(file).suffix.lower()) not in Image.SAVE:
         raise RenderError(f"{file}: cannot be written as a picture; use .png, .svg, .jpg or .webp")
-    with whole(file) as part:
+    with atomic_write(file, error=RenderError) as part:
         picture.save(part, **options)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from seasync.encoding import Seconds
-from seasync.errors import DataError
+from seasync.errors import DataError, RenderError
+from seasync.files import atomic_write
 from seasync.render.shoot import Mark
 from seasync.render.stills import nearest
-from seasync.render.whole import whole
 from seasync.video import frame_table
 
 Row = dict[str, str]
@@ -84,7 +84,10 @@ class LabelTable:
         return bool((np.diff(nearest(frames, self.seconds("seconds", frames))) == 1).all())
 
     def write(self, path: Path, rows: list[Row]) -> None:
-        with whole(path) as part, part.open("w", newline="", encoding="utf-8") as out:
+        with (
+            atomic_write(path, error=RenderError) as part,
+            part.open("w", newline="", encoding="utf-8") as out,
+        ):
             writer = csv.DictWriter(out, self.columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

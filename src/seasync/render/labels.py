@@ -10,12 +10,12 @@ import numpy as np
 
 from seasync.align import Alignment, Warp
 from seasync.encoding import Seconds
-from seasync.errors import DataError
+from seasync.errors import DataError, RenderError
+from seasync.files import atomic_write, expect_writable
 from seasync.options import Side
 from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.plan import clips_of, has_partner
 from seasync.render.stills import nearest
-from seasync.render.whole import expect_place, whole
 from seasync.video import frame_table
 
 SUBTITLES = (".srt", ".vtt", ".ass", ".ssa")
@@ -64,7 +64,7 @@ def expect_labels(labels: Path, file: str | Path) -> None:
         raise DataError(
             f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
         )
-    expect_place(file, sources=[labels])
+    expect_writable(file, sources=[labels], error=RenderError)
     if (labels.suffix.lower() in SUBTITLES) != (Path(file).suffix.lower() in SUBTITLES):
         raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
 
@@ -141,6 +141,6 @@ def _subtitles(path: Path, file: Path, way: _Way) -> Carried:
             events.append(moved)
     total = len(subtitles)
     subtitles.events = sorted(events, key=lambda event: event.start)
-    with whole(file) as part:
+    with atomic_write(file, error=RenderError) as part:
         subtitles.save(str(part))
     return Carried(carried, total - carried)

@@ -10,6 +10,7 @@ from pathlib import Path
 from av.video.frame import VideoFrame
 
 from seasync.errors import RenderError
+from seasync.files import expect_writable
 from seasync.options import Gaps
 from seasync.render.canvas import DIM, Canvas, Panel, plate_width
 from seasync.render.ink import save
@@ -17,7 +18,6 @@ from seasync.render.picker import pictures
 from seasync.render.plan import Clock, Source
 from seasync.render.soundtrack import Soundtrack, is_webm
 from seasync.render.text import clock as clock_text
-from seasync.render.whole import expect_place
 from seasync.video import Writer
 
 Progress = Callable[[int, int], None]
@@ -83,7 +83,7 @@ def shoot(
     progress: Progress | None = None,
 ) -> None:
     """Write the film to `file`; `progress(done, total)` is called after each frame."""
-    expect_place(file, sources=[cell.source.file for cell in film.cells])
+    expect_writable(file, sources=[cell.source.file for cell in film.cells], error=RenderError)
     rate = film.clock.rate
     codec = codec or ("libvpx-vp9" if is_webm(file) else "libx264")
     audio = None if track is None else (track.rate, track.channels)

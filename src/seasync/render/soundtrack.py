@@ -14,10 +14,10 @@ from seasync.align import Alignment, Segment, Warp
 from seasync.clip import Clip
 from seasync.encoding import Floats
 from seasync.errors import RenderError
+from seasync.files import atomic_write
 from seasync.options import Audio, Side, expect
 from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
 from seasync.render.sound import Reader, carry, value_at
-from seasync.render.whole import whole
 from seasync.video import frame_table, probe, sound
 
 RATES = (44100, 48000, 32000, 24000, 22050, 16000, 96000, 88200)  # what AAC and players take
@@ -72,7 +72,7 @@ def write_sound(
     track = soundtrack(audio, keep, kept, other, alignment.warp(keep=keep), clock, file=file)
     if track is None:
         return False
-    with whole(file) as part, wave.open(str(part), "wb") as out:
+    with atomic_write(file, error=RenderError) as part, wave.open(str(part), "wb") as out:
         out.setnchannels(track.channels)
         out.setsampwidth(2)
         out.setframerate(track.rate)

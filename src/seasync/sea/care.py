@@ -14,7 +14,8 @@ import numpy as np
 
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
-from seasync.files.objects import is_uri, objects
+from seasync.files import is_uri
+from seasync.files.objects import objects
 from seasync.sea.calibration import CALIBRATION
 from seasync.sea.copy import bytes_of
 from seasync.sea.record import MOVED, Record, Snapshot, placed, plain_errors

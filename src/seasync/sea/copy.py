@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
-from seasync.files.objects import Object, is_uri, objects, opened, plain, read
+from seasync.files import Location, atomic_write
+from seasync.files.objects import CHUNK, Object, objects, opened, plain, read
 from seasync.sea.record import Record, plain_errors
 from seasync.sea.rows import CLIP_COLUMNS, stream_columns
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 AT_ONCE = 8  # files that are under way
-CHUNK = 8 << 20
 READ_ROWS = 256
 
 
@@ -142,23 +141,28 @@ def _files(record: Record) -> dict[str, Object]:
 
 
 def _place(record: Record, name: str) -> str:
-    root = record.uri if is_uri(record.uri) else f"file://{Path(record.uri).absolute().as_posix()}"
-    return f"{root.rstrip('/')}/{name}"
+    return f"{Location(record.uri).uri.rstrip('/')}/{name}"
 
 
 def _move(record: Record, target: Record, name: str) -> int:
     """Copy one file; it is seen whole or not at all."""
     source, source_path = opened(_place(record, name), record.storage_options)
     sink, path = opened(_place(target, name), target.storage_options)
-    part = path if is_uri(target.uri) else f"{path}.part"
     moved = 0
-    with plain(target.uri, SeaError):
-        if not is_uri(target.uri):
-            sink.create_dir(path.rpartition("/")[0])
-        with source.open_input_stream(source_path) as stream, sink.open_output_stream(part) as out:
-            while chunk := stream.read(CHUNK):
-                moved += len(chunk)
-                out.write(chunk)
-        if part != path:
-            sink.move(part, path)
+    with plain(target.uri, SeaError), source.open_input_stream(source_path) as stream:
+        if target.folder is None:
+            with sink.open_output_stream(path) as out:
+                moved = _pump(stream, out)
+        else:
+            with atomic_write(path, make_folder=True, error=SeaError) as part, part.open("wb") as out:
+                moved = _pump(stream, out)
+    return moved
+
+
+def _pump(source: Any, sink: Any) -> int:
+    """Copy what is left of a stream; how many bytes it was."""
+    moved = 0
+    while chunk := source.read(CHUNK):
+        moved += len(chunk)
+        sink.write(chunk)
     return moved

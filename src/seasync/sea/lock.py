@@ -1,21 +1,19 @@
-"""One writer at a time: a lock the operating system holds, and lets go of when its process dies."""
+"""One writer at a time in a folder: the sea's lock file."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from seasync.errors import SeaError
+from seasync.files import Locked, lock
 
 NAME = "_writer.lock"
 
 
 class Busy(SeaError):
-    """Another process writes, and it was asked not to wait."""
+    """Another process is writing, and the caller did not want to wait."""
 
 
 @contextmanager
@@ -25,43 +23,18 @@ def writing(folder: Path, *, wait: bool = True, waiting: Callable[[], None] | No
     Raises
     ------
     SeaError
-        If the folder cannot be written, or another process writes and `wait` is false.
+        If the folder cannot be written, or another process is writing and `wait` is false.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        opened = (folder / NAME).open("ab")
-    except OSError as error:
-        raise SeaError(
-            f"{folder}: cannot be written ({error.strerror}); check the folder's rights"
-        ) from error
-    with opened:
-        if not _take(opened):
-            if not wait:
-                raise Busy(f"{folder}: another process is writing to this sea; try again when it is done")
-            if waiting:
-                waiting()
-            while not _take(opened):
-                time.sleep(0.2)
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(lock(folder / NAME, wait=wait, waiting=waiting))
+        except Locked as error:
+            raise Busy(
+                f"{folder}: another process is writing to this sea; try again when it is done"
+            ) from error
+        except OSError as error:
+            raise SeaError(
+                f"{folder}: cannot be written ({error.strerror}); check the folder's permissions"
+            ) from error
         yield
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(file: BinaryIO) -> bool:
-        try:
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _take(file: BinaryIO) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

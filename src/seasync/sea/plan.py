@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
 from seasync.errors import SeaError, StoreError, VideoError
-from seasync.files.objects import is_uri, objects
+from seasync.files import is_uri
+from seasync.files.objects import objects
 from seasync.sea.index import EXACT_UP_TO
 from seasync.sea.rows import clip_id
 from seasync.sea.sources import Source

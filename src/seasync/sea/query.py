@@ -15,7 +15,7 @@ from seasync.clip import Clip
 from seasync.encoders import content_hash
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 from seasync.sea.rows import CLIP_COLUMNS, clip_id
 
 if TYPE_CHECKING:

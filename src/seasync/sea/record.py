@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeaError
-from seasync.files.objects import explained, is_uri
+from seasync.files import is_uri
+from seasync.files.objects import explained
 from seasync.files.objects import storage_options as environment_options
 from seasync.sea import lock, writers
 from seasync.sea import rows as layout

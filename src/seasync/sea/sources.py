@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from seasync.errors import SeaError
-from seasync.files.downloads import fetch
-from seasync.files.objects import is_uri, matching, objects
+from seasync.files import fetch, is_uri
+from seasync.files.objects import matching, objects
 
 VIDEOS = frozenset(
     {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"}

@@ -14,14 +14,13 @@ from seasync.clip import Clip
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
-from seasync.files.objects import is_uri
+from seasync.files import DiskCache, is_uri
 from seasync.pair import end_of
 from seasync.sea.care import info
 from seasync.search import Sea
 from seasync.serve import models, work
 from seasync.serve.footage import Library, clip_of
 from seasync.serve.jobs import Jobs, Kind
-from seasync.serve.kept import Kept
 from seasync.serve.lane import Lane
 from seasync.serve.limits import Limits
 from seasync.serve.marks import marks_on, shown_marks
@@ -121,9 +120,9 @@ class Core:
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         self.uploads = Uploads(self.state, self.look, limits)
         inside = Roots([*self.roots.all, self.state.uploads])
-        self.kept = Kept(cache_folder() / "serve", limits.cache_bytes)
-        self.films = Kept(self.state.films, limits.film_bytes)
-        self.library = Library(inside, self.uploads, self.look, self.kept, limits)
+        self.cache = DiskCache(cache_folder() / "serve", limits.cache_bytes)
+        self.films = DiskCache(self.state.films, limits.film_bytes)
+        self.library = Library(inside, self.uploads, self.look, self.cache, limits)
         self._solved: OrderedDict[object, Alignment] = OrderedDict()
         self._lock = threading.Lock()
         self.jobs = Jobs(
@@ -200,7 +199,7 @@ class Core:
         return clip.file, str(self.library.proxy_place(clip.file))
 
     def _after_proxy(self, request: dict[str, Any], result: dict[str, Any]) -> None:
-        self.kept.trim()
+        self.cache.trim()
 
     def start(self) -> None:
         self.jobs.start()

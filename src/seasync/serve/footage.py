@@ -12,12 +12,12 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.errors import ServeError
-from seasync.files.downloads import fetch
+from seasync.files import DiskCache, fetch
+from seasync.files.disk_cache import stamp
 from seasync.sea.record import Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.search import Sea
 from seasync.serve import models
-from seasync.serve.kept import Kept, stamp
 from seasync.serve.lane import Lane
 from seasync.serve.limits import Limits
 from seasync.serve.look import Facts, look, picture_strip
@@ -31,8 +31,14 @@ SAME = 1e-3  # seconds
 class Library:
     """Finds videos for a server, and what can be shown of them."""
 
-    def __init__(self, roots: Roots, uploads: Uploads, lane: Lane, kept: Kept, limits: Limits) -> None:
-        self._roots, self._uploads, self._lane, self._kept, self._limits = roots, uploads, lane, kept, limits
+    def __init__(self, roots: Roots, uploads: Uploads, lane: Lane, cache: DiskCache, limits: Limits) -> None:
+        self._roots, self._uploads, self._lane, self._cache, self._limits = (
+            roots,
+            uploads,
+            lane,
+            cache,
+            limits,
+        )
         self._facts: OrderedDict[tuple[str, int, int], Facts] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -104,7 +110,7 @@ class Library:
         facts, end = self.facts(clip), self._end(clip)
         first = max(0, int(np.searchsorted(facts.seconds, clip.start + SAME, "right")) - 1)
         last = max(first + 1, int(np.searchsorted(facts.seconds, end - SAME)))
-        ready = self._kept.find("proxy", stamp(fetch(clip.file)), suffix=".mp4") is not None
+        ready = self._cache.find("proxy", stamp(fetch(clip.file)), suffix=".mp4") is not None
         return models.Footage(
             ref=ref,
             name=Path(clip.file).name,
@@ -160,13 +166,13 @@ class Library:
     def video(self, clip: Clip) -> Path:
         """The file a browser plays: the proxy, if there is one, else the video itself."""
         file = fetch(clip.file)
-        proxy = self._kept.find("proxy", stamp(file), suffix=".mp4")
+        proxy = self._cache.find("proxy", stamp(file), suffix=".mp4")
         if proxy is None and (file.is_dir() or not self.facts(clip).direct):
             raise ServeError("browsers do not play this file as it is; POST to its `proxy` first", status=409)
         return proxy or file
 
     def proxy_place(self, file: str) -> Path:
-        return self._kept.place("proxy", stamp(fetch(file)), suffix=".mp4")
+        return self._cache.place("proxy", stamp(fetch(file)), suffix=".mp4")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:
         """A JPEG of the frames at `seconds`, side by side; by default one from the middle."""
@@ -174,11 +180,12 @@ class Library:
         times = [round(second, 3) for second in seconds or [middle]]
         file = fetch(clip.file)
         made_of = "strip", stamp(file), times, height
-        found = self._kept.find(*made_of, suffix=".jpg")
+        found = self._cache.find(*made_of, suffix=".jpg")
         if found is None:
-            found = self._kept.place(*made_of, suffix=".jpg")
+            found = self._cache.place(*made_of, suffix=".jpg")
             size, limit = (4 * height, height), self._limits.look_seconds
             self._lane.run(picture_strip, str(file), times, size, str(found), seconds=limit)
+            self._cache.trim_after(found)
         return found
 
     def _end(self, clip: Clip) -> float:

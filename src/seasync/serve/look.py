@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
+from seasync.files import atomic_write
 
 # Containers that hold pictures themselves. FFmpeg knows others that name further files to open (playlists,
 # edit lists, manifests) or that draw any text file as a picture: a file from outside must not be one.
@@ -122,12 +123,5 @@ def picture_strip(file: str, seconds: Sequence[float], size: tuple[int, int], ou
         strip.paste(picture, (number * width, 0))
     data = io.BytesIO()
     strip.save(data, "JPEG", quality=84, progressive=True)
-    write_whole(Path(out), data.getvalue())
-
-
-def write_whole(file: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_bytes(data)
-    part.replace(file)
+    with atomic_write(out, make_folder=True) as part:
+        part.write_bytes(data.getvalue())

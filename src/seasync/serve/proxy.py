@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
+
+from seasync.files import atomic_write
 
 HEIGHT = 720  # at most
 CLOCK = Fraction(1, 90_000)
@@ -25,33 +26,30 @@ def make_proxy(file: str, out: str, say: Callable[[tuple[float, str]], None]) ->
     info, table = probe(file), frame_table(file)
     scale = min(1.0, HEIGHT / min(info.width, info.height))
     size = tuple(max(2, round(side * scale / 2) * 2) for side in (info.width, info.height))
-    part = Path(out).with_suffix(".part.mp4")
-    part.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with av.open(str(part), "w", options={"movflags": "+faststart"}) as container:
-            picture: Any = container.add_stream(
-                "libx264", rate=info.fps or 30, options={"crf": "21", "preset": "veryfast"}
-            )
-            picture.width, picture.height = size
-            picture.pix_fmt = "yuv420p"
-            picture.codec_context.time_base = CLOCK
-            picture.codec_context.gop_size, picture.codec_context.max_b_frames = GOP, 0
-            sound = _Sound(container, file, table.end) if info.audio else None
-            resize = VideoReformatter()
-            for shown in frames(file):
-                frame = resize.reformat(shown.frame, width=size[0], height=size[1], format="yuv420p")
-                frame.pts, frame.time_base, frame.pict_type = round(shown.seconds / CLOCK), CLOCK, 0
-                container.mux(picture.encode(frame))
-                if sound:
-                    sound.until(shown.seconds)
-                if shown.number % 15 == 0:
-                    say((shown.seconds / max(table.end, 1e-6), "preparing the video for the browser"))
-            container.mux(picture.encode(None))
+    with (
+        atomic_write(out, make_folder=True) as part,
+        av.open(str(part), "w", options={"movflags": "+faststart"}) as container,
+    ):
+        picture: Any = container.add_stream(
+            "libx264", rate=info.fps or 30, options={"crf": "21", "preset": "veryfast"}
+        )
+        picture.width, picture.height = size
+        picture.pix_fmt = "yuv420p"
+        picture.codec_context.time_base = CLOCK
+        picture.codec_context.gop_size, picture.codec_context.max_b_frames = GOP, 0
+        sound = _Sound(container, file, table.end) if info.audio else None
+        resize = VideoReformatter()
+        for shown in frames(file):
+            frame = resize.reformat(shown.frame, width=size[0], height=size[1], format="yuv420p")
+            frame.pts, frame.time_base, frame.pict_type = round(shown.seconds / CLOCK), CLOCK, 0
+            container.mux(picture.encode(frame))
             if sound:
-                sound.until(table.end, last=True)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+                sound.until(shown.seconds)
+            if shown.number % 15 == 0:
+                say((shown.seconds / max(table.end, 1e-6), "preparing the video for the browser"))
+        container.mux(picture.encode(None))
+        if sound:
+            sound.until(table.end, last=True)
     return {}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from seasync.errors import ServeError
-from seasync.files.objects import is_uri
+from seasync.files import is_uri
 
 
 class Roots:

@@ -90,7 +90,7 @@ def add(
     say: Say,
 ) -> dict[str, Any]:
     """Add files and uploads to a sea. What leads out of `roots`, or is no video, is refused singly."""
-    from seasync.files.downloads import fetch
+    from seasync.files import fetch
     from seasync.sea import ingest
     from seasync.sea.plan import Failure
     from seasync.sea.sources import Source, find_sources

@@ -18,8 +18,8 @@ from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
-from seasync.files.downloads import cache_folder
-from seasync.files.objects import is_uri, write
+from seasync.files import cache_folder, is_uri
+from seasync.files.objects import write
 from seasync.options import TrainKind
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from seasync.encoders.torch_model import best_device
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError
+from seasync.files import atomic_write
 from seasync.train.batch import Pair
 from seasync.train.carl import Carl
 from seasync.train.data import Footage, Looks, Progress, split
@@ -261,13 +261,8 @@ class Training:
             "head": self.head.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
-        part = self.checkpoint.with_name(f"{self.checkpoint.name}.{os.getpid()}.part")
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with atomic_write(self.checkpoint, make_folder=True, error=EncoderError) as part:
             torch.save(state, part)
-            part.replace(self.checkpoint)
-        finally:
-            part.unlink(missing_ok=True)
 
     def _resume(self) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from torch.nn import functional
 from seasync.encoders.temporal import About
 from seasync.encoders.transformer import Shape, distances, transformer_graph
 from seasync.encoding import Floats
+from seasync.errors import EncoderError
+from seasync.files import atomic_write
 
 
 class Temporal(nn.Module):
@@ -123,10 +124,5 @@ def write_onnx(model: Temporal, about: About, file: Path) -> None:
     """The model as a file that serves without torch; written whole or not at all."""
     import onnx
 
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
+    with atomic_write(file, make_folder=True, error=EncoderError) as part:
         onnx.save(transformer_graph(model.shape, model.weights(), about.to_json()), part)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)

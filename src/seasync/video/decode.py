@@ -16,7 +16,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 from seasync.video.source import decode, decode_all, images, open_picture, packets
 from seasync.video.table import FrameTable
 

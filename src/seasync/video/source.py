@@ -22,7 +22,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from seasync.errors import VideoError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 
 File = str | PathLike[str]
 

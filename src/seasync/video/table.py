@@ -20,7 +20,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 from seasync.video.source import (
     IMAGE_FPS,
     File,

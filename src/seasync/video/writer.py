@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +16,8 @@ from av.video.reformatter import Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
+from seasync.files import Location
+from seasync.files.atomic import PendingFile, why_not_written
 from seasync.video.audio import LAYOUTS
 from seasync.video.colour import MATRICES, film_frame
 from seasync.video.source import File
@@ -25,7 +25,7 @@ from seasync.video.source import File
 BT709 = {"color_primaries": 1, "color_trc": 1, "colorspace": 1, "color_range": 1}
 
 
-def expect_codec(codec: str, file: str | Path) -> None:
+def expect_codec(codec: str, file: File) -> None:
     """Raise VideoError, about the film to be, if FFmpeg has no video encoder of this name."""
     try:
         av.codec.Codec(codec, "w")
@@ -58,7 +58,7 @@ class Writer:
         options: Mapping[str, str] | None = None,
         audio: tuple[int, int] | None = None,
     ) -> None:
-        self.file, self.fps = Path(file), Fraction(fps)
+        self.file, self.fps = Location(file), Fraction(fps)
         self._given = size
         self.size = (size[0] + size[0] % 2, size[1] + size[1] % 2)
         self.pictures = self.samples = 0
@@ -68,13 +68,14 @@ class Writer:
             raise VideoError(f"{file}: fps and size must be more than 0, got {fps = }, {size = }")
         if self._channels and self._channels not in LAYOUTS:
             raise VideoError(f"{file}: sound must have 1 or 2 channels, got {self._channels}")
-        self._part = self.file.with_name(f".{self.file.stem}.{os.getpid()}.part{self.file.suffix}")
+        with self._plainly():
+            self._pending = PendingFile(self.file)
         try:
             with self._plainly():
-                self._part.touch()  # FFmpeg opens it only with the first picture
+                self._pending.path.touch()  # FFmpeg opens it only with the first picture
                 is_mp4 = self.file.suffix.lower() in (".mp4", ".m4v", ".mov")
                 container = {"movflags": "+faststart"} if is_mp4 else {}
-                self._container = av.open(str(self._part), "w", options=container)
+                self._container = av.open(str(self._pending.path), "w", options=container)
                 self._video = self._video_stream(codec, {"crf": str(crf), **(options or {})})
                 self._audio = self._audio_stream(*audio) if audio else None
         except BaseException:
@@ -138,13 +139,14 @@ class Writer:
             for stream in filter(None, (self._video, self._audio)):
                 self._container.mux(stream.encode(None))
             self._container.close()
-            os.replace(self._part, self.file)
+            self._pending.commit()
+        self._pending.discard()
 
     def _abandon(self) -> None:
         if hasattr(self, "_container"):
             with suppress(av.FFmpegError, OSError):
                 self._container.close()
-        self._part.unlink(missing_ok=True)
+        self._pending.discard()
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:
@@ -152,7 +154,7 @@ class Writer:
         try:
             yield
         except (av.FFmpegError, OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
+            reason = why_not_written(error, self.file) if isinstance(error, OSError) else error
             raise VideoError(f"{self.file}: the film cannot be written ({reason})") from error
 
     def __enter__(self) -> Writer:
@@ -165,7 +167,7 @@ class Writer:
             if kind is None:
                 self.close()
         finally:
-            if self._part.exists():
+            if self._pending.path.exists():
                 self._abandon()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from seasync.align import Alignment
 from seasync.errors import RenderError
+from seasync.files import write_text
 from seasync.options import Side, TimelineFormat, suffixes
 from seasync.render.timelines.edit import edit_of
 from seasync.render.timelines.edl import edl_text
@@ -14,7 +15,6 @@ from seasync.render.timelines.mlt import mlt_text
 from seasync.render.timelines.otio import otio_text
 from seasync.render.timelines.table import csv_text, json_text
 from seasync.render.timelines.xmeml import xmeml_text
-from seasync.render.whole import write_text
 
 FORMATS = suffixes(TimelineFormat)
 
@@ -43,7 +43,7 @@ def export(alignment: Alignment, file: str | Path, *, keep: Side = "query") -> l
         raise RenderError(
             f"{file}: no timeline format is named {suffix!r}; expected one of {' '.join(FORMATS)}"
         )
-    write_text(path, text)
+    write_text(path, text, error=RenderError)
     return [path]
 
 
@@ -54,5 +54,5 @@ def _mlt(alignment: Alignment, path: Path, keep: Side) -> list[Path]:
     other: Side = "match" if keep == "query" else "query"
     has_sound = write_sound(alignment, sound, keep=keep, audio=other)
     edit = edit_of(alignment, keep=keep)
-    write_text(path, mlt_text(edit, sound=sound if has_sound else None))
+    write_text(path, mlt_text(edit, sound=sound if has_sound else None), error=RenderError)
     return [path, sound] if has_sound else [path]

@@ -13,9 +13,9 @@ import numpy as np
 from seasync.align import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
+from seasync.files import atomic_write, expect_writable
 from seasync.render.plan import clips_of, even
 from seasync.render.timelines.edit import Event, Media, events_of
-from seasync.render.whole import expect_place, whole
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def replace_clip(
     slot = _chosen(str(timeline), opened.slots(), clip)
     if Path(file).suffix.lower() != Path(timeline).suffix.lower():
         raise RenderError(f"{file}: expected a name that ends in {Path(timeline).suffix}, as {timeline} does")
-    expect_place(file)
+    expect_writable(file, error=RenderError)
     alignment = find(slot.clip)
     new = clips_of(alignment, "query")[1]
     source = Media.of(new.file)
@@ -88,7 +88,7 @@ def replace_clip(
         slot, alignment.warp(keep="query").smooth(), source, in_frames=Path(timeline).suffix.lower() == ".edl"
     )
     opened.put(slot, source, events)
-    with whole(file) as part:
+    with atomic_write(file, error=RenderError) as part:
         opened.save(part)
     return Replaced(slot.clip, new, alignment, len(events))
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse
 
 from seasync.errors import ServeError
-from seasync.files.downloads import fetch
+from seasync.files import fetch
 from seasync.serve import models
 from seasync.serve.routes import Insides, Sea
 

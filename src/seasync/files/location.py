@@ -1,0 +1,158 @@
+"""A place where bytes live: a local path, or a URI such as `s3://bucket/clips/a.mp4`."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path, PurePath
+from urllib.parse import quote, unquote
+
+from seasync.errors import StoreError
+
+# Two letters at least: `C:` is a drive of Windows.
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_SQUASHED = re.compile(r"(s3|gs|az|file|https?):[/\\][^/\\]")
+_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
+
+
+def is_uri(place: str | PathLike[str] | Location) -> bool:
+    """Whether this names something by a URI, not by a path."""
+    return _URI.match(str(place)) is not None
+
+
+@dataclass(frozen=True, init=False, order=True, repr=False)
+class Location:
+    """A local path or a URI, exactly as it was given.
+
+    A `pathlib.Path` turns `s3://bucket/a` into `s3:/bucket/a`; a `Location` never does. Only a local one can
+    be used as a path (`open(location)`, `Path(location)`); a URI raises an error there instead of becoming a
+    path that does not exist. Use `seasync.files.fetch` to read what lies at a URI and
+    `seasync.files.atomic_write` to write to it.
+
+    Parameters
+    ----------
+    place
+        A path, a URI, or another location.
+
+    Raises
+    ------
+    StoreError
+        If `place` is empty, or a `Path` that was made from a URI and has lost one of its slashes.
+
+    Examples
+    --------
+    >>> Location("s3://bucket/clips/a.mp4").parent.join("b.mp4")
+    Location('s3://bucket/clips/b.mp4')
+    >>> Location("s3://bucket/clips/a.mp4").suffix
+    '.mp4'
+    """
+
+    text: str
+
+    def __init__(self, place: str | PathLike[str] | Location) -> None:
+        text = place.text if isinstance(place, Location) else os.fspath(place)
+        if not isinstance(text, str) or not text or "\0" in text:
+            raise StoreError(f"{place!r}: expected a path, or a URI such as s3://bucket/file.mp4")
+        if isinstance(place, PurePath) and _SQUASHED.match(text) and not os.path.lexists(text):
+            raise StoreError(f"{text}: a URI that became a Path has lost a slash; give the URI as a string")
+        object.__setattr__(self, "text", text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Location({self.text!r})"
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def scheme(self) -> str | None:
+        """`s3`, `gs`, `az`, `file`, … of a URI; None for a path."""
+        found = _URI.match(self.text)
+        return found[1].lower() if found else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is a path, or a `file://` URI."""
+        return self.scheme in (None, "file")
+
+    @property
+    def path(self) -> Path:
+        """The local path.
+
+        Raises
+        ------
+        StoreError
+            If this is a URI of a store, or of another machine.
+        """
+        if self.scheme is None:
+            return Path(self.text)
+        if not self.is_local:
+            raise StoreError(f"{self.text}: a URI, not a path; fetch it first")
+        host, slash, rest = self.text.partition("://")[2].partition("/")
+        path = unquote(slash + rest, errors="surrogateescape")
+        if os.name == "nt":
+            path = path[1:] if _DRIVE.match(path) else path
+            return Path(f"//{host}{path}" if host not in ("", "localhost") else path)
+        if host not in ("", "localhost") or not path:
+            raise StoreError(f"{self.text}: expected file:///PATH, a file of this machine")
+        return Path(path)
+
+    @property
+    def uri(self) -> str:
+        """The URI itself, or the `file://` URI of a path."""
+        return Path(self.text).absolute().as_uri() if self.scheme is None else self.text
+
+    @property
+    def name(self) -> str:
+        """The last part, as in `Path.name`."""
+        if self.scheme is None:
+            return PurePath(self.text).name
+        name = self._inside.rstrip("/").rpartition("/")[2]
+        return unquote(name, errors="surrogateescape") if self.is_local else name
+
+    @property
+    def suffix(self) -> str:
+        """The last part's file extension, with its dot, as in `Path.suffix`."""
+        return PurePath(self.name).suffix
+
+    @property
+    def stem(self) -> str:
+        """The last part without its extension, as in `Path.stem`."""
+        return PurePath(self.name).stem
+
+    @property
+    def parent(self) -> Location:
+        """The folder this lies in; a bucket and the root of a disk lie in themselves."""
+        if self.scheme is None:
+            return Location(str(PurePath(self.text).parent))
+        folder, slash, _ = self._inside.rstrip("/").rpartition("/")
+        if not folder:
+            return self if not slash else Location(f"{self._start}/")
+        return Location(f"{self._start}{folder}")
+
+    def join(self, *names: str) -> Location:
+        """A place below this one; the names are separated by slashes."""
+        if self.scheme is None:
+            return Location(str(PurePath(self.text, *names)))
+        added = "/".join(quote(os.fsencode(name)) if self.is_local else name for name in names)
+        return Location(f"{self.text.rstrip('/') if self._inside else self.text}/{added}")
+
+    def with_name(self, name: str) -> Location:
+        """Another place in the same folder."""
+        return self.parent.join(name)
+
+    def with_suffix(self, suffix: str) -> Location:
+        """The same place with another file extension."""
+        return self.with_name(f"{self.stem}{suffix}")
+
+    @property
+    def _start(self) -> str:
+        return self.text[: self.text.index("://") + 3]
+
+    @property
+    def _inside(self) -> str:
+        return self.text.partition("://")[2]
