@@ -34,8 +34,8 @@ from seasync.sea import rows as layout
 from seasync.sea.cluster import Cluster
 from seasync.sea.copy import copy
 from seasync.sea.rows import matrix
-from seasync.sea.vectors import query_vector
 from seasync.search import Sea
+from seasync.similarity import query_vector
 
 SIZES = (10_000, 100_000, 650_000)
 QUICK_SIZES = (5_000, 60_000)

@@ -29,8 +29,8 @@ from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.sea import rows as layout
 from seasync.sea.rows import FORMAT, About, matrix, vectors_column
-from seasync.sea.vectors import Standard, clip_vectors, query_vector
 from seasync.search import Sea
+from seasync.similarity import Standard, clip_vectors, query_vector
 from seasync.video import Frames
 
 WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, Alignment, Recipe, align_encodings, score_many
+from seasync.align import MOTION, Alignment, Recipe, align_encodings
 from seasync.align.film import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
@@ -20,7 +20,8 @@ from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
 from seasync.pair import end_of
-from seasync.sea.vectors import Standard, clip_vectors, query_vector
+from seasync.ranking import Ranking, rank
+from seasync.similarity import Standard, clip_vectors, clip_vectors_of, query_vector
 
 _SPANS = 5  # from each of the two ways to propose stretches
 
@@ -29,7 +30,7 @@ _SPANS = 5  # from each of the two ways to propose stretches
 class Found:
     """A stretch of a film that was found for a query.
 
-    score       what they are ordered by, lowest first: (1 − similarity) · DRAQ of the stretch's core
+    score       what orders the stretches, lowest first: the recipe's ranking key of the stretch's core
     draq        of the query, whole, with the stretch, whole
     similarity  of their clip vectors, standardized over the film
     alignment   which moment goes with which; computed when it is asked for
@@ -111,8 +112,8 @@ def find_in(
     proposed = fitting_spans(query, film, recipe=recipe, count=_SPANS) + alike
     proposed += [fit for window in alike for fit in _fit_around(window, query, film, recipe)]
     spans = list(dict.fromkeys(_within_cuts(span, film) for span in proposed))
-    draq, similarity = _scores(query, [cut(film, span.start, span.end) for span in spans], windows, recipe)
-    score = dict(zip(spans, ((1 - similarity) * draq).tolist(), strict=True))
+    cores = _rank(query, [cut(film, span.start, span.end) for span in spans], windows, recipe)
+    score = dict(zip(spans, cores.keys().tolist(), strict=True))
     # A stretch that is chosen for its core may begin and end a little too late or early.
     core = {
         _within_cuts(_union(span, *_fit_around(span, query, film, recipe)), film): span
@@ -120,13 +121,13 @@ def find_in(
     }
     whole = _apart(reversed(core), len(core))
     stretches = [cut(film, span.start, span.end) for span in whole]
-    draq, similarity = _scores(query, stretches, windows, recipe)
+    ranking = _rank(query, stretches, windows, recipe)
     return [
         Found(
             clip=replace(clip, start=span.start, end=span.end, id=None),
             score=score[core[span]],
-            draq=float(draq[at]),
-            similarity=float(similarity[at]),
+            draq=float(ranking.scores.draq[at]),
+            similarity=float(ranking.similarity[at]),
             query=query_clip,
             recipe=recipe,
             encodings=(query, stretches[at]),
@@ -143,11 +144,10 @@ def _ended(found: Found, film: Clip, encoding: Encoding) -> Found:
     return replace(found, clip=replace(found.clip, end=min(end, end_of(film))))
 
 
-def _scores(
-    query: Encoding, stretches: Sequence[Encoding], windows: _Windows, recipe: Recipe
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """DRAQ and similarity of the query with each stretch."""
-    return score_many(query, stretches, recipe=recipe).draq, windows.similarity(query, stretches)
+def _rank(query: Encoding, stretches: Sequence[Encoding], windows: _Windows, recipe: Recipe) -> Ranking:
+    """Stretches are proposed to fit the query whole, so nothing is left out of either."""
+    similarity = windows.similarity(query, stretches, recipe)
+    return rank(query, stretches, similarity, recipe=recipe, partial="never")
 
 
 def _fit_around(span: Span, query: Encoding, film: Encoding, recipe: Recipe) -> list[Span]:
@@ -196,14 +196,10 @@ class _Windows:
         ranked = self.seconds[np.argsort(-alike, kind="stable")]
         return _apart((Span(start, end) for start, end in ranked.tolist()), count)
 
-    def similarity(self, query: Encoding, others: Sequence[Encoding]) -> NDArray[np.float64]:
-        """Of the clip vectors of the query and of other stretches, standardized over the film."""
-        vectors = clip_vectors(
-            np.stack([other.mean for other in others]),
-            np.stack([other.trajectory for other in others]),
-            self.standard,
-        )
-        return (vectors @ query_vector(query, self.standard, trajectory=True)).astype(np.float64)
+    def similarity(self, query: Encoding, others: Sequence[Encoding], recipe: Recipe) -> NDArray[np.float64]:
+        """Similarity of the query's clip vector to those of other stretches, standardized over the film."""
+        asked = query_vector(query, self.standard, trajectory=recipe.trajectory)
+        return (clip_vectors_of(others, self.standard) @ asked).astype(np.float64)
 
 
 def _windows(query: Encoding, film: Encoding) -> _Windows:

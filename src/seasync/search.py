@@ -21,16 +21,16 @@ from seasync.options import IndexKind, Partial, Rerank
 from seasync.pair import end_of
 from seasync.sea import care, index
 from seasync.sea.calibration import Calibration, fit, with_calibration
+from seasync.sea.candidates import Candidates
 from seasync.sea.cluster import Cluster
 from seasync.sea.ingest import Added, add
 from seasync.sea.match import Matches
 from seasync.sea.on_ray import add as add_on
 from seasync.sea.query import Asked, Query, resolve
-from seasync.sea.rank import Ranking
 from seasync.sea.record import Record, RowIds, Snapshot, both, quoted
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.sources import find_sources
-from seasync.sea.vectors import query_vector
+from seasync.similarity import query_vector
 
 
 class Sea(Record):
@@ -175,13 +175,12 @@ class Sea(Record):
         label       only clips of this label
         where       only clips that fulfil this SQL condition on the record's columns, such as "duration < 10"
         """
-        moving = recipe.change_seconds is not None
-        wanted = max(k, candidates or (25 if moving else 10))
+        wanted = max(k, candidates or recipe.candidates)
         snapshot = self.snapshot()
         where = _condition(snapshot, where, label)
 
         asked = [resolve(snapshot, query, self._encode, self._end) for query in queries]
-        found = _retrieve(snapshot, asked, wanted, where, trajectory=moving)
+        found = _retrieve(snapshot, asked, wanted, where, trajectory=recipe.trajectory)
         alone = len(asked) == 1  # the cost matrices of many would fill the memory
         rank = bind(
             self._rank,
@@ -223,8 +222,7 @@ class Sea(Record):
         rows = snapshot.table([], _labelled(label))["_rowid"].to_numpy()
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]
-        moving = recipe.change_seconds is not None
-        similarity = snapshot.similarities(asked.encoding, rows, trajectory=moving)
+        similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
         return self._rank(
             snapshot, asked, rows, similarity, k=k, recipe=recipe, rerank=rerank, partial=partial
         )
@@ -285,7 +283,7 @@ class Sea(Record):
         encodings = self._encodings(snapshot, rows)
         there = np.array([encoding is not None for encoding in encodings], bool)
         known = [encoding for encoding in encodings if encoding is not None]
-        ranking = Ranking(
+        ranked = Candidates(
             snapshot,
             query,
             rows[there],
@@ -295,7 +293,7 @@ class Sea(Record):
             rerank=rerank,
             partial=partial,
         )
-        return ranking.matches(k, max_draq=max_draq, consensus=consensus, cost=cost)
+        return ranked.matches(k, max_draq=max_draq, consensus=consensus, cost=cost)
 
     def _encode(self, clip: Clip) -> Encoding:
         return encode_clip(clip, self.encoder(), fps=self.fps)

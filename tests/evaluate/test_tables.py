@@ -99,13 +99,15 @@ def test_oracle_candidates_have_the_querys_label_and_are_never_the_query(study):
 
 def test_reranking_orders_by_each_score(study):
     candidates = study.retrieved(MOTION, 6)
-    scores = study.scores(candidates, MOTION)
-    direct = score_many(study.queries[2].encoding, study.encodings(candidates[2]), recipe=MOTION)
-    assert scores[2].order("draq").tolist() == np.argsort(direct.draq).tolist()
-    assert scores[2].order("dtw").tolist() == np.argsort(direct.dtw_cost).tolist()
-    assert scores[2].order("none").tolist() == list(range(6))
+    rankings = study.rankings(candidates, MOTION)
+    direct = score_many(
+        study.queries[2].encoding, study.encodings(candidates[2]), recipe=MOTION, partial="auto"
+    )
+    assert rankings[2].order("draq").tolist() == np.argsort(direct.score).tolist()
+    assert rankings[2].order("dtw").tolist() == np.argsort(direct.dtw_cost).tolist()
+    assert rankings[2].order("none").tolist() == list(range(6))
     similarity = study.similarities(MOTION)[2, candidates[2]]
-    assert scores[2].order("product").tolist() == np.argsort((1 - similarity) * direct.draq).tolist()
+    assert rankings[2].order("product").tolist() == np.argsort((1 - similarity) * direct.score).tolist()
 
 
 def test_avr_has_every_setting_and_errors_of_the_pick(study):
@@ -113,10 +115,10 @@ def test_avr_has_every_setting_and_errors_of_the_pick(study):
     assert len(table.rows) == 2 * (3 + 3 + 4)
     found = row(table, candidates="retrieved", recipe="paper", context=True, rerank="draq")
     candidates = study.retrieved(PAPER, 4)
-    scores = study.scores(candidates, PAPER)
+    rankings = study.rankings(candidates, PAPER)
     errors = []
     for at, chosen in enumerate(candidates):
-        pick = study.gallery[chosen[scores[at].draq.argmin()]].encoding
+        pick = study.gallery[chosen[rankings[at].scores.draq.argmin()]].encoding
         forward = align_many(study.queries[at].encoding, [pick], recipe=PAPER)[0].path
         backward = align_many(pick, [study.queries[at].encoding], recipe=PAPER)[0].path
         n, m = len(study.queries[at].encoding.seconds), len(pick.seconds)

@@ -21,8 +21,8 @@ from seasync.sea.cluster import Cluster
 from seasync.sea.index import standard_of
 from seasync.sea.ingest import Added
 from seasync.sea.plan import Work
-from seasync.sea.vectors import query_vector
 from seasync.search import Sea
+from seasync.similarity import query_vector
 from tests.cli.run import seasync
 from tests.scale.adding import add_on, context
 from tests.scale.cluster import ThreeNodes, ray_folder, three_nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,14 @@ import pytest
 
 from seasync.align import MOTION, PAPER
 from seasync.errors import SeaError
-from seasync.sea.calibration import Calibration, _logistic, calibration_error
+from seasync.sea.calibration import (
+    CALIBRATION,
+    SHIPPED,
+    Calibration,
+    _logistic,
+    calibration_error,
+    calibration_of,
+)
 from seasync.search import Sea
 from tests.sea.footage import about, encoding, row
 
@@ -54,6 +62,31 @@ def test_a_labelled_sea_is_calibrated_and_remembers(tmp_path: Path) -> None:
     assert likely["kind 1"] > 0.9 > 0.1 > likely["kind 2"]
     assert sea.search(query, recipe=PAPER)[0].alignability is None
     assert sea.info()["calibrated"] == [MOTION.name]
+
+
+def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
+    sea.calibrate()
+    snapshot = sea.snapshot()
+    assert calibration_of(snapshot, MOTION) is not None
+    assert calibration_of(snapshot, replace(MOTION, power=1.0)) is None
+    for same in (replace(MOTION, name="mine"), replace(MOTION, candidates=100, rerank="draq", power=2)):
+        assert calibration_of(snapshot, same) == calibration_of(snapshot, MOTION)
+
+
+def test_calibrations_that_older_seas_keep_by_name_still_count(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.append([row(0), row(1)], about())
+    sea.put_metadata({CALIBRATION: '{"motion": {"a": -5.0, "b": -10.0, "error": 0.02, "pairs": 7}}'})
+    snapshot = sea.snapshot()
+    assert calibration_of(snapshot, MOTION) == Calibration(-5.0, -10.0, error=0.02, pairs=7)
+    assert calibration_of(snapshot, replace(MOTION, penalty=0.1)) is None
+    assert sea.info()["calibrated"] == ["motion"]
+
+
+def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -> None:
+    assert ("dinov2-small", MOTION.fingerprint) in SHIPPED
 
 
 def test_too_few_labels_are_refused(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from seasync.errors import SeaError
 from seasync.sea import exact, index
 from seasync.sea.index import INDEX
 from seasync.sea.rows import matrix
-from seasync.sea.vectors import Standard, clip_vectors, query_vector
 from seasync.search import Sea
+from seasync.similarity import Standard, clip_vectors, query_vector
 from tests.sea.footage import about, encoding, row
 
 KINDS = 12

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from seasync.align.cost import cost_matrix
     from seasync.align.matrix import draq, dtw, random_cost
     from seasync.align.recipe import MOTION, PAPER, Recipe
-    from seasync.align.solve import Scores, align_encodings, align_many, score_many
+    from seasync.align.scores import Scores
+    from seasync.align.solve import align_encodings, align_many, score_many
     from seasync.align.warp import Segment, Warp
 
 # Where each name lives; it is imported on first use, since the kernels bring numba with them.
@@ -21,7 +22,7 @@ _HOMES = {
     "Alignment": "alignment",
     "Piece": "alignment",
     "Recipe": "recipe",
-    "Scores": "solve",
+    "Scores": "scores",
     "Segment": "warp",
     "Warp": "warp",
     "align_encodings": "solve",

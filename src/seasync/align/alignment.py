@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.recipe import Recipe
+from seasync.align.scores import coverage_score, draq_ratio
 from seasync.align.warp import Stretch, Warp
 from seasync.clip import Clip
 from seasync.encoding import Floats, Indices, Seconds
@@ -34,7 +35,7 @@ class Piece:
 
     @property
     def draq(self) -> float:
-        return self.dtw_cost / self.random_cost if self.random_cost > 0 else 1.0
+        return float(draq_ratio(self.dtw_cost, self.random_cost))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class Alignment:
     @property
     def draq(self) -> float:
         """Cost of the path over the mean cost of random ones: 0 is perfect, 1 no better than chance."""
-        return self.dtw_cost / self.random_cost if self.random_cost > 0 else 1.0
+        return float(draq_ratio(self.dtw_cost, self.random_cost))
 
     @property
     def whole(self) -> bool:
@@ -89,12 +90,8 @@ class Alignment:
 
     @property
     def score(self) -> float:
-        """To rank matches of one query by, lower is better: DRAQ, raised by what of the query is left out.
-
-        1 − √coverage · (1 − DRAQ): with the root, composites that share an action are told from others better
-        than with the plain coverage.
-        """
-        return 1 - math.sqrt(self.coverage[0]) * (1 - self.draq)
+        """DRAQ, raised by the share of the query that is left out; ranks matches, lower is better."""
+        return float(coverage_score(self.draq, self.coverage[0]))
 
     @property
     def alignable(self) -> bool:

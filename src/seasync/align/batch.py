@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.kernels import lanes
 from seasync.align.matrix import Path, Solved, checked, finite, solve_whole
+from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
 
 # Longer sides are solved one by one: abreast, they would fall out of the cache.
@@ -32,7 +33,7 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     """`draq` of every matrix, (B,): the same results; no paths are kept, which is faster still."""
     solved = _solve_many(costs, Abreast.scores)
     totals = np.array([(each.cost, each.random) for each in solved]).reshape(-1, 2)
-    return ratios(*totals.T)
+    return draq_ratio(*totals.T)
 
 
 def random_cost_many(costs: Sequence[ArrayLike]) -> list[float]:
@@ -46,11 +47,6 @@ def _solve_many(costs: Sequence[ArrayLike], solve: Callable[[Abreast], list[Solv
     for block in lane_blocks([matrix.shape for matrix in matrices]):
         out |= zip(block, solve(Abreast([matrices[k] for k in block])), strict=True)
     return [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
-
-
-def ratios(costs: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """costs / means, and 1 where there is nothing to compare; (B,) each."""
-    return np.divide(costs, means, out=np.ones(len(costs)), where=means > 0)
 
 
 def lane_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:

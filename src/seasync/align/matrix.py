@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.kernels import single
+from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
 
@@ -68,7 +69,7 @@ def draq(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
     matrix = checked(cost)
     solved = solve_whole(matrix)
     mean = solved.random if paths is None else random_cost(matrix, paths=paths, seed=seed)
-    return solved.cost / mean if mean > 0 else 1.0
+    return float(draq_ratio(solved.cost, mean))
 
 
 def checked(cost: ArrayLike) -> Floats:

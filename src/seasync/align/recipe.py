@@ -1,31 +1,62 @@
-"""Recipes: how a cost matrix is made of frame features, how a path is read off, and when it counts."""
+"""Recipes: how clips are compared, aligned and ranked, as one small value."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import dataclass, fields
 
-from seasync.options import Readout, expect
+from seasync.options import Readout, Rerank, expect
+
+# These fields change neither similarity nor score, so a calibration stays valid when they change.
+_NOT_SCORED = ("name", "readout", "candidates", "rerank")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is done with frame features to align two clips; a small value to compare, vary and store.
+    """Everything that turns two encodings into an alignment, and candidates into a ranking.
 
-    The features of a frame are its *state* (the feature minus the clip's mean; with `context` also the
-    running sum of all features so far) and, with `change_seconds`, its *change*: the difference between
-    the features that much later and earlier. Cost = max(1 − cosine, 0)^power, weighted by how much moves.
+    A frame is described by its *state* (its feature minus the clip's mean; with `context` also the running
+    sum of all features so far) and, with `change_seconds`, by its *change*: the difference between the
+    features that much later and earlier. The cost of pairing two frames is ``max(1 − cosine, 0) ** power``,
+    weighted by how much moves.
 
-    context         append the running sum over time to the state
-    change_seconds  half-width of the difference; None leaves change out
-    power           exponent on 1 − cosine
-    stillness       share of the cost that a pair of motionless frames keeps; 1 weighs all frames alike
-    penalty         price of a step that is not diagonal, as a share of the mean cost; never part of DRAQ
-    readout         the partner of a frame the path pairs several times: the "first", or their "mean"
-    grid_fps        rate to which slower features are refined by an integer factor; None: frames as they are
-    windows         mean, scale and motion of a frame come from its surroundings within its shot, not the clip
-    threshold       DRAQ below this reads as alignable
-    price           cost of leaving a frame out of a partial alignment, as a share of its random price;
-                    None: partial alignment only on demand, at the price of `threshold`
+    Attributes
+    ----------
+    name : str
+        A word for tables and messages. Two recipes with the same values behave the same.
+    context : bool
+        Append the running sum over time to the state (Eq. 2 of the paper).
+    change_seconds : float, optional
+        Half-width of the difference that describes change. ``None`` leaves change out.
+    power : float
+        Exponent on ``1 − cosine``.
+    stillness : float
+        Share of the cost that a pair of motionless frames keeps. 1 weighs all frames alike.
+    penalty : float
+        Price of a step that is not diagonal, as a share of the mean cost. It is never part of DRAQ.
+    readout : {"first", "mean"}
+        The partner of a frame that the path pairs several times: the first one, or the mean of all.
+    grid_fps : float, optional
+        Rate to which slower features are refined by an integer factor. ``None`` keeps the sampled frames.
+    windows : bool
+        Take a frame's mean, scale and motion from its surroundings within its shot, not from the clip.
+    threshold : float
+        A DRAQ below this counts as alignable.
+    price : float, optional
+        Cost of leaving a frame out of a partial alignment, as a share of its random price. ``None`` aligns
+        in part only on demand, at the price of `threshold`.
+    trajectory : bool
+        Compare clip vectors by mean and trajectory. ``False`` compares means alone, as in the paper.
+    candidates : int
+        How many clips the clip vectors propose for ranking.
+    rerank : {"product", "draq", "dtw", "none"}
+        What orders the candidates; see `seasync.ranking`.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range, or if two of them contradict each other.
     """
 
     name: str
@@ -39,6 +70,9 @@ class Recipe:
     windows: bool = False
     threshold: float = 0.6
     price: float | None = None
+    trajectory: bool = False
+    candidates: int = 10
+    rerank: Rerank = "draq"
 
     def __post_init__(self) -> None:
         for field in ("change_seconds", "grid_fps", "price"):
@@ -54,7 +88,28 @@ class Recipe:
             raise ValueError(f"recipe {self.name}: stillness below 1 needs change_seconds to measure motion")
         if self.context and self.windows:
             raise ValueError(f"recipe {self.name}: context sums over the whole clip; it takes no windows")
+        if self.candidates < 1:
+            raise ValueError(f"recipe {self.name}: candidates must be 1 or more, got {self.candidates}")
         expect(f"recipe {self.name}: readout", self.readout, Readout)
+        expect(f"recipe {self.name}: rerank", self.rerank, Rerank)
+
+    @property
+    def compares_change(self) -> bool:
+        """Whether frames are compared by their change, not by their state alone."""
+        return self.change_seconds is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the values that determine similarity and score; a calibration belongs to it.
+
+        Only values that differ from the defaults count, so that a field added later changes no digest.
+        """
+        values = {
+            field.name: float(value)  # 2 and 2.0 are the same value
+            for field in fields(self)
+            if field.name not in _NOT_SCORED and (value := getattr(self, field.name)) != field.default
+        }
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
 PAPER = Recipe("paper", context=True)
@@ -69,4 +124,7 @@ MOTION = Recipe(
     windows=True,
     threshold=0.57,
     price=0.57,
+    trajectory=True,
+    candidates=25,
+    rerank="product",
 )

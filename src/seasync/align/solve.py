@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial as bind
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece, end_of
-from seasync.align.batch import Abreast, lane_blocks, ratios
+from seasync.align.batch import Abreast, lane_blocks
 from seasync.align.cost import CostPair
 from seasync.align.matrix import Cells, Solved, random_cost, solve_rows
 from seasync.align.partial import Manner, Parts
 from seasync.align.recipe import MOTION, Recipe
+from seasync.align.scores import Scores
 from seasync.align.track import prepare
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
@@ -27,29 +27,6 @@ Moments = Sequence[tuple[float, float]]
 _WHOLE = 1 << 26
 # What the whole path must cost in the mirror, as a share of what it costs otherwise.
 _CHEAPER = 0.97
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Of one query with B matches, whole to whole or in part; (B,) float64 each.
-
-    dtw_cost, random_cost           of the path, and of random paths through the same pieces
-    query_coverage, match_coverage  the share of what moves in either clip that the path covers
-    """
-
-    dtw_cost: NDArray[np.float64]
-    random_cost: NDArray[np.float64]
-    query_coverage: NDArray[np.float64]
-    match_coverage: NDArray[np.float64]
-
-    @property
-    def draq(self) -> NDArray[np.float64]:
-        return ratios(self.dtw_cost, self.random_cost)
-
-    @property
-    def score(self) -> NDArray[np.float64]:
-        """To rank by, lower is better: as `Alignment.score`."""
-        return 1 - np.sqrt(self.query_coverage) * (1 - self.draq)
 
 
 def align_encodings(
@@ -128,8 +105,7 @@ def score_many(
 
 
 def _scores(parts: Sequence[Parts]) -> Scores:
-    rows = np.array([(part.cost, part.random, *part.coverage) for part in parts]).reshape(-1, 4)
-    return Scores(*rows.T)
+    return Scores.of([(part.cost, part.random, *part.coverage) for part in parts])
 
 
 def _sides(parts: Sequence[Parts], twins: dict[int, int], count: int) -> list[int]:

@@ -133,7 +133,7 @@ def avr(run: Run, k: Candidates = 10) -> list[Table]:
 def apa(
     run: Run,
     k: Candidates = 10,
-    partial: Partial = PartialName.never,
+    partial: Partial = PartialName.auto,
 ) -> list[Table]:
     """Aligned phase agreement and key-event error (Table 2)."""
     from seasync.evaluate.tables.apa import apa

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many, score_many
-from seasync.align import Scores as PairScores
+from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.options import Partial, Rerank
-from seasync.sea.vectors import Standard, clip_vectors, query_vector
+from seasync.ranking import Ranking, rank
+from seasync.similarity import similarity_matrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -25,10 +25,11 @@ T = TypeVar("T")
 
 NO_CONTEXT = replace(PAPER, context=False)
 RECIPES = (NO_CONTEXT, PAPER, MOTION)
-RERANKS: dict[str, tuple[Rerank, ...]] = {
-    "paper": ("none", "dtw", "draq"),
-    "motion": ("none", "dtw", "draq", "product"),
-}
+
+
+def compared_keys(recipe: Recipe) -> tuple[Rerank, ...]:
+    """The ranking keys that tables compare: those of the paper, and the recipe's own."""
+    return tuple(dict.fromkeys(("none", "dtw", "draq", recipe.rerank)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +95,12 @@ class Study:
         return np.array([sample.item.label for sample in self.gallery])
 
     def similarities(self, recipe: Recipe) -> Array:
-        """Cosine of clip vectors, (queries, gallery); −inf between a clip and itself.
+        """Similarity of clip vectors as in a sea of the gallery's clips, shape (queries, gallery).
 
-        The paper's recipe compares standardized means, motion means and trajectories, as a sea does.
+        It is −inf between a clip and itself.
         """
-        means = np.stack([sample.encoding.mean for sample in self.gallery])
-        standard = Standard.of([means])
-        vectors = clip_vectors(means, np.stack([s.encoding.trajectory for s in self.gallery]), standard)
-        by_course = recipe.name == "motion"
-        asked = [query_vector(s.encoding, standard, trajectory=by_course) for s in self.queries]
-        similarity = (np.stack(asked) @ vectors.T).astype(np.float64)
+        queries, gallery = ([s.encoding for s in side] for side in (self.queries, self.gallery))
+        similarity = similarity_matrix(queries, gallery, trajectory=recipe.trajectory)
         if self.itself:
             np.fill_diagonal(similarity, -np.inf)
         return similarity
@@ -125,19 +122,15 @@ class Study:
             chosen.append(random.permutation(same)[:k])
         return chosen
 
-    def scores(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Scores]:
-        """DRAQ, DTW cost and similarity of each query's candidates."""
+    def rankings(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Ranking]:
+        """Each query's candidates, ranked as `Sea.search` ranks them."""
         similarity = self.similarities(recipe)
 
-        def solve(at: int) -> Scores:
-            found = self.score(at, candidates[at], recipe)
-            return Scores(found.draq, found.dtw_cost, similarity[at, candidates[at]])
+        def ranked(at: int) -> Ranking:
+            query, chosen = self.queries[at].encoding, candidates[at]
+            return rank(query, self.encodings(chosen), similarity[at, chosen], recipe=recipe)
 
-        return self.map(solve)
-
-    def score(self, at: int, candidates: Indices, recipe: Recipe) -> PairScores:
-        """Query `at` against these gallery clips, without paths."""
-        return score_many(self.queries[at].encoding, self.encodings(candidates), recipe=recipe)
+        return self.map(ranked)
 
     def align(self, at: int, matches: Indices, recipe: Recipe, partial: Partial = "never") -> list[Alignment]:
         """Query `at` aligned with these gallery clips."""
@@ -162,25 +155,6 @@ class Study:
             "labels": len(labels),
             "gallery_is_queries": self.itself,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Of one query's candidates, (k,) each."""
-
-    draq: Array
-    dtw: Array
-    similarity: Array
-
-    def order(self, rerank: Rerank) -> Indices:
-        """Places of the candidates, best first."""
-        keys = {
-            "none": np.zeros(len(self.draq)),
-            "dtw": self.dtw,
-            "draq": self.draq,
-            "product": (1 - self.similarity) * self.draq,
-        }
-        return np.argsort(keys[rerank], kind="stable")
 
 
 def encode_items(

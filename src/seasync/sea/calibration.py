@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasync.align import Recipe, score_many
+from seasync.align import Recipe
 from seasync.errors import SeaError
+from seasync.ranking import rank
 
 if TYPE_CHECKING:
     from seasync.sea.record import Snapshot
@@ -42,22 +43,42 @@ class Calibration:
         return _sigmoid(self.a + self.b * _log(product))
 
 
-SHIPPED = {("dinov2-small", "motion"): Calibration(-5.09, -10.32, error=0.022, pairs=5398)}
-"""By encoder and recipe, as `fit` gives them for 162 real clips of six actions; they do not carry over."""
+# What the named recipes were while calibrations were kept by name. Written out, because a calibration belongs
+# to values: a recipe that changes loses it.
+_FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
+
+SHIPPED = {
+    ("dinov2-small", _FINGERPRINTS["motion"]): Calibration(-5.09, -10.32, error=0.022, pairs=5398),
+}
+"""Calibrations by encoder name and recipe fingerprint, fitted to 162 real clips of six actions."""
 
 
 def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
-    """What this sea was calibrated to, or what comes with its encoder."""
-    fitted = json.loads(snapshot.metadata.get(CALIBRATION) or "{}")
-    if recipe.name in fitted:
-        return Calibration(**fitted[recipe.name])
-    return SHIPPED.get((snapshot.about.encoder, recipe.name))
+    """The sea's own calibration for a recipe, or the one that comes with its encoder, if there is one.
+
+    A calibration belongs to the recipe's values, not to its name, and to the encoder of the sea.
+    """
+    found = _kept(snapshot).get(recipe.fingerprint)
+    if found is not None:
+        return Calibration(**{name: value for name, value in found.items() if name != "recipe"})
+    return SHIPPED.get((snapshot.about.encoder, recipe.fingerprint))
+
+
+def calibrated_recipes(snapshot: Snapshot) -> list[str]:
+    """The names of the recipes that the sea itself is calibrated for."""
+    return sorted({entry["recipe"] for entry in _kept(snapshot).values()})
 
 
 def with_calibration(snapshot: Snapshot, recipe: Recipe, fitted: Calibration) -> dict[str, str]:
     """The metadata that makes `fitted` the sea's own."""
+    entry = {"recipe": recipe.name, **vars(fitted)}
+    return {CALIBRATION: json.dumps(_kept(snapshot) | {recipe.fingerprint: entry})}
+
+
+def _kept(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """The sea's own calibrations by recipe fingerprint; older seas keep them by the recipe's name."""
     kept = json.loads(snapshot.metadata.get(CALIBRATION) or "{}")
-    return {CALIBRATION: json.dumps(kept | {recipe.name: vars(fitted)})}
+    return {_FINGERPRINTS.get(key, key): {"recipe": key} | entry for key, entry in kept.items()}
 
 
 def alignability(
@@ -149,9 +170,8 @@ def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pair
         query = encodings[int(clip)]
         matches = [match for n in others if (match := encodings[int(n)])]
         if query and matches:
-            moving = recipe.change_seconds is not None
-            similarity = snapshot.similarities(query, rows[others], trajectory=moving)
-            found.append((1 - similarity) * score_many(query, matches, recipe=recipe, partial="auto").score)
+            similarity = snapshot.similarities(query, rows[others], trajectory=recipe.trajectory)
+            found.append(rank(query, matches, similarity, recipe=recipe).keys("product"))
     return np.concatenate(found)
 
 

@@ -16,7 +16,7 @@ from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
 from seasync.files import is_uri
 from seasync.files.objects import objects
-from seasync.sea.calibration import CALIBRATION
+from seasync.sea.calibration import calibrated_recipes
 from seasync.sea.copy import bytes_of
 from seasync.sea.record import MOVED, Record, Snapshot, placed, plain_errors
 from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
@@ -50,7 +50,7 @@ def info(record: Record) -> dict[str, Any]:
         "streams": dict(snapshot.about.streams),
         "index": index.kind if index else "exact",
         "unindexed": index.unindexed_rows(snapshot) if index else 0,
-        "calibrated": sorted(json.loads(snapshot.metadata.get(CALIBRATION) or "{}")),
+        "calibrated": calibrated_recipes(snapshot),
         "format": snapshot.about.format,
         "version": snapshot.version,
     }

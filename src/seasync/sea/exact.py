@@ -10,7 +10,7 @@ import numpy as np
 from seasync.encoding import Floats
 from seasync.sea.index import EXACT_UP_TO, standard_of
 from seasync.sea.rows import matrix
-from seasync.sea.vectors import best, clip_vectors
+from seasync.similarity import best, clip_vectors
 
 if TYPE_CHECKING:
     from seasync.sea.record import RowIds, Snapshot

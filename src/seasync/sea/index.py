@@ -20,7 +20,7 @@ from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.options import IndexKind, expect
 from seasync.sea.rows import matrix, vectors_column
-from seasync.sea.vectors import Standard, clip_vectors
+from seasync.similarity import Standard, clip_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from seasync.sea.cluster import ATTEMPTS, Cluster
 from seasync.sea.index import KINDS, Index, fineness, partitions, vectors_of
 from seasync.sea.record import Record
 from seasync.sea.rows import matrix
-from seasync.sea.vectors import Moments, Standard
+from seasync.similarity import Moments, Standard
 
 if TYPE_CHECKING:
     from seasync.encoding import Floats

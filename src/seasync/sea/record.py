@@ -30,7 +30,7 @@ from seasync.sea.commit import Appender, write_fragments
 from seasync.sea.index import INDEX, Index
 from seasync.sea.migrations import migrate
 from seasync.sea.rows import About, Row
-from seasync.sea.vectors import clip_vectors, query_vector
+from seasync.similarity import clip_vectors, query_vector
 
 if TYPE_CHECKING:
     import lance
@@ -144,16 +144,8 @@ class Snapshot:
     def similarities(self, query: Encoding, row_ids: RowIds, *, trajectory: bool) -> Floats:
         """Of the query's clip vector with those of these rows."""
         table = self.take(row_ids, ["mean", "trajectory"])
-        return self.similarities_of(
-            query, layout.matrix(table["mean"]), layout.matrix(table["trajectory"]), trajectory=trajectory
-        )
-
-    def similarities_of(
-        self, query: Encoding, means: Floats, trajectories: Floats, *, trajectory: bool
-    ) -> Floats:
-        """Of the query's clip vector with those made of raw means (N, d) and trajectories (N, e)."""
         standard = self.vectors.standard
-        vectors = clip_vectors(means, trajectories, standard)
+        vectors = clip_vectors(layout.matrix(table["mean"]), layout.matrix(table["trajectory"]), standard)
         return np.asarray(vectors @ query_vector(query, standard, trajectory=trajectory))
 
 

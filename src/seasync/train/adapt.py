@@ -101,7 +101,7 @@ def adapt(
     # By its file, not by its name: at a URI it is put only if it is better.
     lead = get_encoder(footage.lead[0])
     old, learned = sea.encoder(), TemporalEncoder(f"{lead.name}+{kind}:{model}", lead, TemporalModel(file))
-    beside = recipe.change_seconds is not None
+    beside = recipe.compares_change
     sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])
     new = SumEncoder(sides) if len(sides) > 1 else learned
 

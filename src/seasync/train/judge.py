@@ -59,7 +59,7 @@ def agreement_errors(
     before: Sequence[Encoding], after: Sequence[Encoding], recipe: Recipe
 ) -> tuple[Errors, Errors] | None:
     """How much clips disagree, in milliseconds, by the one and the other encoder; None of too few clips."""
-    nearest = nearest_others(before, COMPANY)
+    nearest = nearest_others(before, COMPANY, recipe)
     if len(nearest[0]) < FEWEST:
         return None
 
@@ -73,7 +73,7 @@ def agreement_errors(
 def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:
     """Of each clip, there and back through its nearest others: squared frames at 30 a second (FPE)."""
     errors = []
-    for query, others in zip(encodings, nearest_others(encodings, NEIGHBOURS), strict=True):
+    for query, others in zip(encodings, nearest_others(encodings, NEIGHBOURS, recipe), strict=True):
         matches = [encodings[n] for n in others]
         there = align_many(query, matches, recipe=recipe, partial="never")
         back = [align_encodings(match, query, recipe=recipe, partial="never") for match in matches]

@@ -9,19 +9,16 @@ import numpy as np
 from seasync.align import MOTION, Recipe, align_many
 from seasync.align.consensus import agreed
 from seasync.encoding import Encoding, Seconds
-from seasync.sea.vectors import Standard, clip_vectors
+from seasync.similarity import similarity_matrix
 from seasync.train.data import Footage, Progress
 
 CLIPS = 400  # at most, drawn at random: the teacher holds their encodings
 NEIGHBOURS = 10
 
 
-def nearest_others(encodings: Sequence[Encoding], count: int) -> list[list[int]]:
-    """For each clip the numbers of the `count` others whose clip vectors are nearest, nearest first."""
-    means = np.stack([encoding.mean for encoding in encodings])
-    courses = np.stack([encoding.trajectory for encoding in encodings])
-    vectors = clip_vectors(means, courses, Standard.of([means]))
-    similarity = vectors @ vectors.T
+def nearest_others(encodings: Sequence[Encoding], count: int, recipe: Recipe) -> list[list[int]]:
+    """For each clip the numbers of the `count` others with the nearest clip vectors, nearest first."""
+    similarity = similarity_matrix(encodings, encodings, trajectory=recipe.trajectory)
     np.fill_diagonal(similarity, -np.inf)
     order = np.argsort(-similarity, axis=1, kind="stable")[:, : min(count, len(encodings) - 1)]
     return [row.tolist() for row in order]
@@ -43,7 +40,7 @@ class Teacher:
         encodings = footage.encodings(numbers)
         whole = [n for n, encoding in enumerate(encodings) if len(encoding.shots) == 1]
         self._pupils: dict[int, list[tuple[int, Seconds]]] = {}
-        nearest = nearest_others([encodings[n] for n in whole], NEIGHBOURS) if len(whole) > 1 else []
+        nearest = nearest_others([encodings[n] for n in whole], NEIGHBOURS, recipe) if len(whole) > 1 else []
         for at, n in enumerate(whole[: len(nearest)]):
             if progress:
                 progress("teacher", at, len(whole))

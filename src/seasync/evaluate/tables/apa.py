@@ -7,7 +7,7 @@ from functools import partial as partial_of
 
 import numpy as np
 
-from seasync.align import Alignment, Recipe
+from seasync.align import Alignment, Recipe, Scores
 from seasync.errors import DataError
 from seasync.evaluate import paper
 from seasync.evaluate.dataset import Item
@@ -15,7 +15,8 @@ from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error
 from seasync.evaluate.metrics import apa as agreement
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.table import Row, Table, add_mean, record
-from seasync.options import Partial
+from seasync.options import Partial, Rerank
+from seasync.ranking import Ranking
 
 FPS = 30  # event errors are counted in frames at this rate
 NOTES = (
@@ -34,11 +35,10 @@ class Judged:
     all: Array
     per_path: Array
     events: Array | None
-    draq: Array
-    product: Array
+    ranking: Ranking
 
 
-def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "never") -> Table:
+def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "auto") -> Table:
     """APA over k retrieved candidates and of DRAQ's pick; event errors where the clips have events."""
     if not any(sample.item.phases for sample in study.queries):
         raise DataError(f"{study.name}: no phase labels and no events; APA needs either")
@@ -72,13 +72,12 @@ def _judge(
         agreements.append(pair_agreement(query, match, alignment))
         per_path.append(pair_agreement_per_path(query, match, alignment))
         events.append(pair_event_errors(query, match, alignment))
-    draq = np.array([alignment.draq for alignment in alignments])
     known = [e for e in events if e is not None]
     width = len(known[0]) if known else 0
     table = np.array([np.full(width, np.nan) if e is None else e for e in events]) if known else None
     columns = np.array(agreements).T
-    product = (1 - similarity[at, candidates[at]]) * draq
-    return Judged(columns[0], columns[1], np.array(per_path), table, draq, product)
+    ranking = Ranking(recipe.rerank, similarity[at, candidates[at]], Scores.of_alignments(alignments))
+    return Judged(columns[0], columns[1], np.array(per_path), table, ranking)
 
 
 def pair_agreement(query: Item, match: Item, alignment: Alignment) -> Agreement:
@@ -119,12 +118,12 @@ def pair_event_errors(query: Item, match: Item, alignment: Alignment) -> Array |
 def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: Partial, seed: int) -> Row:
     row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
 
-    def top(values: str, by: str) -> list[float]:
-        return [getattr(j, values)[int(np.argmin(getattr(j, by)))] for j in judged]
+    def top(values: str, by: Rerank) -> list[float]:
+        return [getattr(j, values)[j.ranking.pick(by)] for j in judged]
 
     add_mean(row, "APA", [_mean(j.all) for j in judged], seed=seed)
     add_mean(row, "APA top-DRAQ", top("all", "draq"), seed=seed)
-    if recipe.name == "motion":
+    if recipe.rerank == "product":
         add_mean(row, "APA top-product", top("all", "product"), seed=seed)
     else:
         row["APA top-product"] = None
@@ -139,7 +138,7 @@ def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: Partial, s
 
 def _add_events(row: Row, judged: list[Judged], seed: int) -> None:
     """Clips may have different numbers of events, so each query is averaged first."""
-    errors = [(j.events, j.events[int(np.argmin(j.draq))]) for j in judged if j.events is not None]
+    errors = [(j.events, j.events[j.ranking.pick("draq")]) for j in judged if j.events is not None]
     add_mean(row, "event error", [_mean(table) for table, _ in errors], scale=FPS, seed=seed)
     picked = [_mean(pick) for _, pick in errors]
     add_mean(row, "event error top-DRAQ", picked, scale=FPS, seed=seed)

@@ -10,7 +10,7 @@ from seasync.align import Recipe
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import Array, cpe, fpe, partners
-from seasync.evaluate.study import RECIPES, RERANKS, Indices, Sample, Study, align_pairs
+from seasync.evaluate.study import RECIPES, Indices, Sample, Study, align_pairs, compared_keys
 from seasync.evaluate.table import Row, Table, add_mean, add_median, record
 
 FIXED = 64
@@ -59,11 +59,13 @@ def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
 def _rows(
     study: Study, recipe: Recipe, source: str, candidates: list[Indices], resampled: Resampled, seed: int
 ) -> list[Row]:
-    scores = study.scores(candidates, recipe)
+    rankings = study.rankings(candidates, recipe)
     picked = {
-        rerank: [int(c[s.order(rerank)[0]]) for c, s in zip(candidates, scores, strict=True)]
-        for rerank in RERANKS[recipe.name]
+        rerank: [int(chosen[r.pick(rerank)]) for chosen, r in zip(candidates, rankings, strict=True)]
+        for rerank in compared_keys(recipe)
     }
+    # Without re-ranking, the first candidate counts as it came: oracle candidates come in random order.
+    picked["none"] = [int(chosen[0]) for chosen in candidates]
 
     def errors(at: int) -> dict[int, Cycle]:
         wanted = {picks[at] for picks in picked.values()}

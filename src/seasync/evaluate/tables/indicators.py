@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Recipe, cost_matrix
+from seasync.align import Recipe, Scores, cost_matrix
 from seasync.errors import DataError
 from seasync.evaluate.bootstrap import RESAMPLES
 from seasync.evaluate.metrics import kendall_tau
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.table import Curve, Row, Table, record
 from seasync.evaluate.tables.apa import pair_agreement
+from seasync.ranking import Ranking
 
 Array = NDArray[np.float64]
 PERCENTILES = np.arange(1, 101)
@@ -92,7 +93,10 @@ def _measure(study: Study, drawn: list[Indices], recipe: Recipe, labelled: bool)
     def measure(at: int) -> NDArray[np.float64]:
         query = study.queries[at]
         rows = []
-        for match, alignment in zip(drawn[at], study.align(at, drawn[at], recipe, "never"), strict=True):
+        alignments = study.align(at, drawn[at], recipe, "auto")
+        ranking = Ranking(recipe.rerank, similarity[at, drawn[at]], Scores.of_alignments(alignments))
+        keys = zip(*(ranking.keys(key) for key in ("draq", "dtw", "product")), strict=True)
+        for match, alignment, (draq, dtw, product) in zip(drawn[at], alignments, keys, strict=True):
             other = study.gallery[match]
             agree = (
                 pair_agreement(query.item, other.item, alignment).all
@@ -101,14 +105,13 @@ def _measure(study: Study, drawn: list[Indices], recipe: Recipe, labelled: bool)
             )
             nearest = cost_matrix(query.encoding, other.encoding, recipe=recipe).argmin(1)
             tau = np.nan_to_num(float(kendall_tau(nearest)))
-            product = (1 - similarity[at, match]) * alignment.draq
-            rows.append((at, agree, alignment.draq, alignment.dtw_cost, -tau, product))
+            rows.append((at, agree, draq, dtw, -tau, product))
         return np.array(rows).reshape(-1, 6)
 
     table = np.concatenate(study.map(measure))
     table = table[np.isfinite(table[:, 1])]
     values = {"DRAQ": table[:, 2], "DTW": table[:, 3], "−τ": table[:, 4]}
-    if recipe.name == "motion":
+    if recipe.rerank == "product":
         values["(1 − similarity) · DRAQ"] = table[:, 5]
     return Pairs(table[:, 0].astype(np.int64), table[:, 1], values)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import precision_at, recall_at
-from seasync.evaluate.study import RECIPES, RERANKS, Study
+from seasync.evaluate.study import RECIPES, Study, compared_keys
 from seasync.evaluate.table import Row, Table, add_mean, record
 
 NOTES = (
@@ -23,9 +23,9 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
     rows = []
     for recipe in RECIPES:
         candidates = study.retrieved(recipe, k)
-        scores = study.scores(candidates, recipe)
-        for way in RERANKS[recipe.name]:
-            ranked = np.array([c[s.order(way)] for c, s in zip(candidates, scores, strict=True)])
+        rankings = study.rankings(candidates, recipe)
+        for way in compared_keys(recipe):
+            ranked = np.array([c[r.order(way)] for c, r in zip(candidates, rankings, strict=True)])
             relevant = labels[ranked] == wanted[:, None]
             row: Row = {
                 "features": study.encoder,

@@ -1,4 +1,4 @@
-"""Clip vectors as they are compared: standardized over the set, each half of unit length.
+"""Clip vectors and their similarity.
 
 A clip's vector is [a/‖a‖, t/‖t‖]/√2 with a its standardized mean and t its raw trajectory, so that the dot
 product of two is ½(cosine of means + cosine of trajectories). A query by the mean alone, [√2·a/‖a‖, 0],
@@ -7,7 +7,7 @@ gives the cosine of means against the same vectors: one index serves both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,42 +17,56 @@ from seasync.encoding import Encoding, Floats
 
 
 class Moments:
-    """Sums over raw means, as distances from `origin`: squares of small numbers lose no digits."""
+    """Running sums of mean features, from which a `Standard` is computed in one pass.
+
+    Values are summed as distances from `origin`, because squares of small numbers lose no digits.
+
+    Parameters
+    ----------
+    origin : numpy.ndarray [shape=(d,)], float64
+        A point near the data, such as the first mean.
+    """
 
     def __init__(self, origin: NDArray[np.float64]) -> None:
         self.origin, self.count = origin, 0
         self.total, self.squares = np.zeros(len(origin)), np.zeros(len(origin))
 
     def take(self, means: Floats) -> None:
-        """Add a batch (N, d)."""
+        """Add a batch, shape (N, d)."""
         away = means.astype(np.float64) - self.origin
         self.count += len(away)
         self.total, self.squares = self.total + away.sum(0), self.squares + (away**2).sum(0)
 
     def with_those_of(self, other: Moments) -> Moments:
-        """Of both sets together; the origin must be the same."""
+        """The moments of both sets together; both need the same origin."""
         both = Moments(self.origin)
         both.count = self.count + other.count
         both.total, both.squares = self.total + other.total, self.squares + other.squares
         return both
 
     def standard(self) -> Standard:
+        """Mean and standard deviation of what was added."""
         mean = self.total / self.count
         std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        std[std <= 1e-6 * max(std.max(), 1e-30)] = 1  # a channel that never varies tells nothing
+        std[std <= 1e-6 * max(std.max(), 1e-30)] = 1  # a channel that never varies carries no information
         return Standard((self.origin + mean).astype(np.float32), std.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Mean and standard deviation of a set's mean frame features, (d,) each."""
+    """Mean and standard deviation of a set's mean frame features.
+
+    Attributes
+    ----------
+    mean, std : numpy.ndarray [shape=(d,)], float32
+    """
 
     mean: Floats
     std: Floats
 
     @classmethod
     def of(cls, batches: Iterable[Floats]) -> Standard:
-        """Over batches of raw means (N, d), in one pass."""
+        """Compute it over batches of raw means, shape (N, d) each, in one pass."""
         moments: Moments | None = None
         for batch in batches:
             if len(batch):
@@ -68,23 +82,66 @@ class Standard:
 
 
 def clip_vectors(means: Floats, trajectories: Floats, standard: Standard) -> Floats:
-    """(N, d) raw means and (N, e) raw trajectories → (N, d + e) clip vectors."""
+    """Make clip vectors of raw means and trajectories.
+
+    Parameters
+    ----------
+    means : numpy.ndarray [shape=(N, d)]
+    trajectories : numpy.ndarray [shape=(N, e)]
+    standard : Standard
+        What the means are standardized with.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(N, d + e)], float32
+    """
     halves = [_unit((means - standard.mean) / standard.std), _unit(trajectories)]
     return np.concatenate(halves, axis=1) * np.float32(np.sqrt(0.5))
 
 
-def query_vector(query: Encoding, standard: Standard, *, trajectory: bool) -> Floats:
-    """(d + e,) whose dot product with a clip vector is the similarity.
+def clip_vectors_of(encodings: Sequence[Encoding], standard: Standard) -> Floats:
+    """The clip vectors of encodings, shape (N, d + e)."""
+    means, trajectories = (np.stack([getattr(e, part) for e in encodings]) for part in ("mean", "trajectory"))
+    return clip_vectors(means, trajectories, standard)
 
-    A query that does not move, and any with `trajectory` false, is compared by its mean alone.
+
+def query_vector(query: Encoding, standard: Standard, *, trajectory: bool) -> Floats:
+    """The vector whose dot product with a clip vector is the similarity.
+
+    Parameters
+    ----------
+    query : Encoding
+    standard : Standard
+        That of the clips to compare with.
+    trajectory : bool
+        Whether trajectories count; see `Recipe.trajectory`. A query that does not move is compared by its
+        mean alone in any case.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(d + e,)], float32
     """
     course = query.trajectory if trajectory else np.zeros_like(query.trajectory)
     vector = clip_vectors(query.mean[None], course[None], standard)[0]
     return np.asarray(vector if course.any() else vector * np.float32(2))
 
 
+def similarity_matrix(
+    queries: Sequence[Encoding], clips: Sequence[Encoding], *, trajectory: bool
+) -> NDArray[np.float64]:
+    """Similarity of every query with every clip, standardized over the clips, as in a sea of them.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(queries, clips)], float64
+    """
+    standard = Standard.of([np.stack([clip.mean for clip in clips])])
+    asked = np.stack([query_vector(query, standard, trajectory=trajectory) for query in queries])
+    return (asked @ clip_vectors_of(clips, standard).T).astype(np.float64)
+
+
 def best(similarities: Floats, k: int) -> NDArray[np.int64]:
-    """Positions of the k largest, best first; of equal ones the earlier first."""
+    """Positions of the k largest values, best first; of equal ones the earlier comes first."""
     k = min(k, len(similarities))
     if not k:
         return np.empty(0, np.int64)

@@ -1,0 +1,102 @@
+"""DRAQ and the score that ranks candidates: each formula has its one place here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from seasync.align.alignment import Alignment
+
+
+def draq_ratio(dtw_cost: ArrayLike, random_cost: ArrayLike) -> NDArray[np.float64]:
+    """Divide the cost of a path by the mean cost of random paths.
+
+    Parameters
+    ----------
+    dtw_cost : array_like [shape=(...)]
+        Cost of the cheapest path.
+    random_cost : array_like [shape=(...)]
+        Mean cost of random paths through the same cells.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(...)], float64
+        DRAQ: 0 is perfect, 1 is no better than chance. It is 1 where random paths cost nothing,
+        because then nothing distinguishes a good path from a bad one.
+
+    Examples
+    --------
+    >>> draq_ratio([1.0, 0.0], [4.0, 0.0]).tolist()
+    [0.25, 1.0]
+    """
+    cost, mean = np.asarray(dtw_cost, np.float64), np.asarray(random_cost, np.float64)
+    return np.divide(cost, mean, out=np.ones(cost.shape), where=mean > 0)
+
+
+def coverage_score(draq: ArrayLike, query_coverage: ArrayLike) -> NDArray[np.float64]:
+    """Raise DRAQ by the share of the query that a partial alignment leaves out.
+
+    The score is ``1 − √coverage · (1 − DRAQ)``, which is DRAQ itself at full coverage. The square root
+    separates composites that share an action from others better than the plain coverage does.
+
+    Parameters
+    ----------
+    draq : array_like [shape=(...)]
+        DRAQ of the pieces that are aligned.
+    query_coverage : array_like [shape=(...)]
+        Share (0–1) of the query's movement that they cover.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(...)], float64
+        The score; lower is better.
+
+    Examples
+    --------
+    >>> coverage_score([0.5, 0.5], [1.0, 0.25]).tolist()
+    [0.5, 0.75]
+    """
+    return np.asarray(1 - np.sqrt(query_coverage) * (1 - np.asarray(draq, np.float64)))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Costs and coverage of one query aligned with B candidates, in full or in part.
+
+    Attributes
+    ----------
+    dtw_cost, random_cost : numpy.ndarray [shape=(B,)], float64
+        Cost of each path, and mean cost of random paths through the same pieces.
+    query_coverage, match_coverage : numpy.ndarray [shape=(B,)], float64
+        Share (0–1) of the movement in either clip that the path covers.
+    """
+
+    dtw_cost: NDArray[np.float64]
+    random_cost: NDArray[np.float64]
+    query_coverage: NDArray[np.float64]
+    match_coverage: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[float, float, float, float]]) -> Scores:
+        """Scores from one row (DTW cost, random cost, query coverage, match coverage) per candidate."""
+        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
+
+    @classmethod
+    def of_alignments(cls, alignments: Sequence[Alignment]) -> Scores:
+        """Scores of alignments that are already solved."""
+        return cls.of([(each.dtw_cost, each.random_cost, *each.coverage) for each in alignments])
+
+    @property
+    def draq(self) -> NDArray[np.float64]:
+        """DRAQ of each candidate, shape (B,); see `draq_ratio`."""
+        return draq_ratio(self.dtw_cost, self.random_cost)
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """Coverage-adjusted DRAQ of each candidate, shape (B,); see `coverage_score`."""
+        return coverage_score(self.draq, self.query_coverage)

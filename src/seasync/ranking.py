@@ -1,0 +1,166 @@
+"""The ranking: one query's candidates in, their order and scores out.
+
+Search, `find`, calibration, every table of `evaluate` and training call this module, so all of them measure
+and use the same order. It works on encodings alone: no files, no sea.
+
+The key that orders candidates (lowest first) is named by `Rerank`:
+
+=========  =====================================================================================
+product    (1 − similarity) · score: right kind of movement *and* good alignment (motion's key)
+draq       the score alone: DRAQ, raised by what a partial alignment leaves out (the paper's key)
+dtw        the plain cost of the path
+none       similarity alone: candidates stay as clip vectors order them
+=========  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align import Recipe, Scores, score_many
+from seasync.encoding import Encoding, Indices
+from seasync.errors import SeaError
+from seasync.options import Partial, Rerank, expect
+
+Doubles = NDArray[np.float64]
+
+
+def product_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
+    """(1 − similarity) · score, shape (B,)."""
+    return np.asarray((1 - similarity) * scores.score)
+
+
+def draq_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
+    """The coverage-adjusted DRAQ, shape (B,)."""
+    return scores.score
+
+
+def dtw_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
+    """The cost of the path, shape (B,)."""
+    return scores.dtw_cost
+
+
+def similarity_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
+    """Minus the similarity, shape (B,): the order of retrieval."""
+    return np.asarray(-similarity, np.float64)
+
+
+_KEYS: dict[Rerank, Callable[[NDArray[Any], Scores], Doubles]] = {
+    "product": product_key,
+    "draq": draq_key,
+    "dtw": dtw_key,
+    "none": similarity_key,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """How one query's B candidates compare.
+
+    Attributes
+    ----------
+    rerank : {"product", "draq", "dtw", "none"}
+        The key that orders them unless a method is asked for another one.
+    similarity : numpy.ndarray [shape=(B,)]
+        Similarity of their clip vectors to the query's.
+    scores : Scores
+        Costs and coverage of their alignments with the query.
+    """
+
+    rerank: Rerank
+    similarity: NDArray[Any]
+    scores: Scores
+
+    def __post_init__(self) -> None:
+        expect("rerank", self.rerank, Rerank, SeaError)
+
+    def __len__(self) -> int:
+        return len(self.similarity)
+
+    def keys(self, rerank: Rerank | None = None) -> Doubles:
+        """The values that decide, lowest first, shape (B,)."""
+        return _KEYS[rerank or self.rerank](self.similarity, self.scores)
+
+    def order(self, rerank: Rerank | None = None) -> Indices:
+        """The candidates' positions, best first, shape (B,). Of equal ones the earlier comes first."""
+        return np.argsort(self.keys(rerank), kind="stable")
+
+    def pick(self, rerank: Rerank | None = None) -> int:
+        """The position of the best candidate."""
+        return int(self.order(rerank)[0])
+
+    def improved(self, others: Ranking, positions: Sequence[int]) -> tuple[Ranking, list[int]]:
+        """Replace candidates by alternatives that rank lower.
+
+        Parameters
+        ----------
+        others : Ranking
+            The alternatives, ranked by the same key.
+        positions : sequence of int
+            The candidate that each of them may replace, each at most once.
+
+        Returns
+        -------
+        Ranking
+            This ranking with the better ones in place.
+        list of int
+            The alternatives that were taken, by their positions in `others`.
+        """
+        own, places = self.keys(), np.asarray(positions, np.int64)
+        taken = np.flatnonzero(others.keys() < own[places])
+
+        def merged(values: NDArray[Any], better: NDArray[Any]) -> NDArray[Any]:
+            out = values.copy()
+            out[places[taken]] = better[taken]
+            return out
+
+        names = ("dtw_cost", "random_cost", "query_coverage", "match_coverage")
+        columns = (merged(getattr(self.scores, name), getattr(others.scores, name)) for name in names)
+        similarity = merged(self.similarity, others.similarity)
+        return Ranking(self.rerank, similarity, Scores(*columns)), taken.tolist()
+
+
+def rank(
+    query: Encoding,
+    candidates: Sequence[Encoding],
+    similarity: NDArray[Any],
+    *,
+    recipe: Recipe,
+    rerank: Rerank | None = None,
+    partial: Partial = "auto",
+) -> Ranking:
+    """Rank one query's candidates.
+
+    Parameters
+    ----------
+    query : Encoding
+        What is searched for.
+    candidates : sequence of Encoding, length B
+        What the clip vectors propose; their mean and trajectory are not used here.
+    similarity : numpy.ndarray [shape=(B,)]
+        Similarity of their clip vectors to the query's.
+    recipe : Recipe
+        How the clips are aligned.
+    rerank : {"product", "draq", "dtw", "none"}, optional
+        What orders them. Default: the recipe's own key.
+    partial : {"auto", "never", "always"}
+        Whether parts of the clips may be left out. What is left out of the query raises the score.
+
+    Returns
+    -------
+    Ranking
+        Scores, keys and order.
+
+    Raises
+    ------
+    SeaError
+        If `rerank` is none of the four.
+    """
+    key = rerank or recipe.rerank
+    expect("rerank", key, Rerank, SeaError)
+    return Ranking(key, similarity, score_many(query, candidates, recipe=recipe, partial=partial))

@@ -1,0 +1,107 @@
+"""The one ranking: what decides, and that evaluation and search agree on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seasync.align import MOTION, PAPER, Recipe, Scores, align_many
+from seasync.encoding import Encoding
+from seasync.errors import SeaError
+from seasync.evaluate.data import open_dataset
+from seasync.evaluate.study import Study
+from seasync.ranking import Ranking, rank
+from seasync.search import Sea
+from tests.sea.footage import about, encoding, row
+
+SIMILARITY = np.array([0.9, 0.8, 0.1, 0.5])
+SCORES = Scores(
+    dtw_cost=np.array([4.0, 2.0, 1.0, 0.0]),
+    random_cost=np.array([8.0, 8.0, 8.0, 0.0]),
+    query_coverage=np.array([1.0, 0.25, 1.0, 1.0]),
+    match_coverage=np.ones(4),
+)
+
+
+@pytest.mark.parametrize(
+    ("rerank", "keys", "order"),
+    [
+        ("product", [0.05, 0.125, 0.1125, 0.5], [0, 2, 1, 3]),
+        ("draq", [0.5, 0.625, 0.125, 1.0], [2, 0, 1, 3]),
+        ("dtw", [4.0, 2.0, 1.0, 0.0], [3, 2, 1, 0]),
+        ("none", [-0.9, -0.8, -0.1, -0.5], [0, 1, 3, 2]),
+    ],
+)
+def test_each_key_is_what_it_is_documented_to_be(rerank, keys, order):
+    ranking = Ranking(rerank, SIMILARITY, SCORES)
+    np.testing.assert_allclose(ranking.keys(), keys)
+    assert ranking.order().tolist() == order
+    assert ranking.pick() == order[0]
+    assert Ranking("dtw", SIMILARITY, SCORES).order(rerank).tolist() == order
+
+
+def test_an_unknown_key_is_refused():
+    with pytest.raises(SeaError, match="rerank='best': expected one of product, draq, dtw, none"):
+        rank(encoding(0), [encoding(1)], np.ones(1), recipe=MOTION, rerank="best")
+
+
+def test_alternatives_replace_only_candidates_that_rank_worse():
+    others = Ranking(
+        "draq",
+        np.array([0.3, 0.2]),
+        Scores(np.array([1.0, 7.0]), np.array([8.0, 8.0]), np.ones(2), np.ones(2)),
+    )
+    improved, taken = Ranking("draq", SIMILARITY, SCORES).improved(others, [1, 2])
+    assert taken == [0]
+    np.testing.assert_allclose(improved.keys(), [0.5, 0.125, 0.125, 1.0])
+    np.testing.assert_allclose(improved.similarity, [0.9, 0.3, 0.1, 0.5])
+    np.testing.assert_allclose(SCORES.dtw_cost, [4, 2, 1, 0])
+
+
+@pytest.mark.parametrize("recipe", [MOTION, PAPER])
+def test_the_recipe_decides_the_key_and_scores_are_those_of_the_alignments(recipe):
+    query, candidates = encoding(0), [encoding(n, kind=n % 2) for n in range(1, 6)]
+    similarity = np.linspace(0.9, 0.5, 5)
+    ranking = rank(query, candidates, similarity, recipe=recipe)
+    assert ranking.rerank == recipe.rerank
+    aligned = Scores.of_alignments(align_many(query, candidates, recipe=recipe, partial="auto"))
+    np.testing.assert_array_equal(ranking.scores.score, aligned.score)
+    np.testing.assert_array_equal(ranking.keys(), Ranking(recipe.rerank, similarity, aligned).keys())
+
+
+def composite(seed: int) -> Encoding:
+    """A clip whose first half is one of three movements and whose second half is its own."""
+    first, second = (
+        encoding(seed, kind=seed % 3, frames=24),
+        encoding(1000 + seed, kind=50 + seed, frames=24),
+    )
+    features = np.concatenate([first.features, second.features])
+    numbers = np.arange(len(features)) * 2
+    stream = replace(
+        first.streams[0], features=features, seconds=numbers / 15, frames=numbers, shots=np.array([0])
+    )
+    return replace(first, streams=(stream,))
+
+
+@pytest.mark.parametrize("rerank", ["product", "draq", "dtw", "none"])
+@pytest.mark.parametrize("recipe", [MOTION, PAPER], ids=lambda recipe: recipe.name)
+def test_the_tables_and_a_search_put_the_same_clips_in_the_same_order(
+    tmp_path: Path, recipe: Recipe, rerank
+) -> None:
+    """`evaluate rerank` measures what `Sea.search` does, also where clips align only in part."""
+    made = [row(n, kind=n % 3, label=f"kind {n % 3}", frames=24) for n in range(8)]
+    made += [replace(row(n, label="parts"), encoding=composite(n)) for n in range(8, 14)]
+    sea = Sea(tmp_path / "s.sea")
+    sea.append(made, about())
+    study = Study.of(open_dataset(sea.uri))
+    candidates = study.retrieved(recipe, recipe.candidates)
+    rankings = study.rankings(candidates, recipe)
+    for at, (chosen, ranking) in enumerate(zip(candidates, rankings, strict=True)):
+        matches = sea.search(made[at].clip, recipe=recipe, rerank=rerank, k=len(chosen))
+        expected = [made[n].clip.id for n in chosen[ranking.order(rerank)]]
+        assert [match.clip.id for match in matches] == expected
+    coverage = np.concatenate([ranking.scores.query_coverage for ranking in rankings])
+    assert (coverage < 1).any() == (recipe is MOTION)
