@@ -115,7 +115,7 @@ def test_bad_films_are_reported_and_the_good_ones_searched(
     assert done.returncode == 1
     said = json.loads(done.stdout)
     assert len(said["failed"]) == 1
-    assert overlap((said["found"][0]["start"], said["found"][0]["end"]), film[1][0]) > 0.6
+    assert overlap((said["found"][0]["clip"]["start"], said["found"][0]["clip"]["end"]), film[1][0]) > 0.6
     assert done.stderr.startswith("failed: ")
     words = seasync("find", query, film[0], "--encoder", encoder, "-k", 2)
     assert words.returncode == 0

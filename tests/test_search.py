@@ -222,8 +222,9 @@ def test_plain_values_for_json(sea: Sea, clips: Path) -> None:
     assert plain["candidates"] == 8
     assert plain["query"]["file"].endswith("001.mp4")
     assert [match["rank"] for match in plain["matches"]] == [1, 2]
-    wanted = "rank clip file start end label similarity draq dtw_cost alignability alignable"
+    wanted = "rank clip similarity draq dtw_cost alignability alignable"
     assert set(wanted.split()) <= set(plain["matches"][0])
+    assert {"id", "file", "start", "end", "label"} <= set(plain["matches"][0]["clip"])
 
 
 def test_an_indexed_sea_gives_the_matches_of_exact_search(tmp_path: Path) -> None:

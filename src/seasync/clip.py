@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from seasync.errors import VideoError
+from seasync.json_forms import ClipForm
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,16 @@ class Clip:
                 id=None,
             )
         return clip
+
+    def form(self, *, end: float | None = None) -> ClipForm:
+        """The clip in the form that JSON has; `end` where the clip itself leaves it open."""
+        return ClipForm(
+            id=self.id,
+            file=self.file,
+            start=self.start,
+            end=end if self.end is None else self.end,
+            label=self.label,
+        )
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
+from seasync.json_forms import MatchForm
 from seasync.pair import end_of
 from seasync.ranking import Ranking, rank
 from seasync.similarity import Standard, clip_vectors, clip_vectors_of, query_vector
@@ -31,38 +32,48 @@ class Found:
     """A stretch of a film that was found for a query.
 
     score       what orders the stretches, lowest first: the recipe's ranking key of the stretch's core
-    draq        of the query, whole, with the stretch, whole
     similarity  of their clip vectors, standardized over the film
     alignment   which moment goes with which; computed when it is asked for
     """
 
     clip: Clip
     score: float
-    draq: float
     similarity: float
     query: Clip | None
     recipe: Recipe = field(repr=False)
     encodings: tuple[Encoding, Encoding] = field(repr=False)
 
     @property
+    def draq(self) -> float:
+        """Of the alignment: lower is better."""
+        return self.alignment.draq
+
+    @property
     def alignable(self) -> bool:
-        return self.draq < self.recipe.threshold
+        """Whether the query and the stretch can be aligned."""
+        return self.alignment.alignable
 
     @cached_property
     def alignment(self) -> Alignment:
         ends = math.inf if self.query is None else end_of(self.query), self.clip.end or math.inf
         return align_encodings(*self.encodings, recipe=self.recipe).of(self.query, self.clip, ends=ends)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "file": self.clip.file,
-            "start": self.clip.start,
-            "end": self.clip.end,
-            "score": self.score,
-            "draq": self.draq,
-            "similarity": self.similarity,
-            "alignable": self.alignable,
-        }
+    def form(self, rank: int) -> MatchForm:
+        """The stretch in the form that JSON has, the one of a match; `rank` counts from 1."""
+        return MatchForm(
+            **vars(self.alignment.scores()),
+            rank=rank,
+            clip=self.clip.form(),
+            match_start=None,
+            match_end=None,
+            similarity=self.similarity,
+            alignability=None,
+            better_than=None,
+        )
+
+    def to_json(self, rank: int = 1) -> dict[str, Any]:
+        """Plain values for JSON, as `seasync.json_forms.MatchForm` describes them."""
+        return asdict(self.form(rank))
 
 
 def find(
@@ -121,13 +132,12 @@ def find_in(
     }
     whole = _apart(reversed(core), len(core))
     stretches = [cut(film, span.start, span.end) for span in whole]
-    ranking = _rank(query, stretches, windows, recipe)
+    similarity = windows.similarity(query, stretches, recipe)
     return [
         Found(
             clip=replace(clip, start=span.start, end=span.end, id=None),
             score=score[core[span]],
-            draq=float(ranking.scores.draq[at]),
-            similarity=float(ranking.similarity[at]),
+            similarity=float(similarity[at]),
             query=query_clip,
             recipe=recipe,
             encodings=(query, stretches[at]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from seasync.align.recipe import Recipe
 from seasync.align.scores import coverage_score, draq_ratio
+from seasync.align.verdict import Verdict
 from seasync.align.warp import Stretch, Warp
 from seasync.clip import Clip
 from seasync.encoding import Floats, Indices, Seconds
+from seasync.json_forms import AlignmentForm, PieceForm, ScoresForm
 from seasync.options import Side, expect
-
-# Pieces are chosen to fit: they must do so by this much better, and cover this share of one of the clips.
-_STRICTER = 0.02
-_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,17 @@ class Alignment:
     @property
     def alignable(self) -> bool:
         """Whether the clips correspond: in part, the pieces must fit better and cover half of one of them."""
-        if self.whole:
-            return self.draq < self.recipe.threshold
-        return self.draq < self.recipe.threshold - _STRICTER and max(self.coverage) >= _HALF
+        return self.decision.alignable
+
+    @property
+    def decision(self) -> Verdict:
+        """What decides whether the clips correspond: `alignable`, `threshold`, `reason`."""
+        return Verdict(self.draq, self.coverage, self.whole, self.recipe)
+
+    @property
+    def summary(self) -> str:
+        """The verdict and the number that decides it, in one line."""
+        return f"{self.verdict} ({self.decision.reason})"
 
     @property
     def verdict(self) -> str:
@@ -158,7 +164,7 @@ class Alignment:
                 yield query, match
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON; frame numbers are the file's, counted from 0."""
+        """Plain values for JSON, as `seasync.json_forms.AlignmentForm` describes them."""
         i, j = self.path.T
         rows = zip(
             self.query_frames[i].tolist(),
@@ -167,21 +173,25 @@ class Alignment:
             self.match_seconds[j].round(6).tolist(),
             strict=True,
         )
-        return {
-            "draq": self.draq,
-            "dtw_cost": self.dtw_cost,
-            "random_cost": self.random_cost,
-            "score": self.score,
-            "alignable": self.alignable,
-            "verdict": self.verdict,
-            "recipe": self.recipe.name,
-            "coverage": {"query": self.coverage[0], "match": self.coverage[1]},
-            "pieces": [
-                {"query": list(piece.query), "match": list(piece.match), "draq": piece.draq}
-                for piece in self.pieces
+        return asdict(AlignmentForm(**vars(self.scores()), path=list(rows)))
+
+    def scores(self) -> ScoresForm:
+        """How well the clips align, in the form that JSON has."""
+        return ScoresForm(
+            recipe=self.recipe.name,
+            draq=self.draq,
+            threshold=self.decision.threshold,
+            dtw_cost=self.dtw_cost,
+            random_cost=self.random_cost,
+            score=self.score,
+            coverage={"query": self.coverage[0], "match": self.coverage[1]},
+            pieces=[
+                PieceForm(query=piece.query, match=piece.match, draq=piece.draq) for piece in self.pieces
             ],
-            "path": [list(row) for row in rows],
-        }
+            alignable=self.alignable,
+            verdict=self.verdict,
+            reason=self.decision.reason,
+        )
 
 
 def _until(span: tuple[float, float], end: float) -> tuple[float, float]:

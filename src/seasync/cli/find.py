@@ -29,8 +29,9 @@ def find(
     from seasync.film import find as search
 
     bad: list[str] = []
+    asked = Clip.of(query, start, end)
     found = search(
-        Clip.of(query, start, end),
+        asked,
         films,
         k=k,
         encoder=encoder,
@@ -40,8 +41,10 @@ def find(
     )
     if as_json:
         import json
+        from dataclasses import asdict
 
-        print(json.dumps({"query": str(query), "found": [each.to_json() for each in found], "failed": bad}))
+        plain = [each.to_json(rank) for rank, each in enumerate(found, 1)]
+        print(json.dumps({"query": asdict(asked.form()), "found": plain, "failed": bad}))
     else:
         if found and not any(each.alignable for each in found):
             print(f"nothing here aligns; the best DRAQ is {min(each.draq for each in found):.2f}")

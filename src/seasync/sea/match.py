@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from seasync.align import Alignment, Recipe
 from seasync.clip import Clip
+from seasync.json_forms import MatchForm, SearchForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,22 +50,23 @@ class Match:
         """Where the clip ends in its file, in seconds."""
         return self.clip.start + self.duration if self.clip.end is None else self.clip.end
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "clip": (self.part or self.clip).id,
-            "file": self.clip.file,
-            "start": self.clip.start,
-            "end": self.end,
-            "label": self.clip.label,
-            "similarity": self.similarity,
-            "draq": self.draq,
-            "dtw_cost": self.dtw_cost,
-            "coverage": dict(zip(("query", "match"), self.alignment.coverage, strict=True)),
-            "alignability": self.alignability,
-            "better_than": self.better_than,
-            "alignable": self.alignable,
-            "verdict": self.alignment.verdict,
-        }
+    def form(self, rank: int) -> MatchForm:
+        """The match in the form that JSON has; `rank` counts from 1."""
+        clip = self.part or self.clip
+        return MatchForm(
+            **vars(self.alignment.scores()),
+            rank=rank,
+            clip=clip.form(end=clip.start + self.duration),
+            match_start=self.clip.start if self.part else None,
+            match_end=self.end if self.part else None,
+            similarity=self.similarity,
+            alignability=self.alignability,
+            better_than=self.better_than,
+        )
+
+    def to_json(self, rank: int = 1) -> dict[str, Any]:
+        """Plain values for JSON, as `seasync.json_forms.MatchForm` describes them."""
+        return asdict(self.form(rank))
 
 
 class Matches(list[Match]):
@@ -92,25 +94,36 @@ class Matches(list[Match]):
 
     @property
     def verdict(self) -> str:
-        """In words: how many align, or that nothing does."""
+        """In words: how many matches align, or why none does."""
         if self.best_draq is None:
             return "Nothing to compare with: no other clip of the sea fulfils what was asked for."
         count = sum(match.alignable for match in self)
         if count:
             return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}."
-        return (
-            f"Nothing here aligns: the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}, "
-            f"alignable is below {self.recipe.threshold:g}."
+        best = f"the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}"
+        if not self:
+            return f"Every candidate was left out: {best}."
+        limit = self.recipe.threshold
+        nearest = min(self, key=lambda match: match.draq).alignment.decision
+        why = (
+            f", the limit is {limit:g}"
+            if self.best_draq >= limit
+            else f"; of the nearest match, {nearest.reason}"
         )
+        likely = self[0].alignability or 0
+        but = " The first shows the same kind of movement ({:.0%} likely), but its timing cannot be aligned."
+        return f"Nothing here aligns: {best}{why}." + (but.format(likely) if likely > 0.5 else "")
 
     def to_json(self) -> dict[str, Any]:
-        query = self.query
-        return {
-            "query": query and {"file": query.file, "start": query.start, "end": query.end, "clip": query.id},
-            "encoder": self.encoder,
-            "recipe": self.recipe.name,
-            "candidates": self.candidates,
-            "best_draq": self.best_draq,
-            "verdict": self.verdict,
-            "matches": [{"rank": rank, **match.to_json()} for rank, match in enumerate(self, 1)],
-        }
+        """Plain values for JSON, as `seasync.json_forms.SearchForm` describes them."""
+        form = SearchForm(
+            query=None if self.query is None else self.query.form(),
+            encoder=self.encoder,
+            recipe=self.recipe.name,
+            threshold=self.recipe.threshold,
+            candidates=self.candidates,
+            best_draq=self.best_draq,
+            verdict=self.verdict,
+            matches=[match.form(rank) for rank, match in enumerate(self, 1)],
+        )
+        return asdict(form)

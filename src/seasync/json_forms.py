@@ -1,0 +1,120 @@
+"""The JSON forms: what `--json`, `to_json` and the HTTP API say of a clip, an alignment, a match, a search.
+
+Each form is defined here once. The HTTP API extends some of them with what only a server knows.
+`docs/json.md` is made from the fields and their docstrings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seasync.options import Side
+
+Span = tuple[float, float]
+PathRow = tuple[int, float, int, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipForm:
+    """A stretch of a video file. Seconds count from the file's first frame."""
+
+    id: str | None
+    """Id of the clip in its sea; null outside of a sea."""
+    file: str
+    """Path or URI of the video."""
+    start: float
+    """Where the clip begins in its file, in seconds."""
+    end: float | None
+    """Where the clip ends in its file, in seconds; null if it ends with the file."""
+    label: str | None
+    """Label of the clip, if it has one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PieceForm:
+    """A part of both videos that is in step, in seconds of each file."""
+
+    query: Span
+    """From when to when in the query."""
+    match: Span
+    """From when to when in the match."""
+    draq: float
+    """DRAQ of this piece alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresForm:
+    """How well two videos align."""
+
+    recipe: str
+    """Name of the recipe."""
+    draq: float
+    """Cost of the path over the mean cost of random paths: 0 is perfect, 1 is no better than chance."""
+    threshold: float
+    """The limit for this alignment: it needs a DRAQ below it. It is lower if only parts correspond."""
+    dtw_cost: float
+    """Cost of the path."""
+    random_cost: float
+    """Mean cost of random paths through the same pieces."""
+    score: float
+    """DRAQ, raised by the share of the query that is left out. It ranks matches; lower is better."""
+    coverage: dict[Side, float]
+    """Share of the movement in the query and in the match that the path covers, from 0 to 1."""
+    pieces: list[PieceForm]
+    """The parts that are in step, in the query's order."""
+    alignable: bool
+    """Whether the timing of the two videos can be aligned."""
+    verdict: str
+    """The same in words: `aligns in full`, `aligns in part: …` or `does not align`."""
+    reason: str
+    """The number that decides the verdict, and its limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignmentForm(ScoresForm):
+    """Which moment of the query goes with which moment of the match."""
+
+    path: list[PathRow]
+    """Rows of query frame, query seconds, match frame, match seconds. Frames count from 0 in their file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchForm(ScoresForm):
+    """A clip that was found for a query, best first."""
+
+    rank: int
+    """Place in the list, from 1."""
+    clip: ClipForm
+    """The clip; from `find`, the stretch of the film."""
+    match_start: float | None
+    """Where the match begins in its file, if the footage around the clip fits better than the clip itself."""
+    match_end: float | None
+    """Where it ends, likewise."""
+    similarity: float
+    """Similarity of the clip vectors, 1 at most."""
+    alignability: float | None
+    """Probability that it shows the same kind of movement; null if the sea is not calibrated."""
+    better_than: float | None
+    """Share of random pairs of the sea that fit worse; null if the sea is calibrated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchForm:
+    """The answer to one query."""
+
+    query: ClipForm | None
+    """The query; null if it was given as features."""
+    encoder: str
+    """Name of the sea's encoder."""
+    recipe: str
+    """Name of the recipe."""
+    threshold: float
+    """A whole match with a DRAQ below this aligns."""
+    candidates: int
+    """How many clips were compared closely."""
+    best_draq: float | None
+    """Lowest DRAQ of all candidates; null if there were none."""
+    verdict: str
+    """In words: how many matches align, or why none does."""
+    matches: list[MatchForm]
+    """The matches, best first."""
