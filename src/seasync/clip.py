@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from seasync.errors import VideoError
+from seasync.files import Location, Place
 from seasync.json_forms import ClipForm
 
 
@@ -32,9 +32,9 @@ class Clip:
             )
 
     @classmethod
-    def of(cls, source: Clip | str | Path, start: float | None = None, end: float | None = None) -> Clip:
+    def of(cls, source: Clip | Place, start: float | None = None, end: float | None = None) -> Clip:
         """`source` itself if it is a clip (narrowed to `start`–`end` if given), else a clip of that file."""
-        clip = source if isinstance(source, Clip) else cls(str(source))
+        clip = source if isinstance(source, Clip) else cls(Location(source).text)
         if start is not None or end is not None:
             clip = replace(
                 clip,
@@ -58,7 +58,7 @@ class Clip:
     def name(self) -> str:
         """The file's name, with the span where there is one."""
         span = "" if not self.start and self.end is None else f" [{self.start:.2f}–{self._end_text}]"
-        return Path(self.file).name + span
+        return Location(self.file).name + span
 
     @property
     def _end_text(self) -> str:

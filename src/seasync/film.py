@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
+from seasync.files import Place
 from seasync.json_forms import MatchForm
 from seasync.pair import end_of
 from seasync.ranking import Ranking, rank
@@ -77,8 +78,8 @@ class Found:
 
 
 def find(
-    query: Clip | str | Path,
-    films: Clip | str | Path | Sequence[Clip | str | Path],
+    query: Clip | Place,
+    films: Clip | Place | Sequence[Clip | Place],
     *,
     k: int = 5,
     encoder: Encoder | str = DEFAULT,
@@ -96,7 +97,7 @@ def find(
     asked = Clip.of(query)
     wanted = encode_clip(asked, model, fps=fps, cache=cache)
     found: list[Found] = []
-    for film in [films] if isinstance(films, Clip | str | Path) else films:
+    for film in [films] if isinstance(films, Clip | str | PathLike) else films:
         clip = Clip.of(film)
         try:
             encoding = encode_clip(clip, model, fps=fps, cache=cache)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
+from seasync.files import Place
 
 if TYPE_CHECKING:
     from seasync.align import Alignment, Recipe
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def align(
-    query: Clip | str | Path,
-    match: Clip | str | Path,
+    query: Clip | Place,
+    match: Clip | Place,
     *,
     encoder: Encoder | str = "dinov2-small",
     recipe: Recipe | None = None,
@@ -29,7 +29,7 @@ def align(
 ) -> Alignment:
     """Align two videos, or clips of them.
 
-    query, match  files, or clips of files
+    query, match  files (paths or URIs), or clips of files
     encoder       name or instance; it makes the frame features
     recipe        what is done with them: `seasync.MOTION` (default) or `seasync.PAPER`
     fps           sampling rate; default: the encoder's own

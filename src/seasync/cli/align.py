@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from seasync.cli.options import Json
 from seasync.cli.pairing import How
 from seasync.cli.spread import spread
+from seasync.files import Location
 
 
 @spread
 def align(
-    query: Path = typer.Argument(help="The video whose clock is kept."),
-    match: Path = typer.Argument(help="The video to bring into step with it."),
+    query: Location = typer.Argument(parser=Location, help="The video whose clock is kept: a path or URI."),
+    match: Location = typer.Argument(
+        parser=Location, help="The video to bring into step with it: a path or URI."
+    ),
     *,
     how: How,
-    picture: Path = typer.Option(
-        None, help="Draw the cost matrix, the path and both videos here: .png, .svg."
+    picture: Location | None = typer.Option(
+        None,
+        parser=Location,
+        metavar="FILE",
+        help="Draw the cost matrix, the path and both videos here: .png, .svg.",
     ),
     as_json: Json = False,
 ) -> None:
@@ -41,7 +45,7 @@ def align(
     _print(alignment, picture)
 
 
-def _print(alignment, picture: Path | None) -> None:  # type: ignore[no-untyped-def]
+def _print(alignment, picture: Location | None) -> None:  # type: ignore[no-untyped-def]
     import numpy as np
     from rich.console import Console
     from rich.table import Table

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from seasync.cli.pairing import How, MatchFile, QueryFile, SideName
 from seasync.cli.spread import spread
+from seasync.files import Location
 
 
 @spread
 def export(
     query: QueryFile,
     match: MatchFile,
-    to: Path = typer.Option(..., help="The file: .otio .fcpxml .edl .mlt .xml (Premiere), .csv or .json."),
+    to: Location = typer.Option(
+        ...,
+        parser=Location,
+        metavar="FILE",
+        help="The file: .otio .fcpxml .edl .mlt .xml (Premiere), .csv or .json.",
+    ),
     keep: SideName = typer.Option(SideName.query, help="Whose clock the timeline has."),
     *,
     how: How,

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Json, RecipeChoice, RecipeName
+from seasync.cli.options import Encoder, Fps, Json, RecipeChoice, RecipeName, StorageOptions
 from seasync.cli.table import show
+from seasync.files import Location
 
 
 def find(
-    query: Path = typer.Argument(help="The video to look for."),
-    films: list[Path] = typer.Argument(help="Films to look in."),
+    query: Location = typer.Argument(parser=Location, help="The video to look for: a path or URI."),
+    films: list[Location] = typer.Argument(parser=Location, help="Films to look in: paths or URIs."),
     k: int = typer.Option(5, "-k", min=1, help="How many stretches to show."),
     recipe: RecipeChoice = RecipeName.motion,
     encoder: Encoder = "dinov2-small",
     fps: Fps = None,
     start: float = typer.Option(None, help="Where the query begins, in seconds."),
     end: float = typer.Option(None, help="Where the query ends, in seconds."),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Find where long films move in step with a video, best first."""

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Order, OrderName, Partial, PartialName, RecipeChoice, RecipeName
+from seasync.cli.options import (
+    Encoder,
+    Fps,
+    Order,
+    OrderName,
+    Partial,
+    PartialName,
+    RecipeChoice,
+    RecipeName,
+    StorageOptions,
+)
+from seasync.files import Location
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
 
-QueryFile = Annotated[Path, typer.Argument(help="The query.")]
-MatchFile = Annotated[Path, typer.Argument(help="The video in step with it.")]
+QueryFile = Annotated[Location, typer.Argument(parser=Location, help="The query: a path or URI.")]
+MatchFile = Annotated[
+    Location, typer.Argument(parser=Location, help="The video in step with it: a path or URI.")
+]
 
 
 class SideName(StrEnum):
@@ -39,8 +51,9 @@ class How:
     end: Annotated[float | None, typer.Option(help="Where the query ends, in seconds.")] = None
     match_start: Annotated[float | None, typer.Option(help="Where the match begins, in seconds.")] = None
     match_end: Annotated[float | None, typer.Option(help="Where the match ends, in seconds.")] = None
+    storage_option: StorageOptions = None
 
-    def align(self, query: Path, match: Path) -> Alignment:
+    def align(self, query: Location, match: Location) -> Alignment:
         from seasync.clip import Clip
         from seasync.pair import align
 

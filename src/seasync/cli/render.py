@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from seasync.cli.pairing import How, QueryFile, SideName
 from seasync.cli.progress import progress
 from seasync.cli.spread import spread
+from seasync.files import Location
 
 
 class LayoutName(StrEnum):
@@ -45,9 +45,14 @@ class GapsName(StrEnum):
 @spread
 def render(
     query: QueryFile,
-    matches: list[Path] = typer.Argument(help="The video in step with it; several for a grid."),
-    to: Path = typer.Option(
-        ..., help="Film (.mp4 .mov .mkv .webm), animation (.webp .gif) or picture (.png .svg)."
+    matches: list[Location] = typer.Argument(
+        parser=Location, help="The video in step with it; several for a grid. Paths or URIs."
+    ),
+    to: Location = typer.Option(
+        ...,
+        parser=Location,
+        metavar="FILE",
+        help="Film (.mp4 .mov .mkv .webm), animation (.webp .gif) or picture (.png .svg).",
     ),
     layout: LayoutName = typer.Option(
         LayoutName.side, help="What the film shows; curve: a picture of the warp."
@@ -57,7 +62,12 @@ def render(
     smooth: SmoothName = typer.Option(SmoothName.nearest, help="How frames are picked along the warp."),
     gaps: GapsName = typer.Option(GapsName.dim, help="What becomes of frames without partner; a grid dims."),
     labels: bool = typer.Option(True, help="Names, time codes and DRAQ on the picture, but if retimed."),
-    marks: Path = typer.Option(None, help="CSV of key moments or phases of the kept video, shown by name."),
+    marks: Location | None = typer.Option(
+        None,
+        parser=Location,
+        metavar="FILE",
+        help="CSV of key moments or phases of the kept video, shown by name.",
+    ),
     size: str = typer.Option(None, help="WIDTHxHEIGHT to fit the film into; default: the sources' own."),
     codec: str = typer.Option(
         None, help="FFmpeg's name of the video encoder; default: H.264, VP9 for .webm."
@@ -103,7 +113,7 @@ def render(
     print(to)
 
 
-def _draw(alignments: list[Any], to: Path, layout: LayoutName, keep: SideName) -> None:
+def _draw(alignments: list[Any], to: Location, layout: LayoutName, keep: SideName) -> None:
     from seasync import render as room
 
     if layout is LayoutName.grid:
@@ -115,7 +125,7 @@ def _draw(alignments: list[Any], to: Path, layout: LayoutName, keep: SideName) -
     print(to)
 
 
-def _expect_name(to: Path, layout: LayoutName) -> None:
+def _expect_name(to: Location, layout: LayoutName) -> None:
     """The layouts differ in what they can become: all but the curve a film, some of these an animation."""
     films, pictures = [".mp4", ".mov", ".mkv", ".webm", ".m4v"], [".png", ".svg"]
     names = {LayoutName.curve: pictures, LayoutName.retime: films, LayoutName.grid: [*films, *pictures]}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea
+from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
+from seasync.files import Location
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
@@ -17,14 +17,17 @@ MATCHES = 10  # that are looked at for one that aligns
 
 
 def replace(
-    timeline: Path = typer.Argument(help="An edit: .otio, .fcpxml or .edl."),
+    timeline: Location = typer.Argument(parser=Location, help="An edit: .otio, .fcpxml or .edl."),
     clip: str = typer.Argument(help="The clip's name in it, or its number, counted from 1."),
-    to: Path = typer.Option(..., help="The new timeline."),
+    to: Location = typer.Option(..., parser=Location, metavar="FILE", help="The new timeline."),
     sea: Sea = "footage.sea",
     rank: int = typer.Option(1, help="Which match to take of those that align: 1 is the best.", min=1),
     anyway: bool = typer.Option(False, "--anyway", help="Take one that does not align, too."),
     recipe: RecipeChoice = RecipeName.motion,
-    media: Path = typer.Option(None, help="Folder of the files that the timeline only names."),
+    media: Location | None = typer.Option(
+        None, parser=Location, metavar="FOLDER", help="Folder of the files that the timeline only names."
+    ),
+    storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
     """Put the best match from a sea in the place of a clip. It is retimed to it, in the same duration."""

@@ -10,6 +10,7 @@ import typer
 
 from seasync.cli.options import Json, Partial, PartialName, RecipeChoice, RecipeName, Sea, StorageOptions
 from seasync.cli.table import show
+from seasync.files import is_uri
 
 if TYPE_CHECKING:
     from seasync.sea.match import Matches
@@ -102,5 +103,7 @@ def _print(title: str, matches: Matches) -> None:
 
 def _short(file: str) -> str:
     """The file's path from here, where it lies below."""
+    if is_uri(file):
+        return file
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

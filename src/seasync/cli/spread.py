@@ -7,12 +7,16 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
+from seasync.files import Location
+
 
 def spread(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer takes it: a parameter that is a dataclass becomes its fields, in its place."""
     function.__annotations__.pop("return", None)  # it may be known to type checkers only
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {
+        name: kind for name, kind in hints.items() if is_dataclass(kind) and kind is not Location
+    }
 
     def run(**given: Any) -> None:
         made = {

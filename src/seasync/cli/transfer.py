@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from seasync.cli.options import Json
 from seasync.cli.pairing import How, MatchFile, QueryFile, SideName
 from seasync.cli.spread import spread
+from seasync.files import Location
 
 
 @spread
 def transfer(
-    labels: Path = typer.Argument(
-        help="Subtitles (.srt .vtt .ass), or a CSV of phases, key moments or frames."
+    labels: Location = typer.Argument(
+        parser=Location, help="Subtitles (.srt .vtt .ass), or a CSV of phases, key moments or frames."
     ),
     *,
     query: QueryFile,
     match: MatchFile,
-    to: Path = typer.Option(..., help="The file for the carried labels."),
+    to: Location = typer.Option(
+        ..., parser=Location, metavar="FILE", help="The file for the carried labels."
+    ),
     of: SideName = typer.Option(SideName.query, help="Whose labels these are; the new ones are the other's."),
     how: How,
     as_json: Json = False,

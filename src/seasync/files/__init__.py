@@ -3,15 +3,18 @@
 from seasync.files.atomic import atomic_write, expect_writable, write_text
 from seasync.files.disk_cache import DiskCache, cache_folder
 from seasync.files.downloads import fetch
-from seasync.files.location import Location, is_uri
+from seasync.files.location import Location, Place, is_uri
 from seasync.files.lock import Locked, lock
+from seasync.files.objects import exists
 
 __all__ = [
     "DiskCache",
     "Location",
     "Locked",
+    "Place",
     "atomic_write",
     "cache_folder",
+    "exists",
     "expect_writable",
     "fetch",
     "is_uri",

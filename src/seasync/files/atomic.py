@@ -10,12 +10,11 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from os import PathLike
 from pathlib import Path
 
 from seasync.errors import SeasyncError
 from seasync.files.disk_cache import cache_folder
-from seasync.files.location import Location
+from seasync.files.location import Location, Place
 
 ABANDONED_SECONDS = 86_400.0  # a temporary file this old belongs to a process that was killed
 RENAME_SECONDS = 2.0  # how long to wait, on Windows, for a program that holds the old file open
@@ -25,7 +24,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @contextmanager
 def atomic_write(
-    target: str | PathLike[str] | Location,
+    target: Place,
     *,
     make_folder: bool = False,
     error: type[SeasyncError] = SeasyncError,
@@ -61,18 +60,16 @@ def atomic_write(
             pending.discard()
 
 
-def write_text(
-    target: str | PathLike[str] | Location, text: str, *, error: type[SeasyncError] = SeasyncError
-) -> None:
+def write_text(target: Place, text: str, *, error: type[SeasyncError] = SeasyncError) -> None:
     """Write `text` as UTF-8, whole or not at all."""
     with atomic_write(target, error=error) as part:
         part.write_text(text, encoding="utf-8")
 
 
 def expect_writable(
-    target: str | PathLike[str] | Location,
+    target: Place,
     *,
-    sources: Iterable[str | PathLike[str] | Location] = (),
+    sources: Iterable[Place] = (),
     error: type[SeasyncError] = SeasyncError,
 ) -> None:
     """Raise `error` unless `target` can be written without losing one of the `sources`.
@@ -102,7 +99,7 @@ def expect_writable(
 class PendingFile:
     """A file that is being written under a temporary name: `path`. End it with `commit` or `discard`."""
 
-    def __init__(self, target: str | PathLike[str] | Location, *, make_folder: bool = False) -> None:
+    def __init__(self, target: Place, *, make_folder: bool = False) -> None:
         self.target = Location(target)
         self._folder: Path | None = None
         if not self.target.is_local:
@@ -136,7 +133,7 @@ class PendingFile:
 
 
 @contextmanager
-def write_errors(target: str | PathLike[str] | Location, error: type[SeasyncError]) -> Iterator[None]:
+def write_errors(target: Place, error: type[SeasyncError]) -> Iterator[None]:
     """Turn the system's errors into one line that names the file and says what to do."""
     try:
         yield
@@ -155,7 +152,7 @@ def _is_about_writing(caught: OSError, target: Location) -> bool:
     return named == beside or beside in named.parents or named in beside.parents
 
 
-def why_not_written(caught: OSError, target: str | PathLike[str] | Location) -> str:
+def why_not_written(caught: OSError, target: Place) -> str:
     """What the system says about a file that could not be written, and what to do about it."""
     reason, place = caught.strerror or str(caught), Location(target)
     ours = place.is_local and cache_folder().absolute() in place.path.absolute().parents

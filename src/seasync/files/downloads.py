@@ -8,14 +8,13 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from os import PathLike
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 from seasync.errors import VideoError
 from seasync.files.atomic import PendingFile, why_not_written
 from seasync.files.disk_cache import DiskCache, cache_folder, touch
-from seasync.files.location import Location
+from seasync.files.location import Location, Place
 from seasync.files.objects import CHUNK, Object, explained, objects, opened, plain
 
 LIMIT = "SEASYNC_VIDEO_CACHE_GB"
@@ -29,7 +28,7 @@ _locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()  # one 
 _guard = threading.Lock()
 
 
-def fetch(file: str | PathLike[str] | Location) -> Path:
+def fetch(file: Place) -> Path:
     """The path of a file on this machine; what lies at a URI is downloaded first, unless the cache has it.
 
     The cache is `videos` in `SEASYNC_CACHE`, of at most `SEASYNC_VIDEO_CACHE_GB` gigabytes (20).

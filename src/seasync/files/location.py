@@ -17,13 +17,13 @@ _SQUASHED = re.compile(r"(s3|gs|az|file|https?):[/\\][^/\\]")
 _DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 
-def is_uri(place: str | PathLike[str] | Location) -> bool:
+def is_uri(place: Place) -> bool:
     """Whether this names something by a URI, not by a path."""
     return _URI.match(str(place)) is not None
 
 
 @dataclass(frozen=True, init=False, order=True, repr=False)
-class Location:
+class Location(PathLike[str]):
     """A local path or a URI, exactly as it was given.
 
     A `pathlib.Path` turns `s3://bucket/a` into `s3:/bucket/a`; a `Location` never does. Only a local one can
@@ -51,7 +51,7 @@ class Location:
 
     text: str
 
-    def __init__(self, place: str | PathLike[str] | Location) -> None:
+    def __init__(self, place: Place) -> None:
         text = place.text if isinstance(place, Location) else os.fspath(place)
         if not isinstance(text, str) or not text or "\0" in text:
             raise StoreError(f"{place!r}: expected a path, or a URI such as s3://bucket/file.mp4")
@@ -156,3 +156,7 @@ class Location:
     @property
     def _inside(self) -> str:
         return self.text.partition("://")[2]
+
+
+Place = str | PathLike[str]
+"""What calls take as a file or folder: a path or URI as text, a `Path`, or a `Location`."""

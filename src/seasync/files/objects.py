@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import SeasyncError, StoreError
-from seasync.files.location import Location
+from seasync.files.location import Location, Place
 from seasync.files.systems import PREFIXES, file_system
 
 if TYPE_CHECKING:
@@ -105,6 +105,20 @@ def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
         Object(name, info.size, (info.mtime_ns or 0) / 1e9) for name, info in zip(named, found, strict=True)
     ]
     return sorted(listed, key=lambda each: each.uri)
+
+
+def exists(place: Place) -> bool:
+    """Whether there is a file at a path or URI; there is none at a URI of an unknown kind."""
+    from pyarrow.fs import FileType
+
+    location = Location(place)
+    if location.is_local:
+        return location.path.is_file()
+    if location.scheme not in PREFIXES:
+        return False
+    system, path = opened(location.text)
+    with plain(location.text):
+        return bool(system.get_file_info(path).type == FileType.File)
 
 
 def matching(pattern: str, options: Mapping[str, str] | None = None) -> list[Object]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from seasync.align import Alignment
 from seasync.encoding import Seconds
+from seasync.files import Place
 from seasync.options import Side
 from seasync.render.ink import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, page
 from seasync.render.plan import clips_of
@@ -18,7 +17,7 @@ PLACE, SPEED = (110, 430), (500, 680)  # top and bottom of the two plots
 SLOWEST, FASTEST = 0.25, 4.0  # speeds beyond these are drawn at the edge
 
 
-def warp_picture(alignment: Alignment, file: str | Path, *, keep: Side = "query") -> None:
+def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> None:
     """Draw the smoothed warp: above, the other clip's seconds over the kept clip's; below, its speed.
 
     PNG, or SVG if `file` is named so.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 from seasync.align import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
+from seasync.files import Location, Place
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
 from seasync.render.plan import (
     Clock,
@@ -31,7 +31,7 @@ ANIMATION_FPS = 12.5
 
 def compare(
     alignment: Alignment,
-    file: str | Path,
+    file: Place,
     *,
     layout: PairLayout = "side",
     keep: Side = "query",
@@ -61,7 +61,7 @@ def compare(
     Nothing is left behind if it fails; an older file of the same name then stays as it was.
     """
     kept, other = clips_of(alignment, keep)
-    is_animation = Path(file).suffix.lower() in ANIMATIONS
+    is_animation = Location(file).suffix.lower() in ANIMATIONS
     warp = course(alignment.warp(keep=keep), other, smooth)
     clock = _clock(kept, warp, gaps, fps=ANIMATION_FPS if is_animation else None)
     sources = own_frames(kept, clock), warped_frames(other, clock, warp, blend=smooth == "blend")
@@ -70,7 +70,7 @@ def compare(
     film = Film(
         clock,
         [
-            Cell(source, *place, title=Path(source.file).name)
+            Cell(source, *place, title=Location(source.file).name)
             for source, place in zip(sources, places, strict=True)
         ],
         whole,
@@ -89,7 +89,7 @@ def compare(
 
 def retime(
     alignment: Alignment,
-    file: str | Path,
+    file: Place,
     *,
     keep: Side = "query",
     audio: Audio = "match",
@@ -115,7 +115,7 @@ def retime(
 
 def grid(
     alignments: Sequence[Alignment],
-    file: str | Path,
+    file: Place,
     *,
     columns: int | None = None,
     audio: Audio = "query",
@@ -140,7 +140,7 @@ def grid(
     size = size or LARGEST_GRID
     room = min(size[0] // columns, shape[0]), min(size[1] // rows, shape[1])
     width, height = _fit(shape, room)
-    cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=f"query  {Path(query.file).name}")]
+    cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=f"query  {Location(query.file).name}")]
     warps = [course(each.warp(keep="query"), clips_of(each, "query")[1], smooth) for each in alignments]
     for number, (alignment, warp) in enumerate(zip(alignments, warps, strict=True), 1):
         match = clips_of(alignment, "query")[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from xml.etree import ElementTree as xml
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from seasync.encoding import Floats
 from seasync.errors import RenderError
-from seasync.files import atomic_write, write_text
+from seasync.files import Location, Place, atomic_write, write_text
 from seasync.render.text import drawable, font
 
 if TYPE_CHECKING:
@@ -66,12 +65,12 @@ class Page(Protocol):
 
     def paste(self, picture: Image, left: float, top: float) -> None: ...
 
-    def save(self, file: str | Path) -> None: ...
+    def save(self, file: Place) -> None: ...
 
 
-def page(width: int, height: int, file: str | Path) -> Page:
+def page(width: int, height: int, file: Place) -> Page:
     """An empty page of the kind that `file` asks for."""
-    return SvgPage(width, height) if Path(file).suffix.lower() == ".svg" else PixelPage(width, height)
+    return SvgPage(width, height) if Location(file).suffix.lower() == ".svg" else PixelPage(width, height)
 
 
 def text_width(text: str, *, size: int, bold: bool = False) -> float:
@@ -117,7 +116,7 @@ class PixelPage:
     def paste(self, picture: Image, left: float, top: float) -> None:
         self.image.paste(picture, self._scaled([(left, top)])[0])
 
-    def save(self, file: str | Path) -> None:
+    def save(self, file: Place) -> None:
         save(self.image.reduce(self.SCALE), file)
 
     def _scaled(self, points: Sequence[Point]) -> list[tuple[int, int]]:
@@ -177,7 +176,7 @@ class SvgPage:
         element = self._add("image", x=left, y=top, width=width, height=height)
         element.set("href", "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode())
 
-    def save(self, file: str | Path) -> None:
+    def save(self, file: Place) -> None:
         xml.indent(self._root)
         write_text(file, xml.tostring(self._root, "unicode") + "\n", error=RenderError)
 
@@ -193,12 +192,12 @@ def _hex(colour: Colour) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def save(picture: Image, file: str | Path, **options: Any) -> None:
+def save(picture: Image, file: Place, **options: Any) -> None:
     """Write a picture in the format its name asks for."""
     from PIL import Image
 
     kinds = Image.registered_extensions()
-    if kinds.get(Path(file).suffix.lower()) not in Image.SAVE:
+    if kinds.get(Location(file).suffix.lower()) not in Image.SAVE:
         raise RenderError(f"{file}: cannot be written as a picture; use .png, .svg, .jpg or .webp")
     with atomic_write(file, error=RenderError) as part:
         picture.save(part, **options)

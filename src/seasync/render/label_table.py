@@ -10,7 +10,7 @@ import numpy as np
 
 from seasync.encoding import Seconds
 from seasync.errors import DataError, RenderError
-from seasync.files import atomic_write
+from seasync.files import Place, atomic_write, fetch
 from seasync.render.shoot import Mark
 from seasync.render.stills import nearest
 from seasync.video import frame_table
@@ -83,7 +83,7 @@ class LabelTable:
             return False
         return bool((np.diff(nearest(frames, self.seconds("seconds", frames))) == 1).all())
 
-    def write(self, path: Path, rows: list[Row]) -> None:
+    def write(self, path: Place, rows: list[Row]) -> None:
         with (
             atomic_write(path, error=RenderError) as part,
             part.open("w", newline="", encoding="utf-8") as out,
@@ -93,12 +93,12 @@ class LabelTable:
             writer.writerows(rows)
 
 
-def read_marks(file: str | Path, video: str | Path) -> list[Mark]:
+def read_marks(file: Place, video: Place) -> list[Mark]:
     """Key moments or phases of `video` to show in a film, from a CSV as `transfer` takes it.
 
     Their names are in its first column that is no time.
     """
-    table, frames = LabelTable.read(Path(file)), frame_table(video).seconds
+    table, frames = LabelTable.read(fetch(file)), frame_table(video).seconds
     names = [column for column in table.columns if column not in {*FRAMES, *FRAMES.values()}]
     if not names:
         raise DataError(

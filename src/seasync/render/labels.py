@@ -11,7 +11,7 @@ import numpy as np
 from seasync.align import Alignment, Warp
 from seasync.encoding import Seconds
 from seasync.errors import DataError, RenderError
-from seasync.files import atomic_write, expect_writable
+from seasync.files import Location, Place, atomic_write, expect_writable, fetch
 from seasync.options import Side
 from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.plan import clips_of, has_partner
@@ -29,7 +29,7 @@ class Carried:
     left_out: int
 
 
-def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: Side = "match") -> Carried:
+def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "match") -> Carried:
     """Carry the labels of one clip to the other and write them to `file`.
 
     labels  subtitles (.srt .vtt .ass .ssa), or a CSV with one of these column sets, and any others beside:
@@ -41,8 +41,8 @@ def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: 
     there is no label. Labels of frames follow the paper's propagation: each frame takes its partner's row.
     """
     target, source = clips_of(alignment, to)
-    path = Path(labels)
-    expect_labels(path, file)
+    expect_labels(labels, file)
+    path = fetch(labels)
     way = _Way(
         forth=alignment.warp(keep="match" if to == "query" else "query"),
         back=alignment.warp(keep=to),
@@ -50,22 +50,23 @@ def transfer(alignment: Alignment, labels: str | Path, file: str | Path, *, to: 
         target=frame_table(target.file).seconds,
     )
     if path.suffix.lower() in SUBTITLES:
-        return _subtitles(path, Path(file), way)
+        return _subtitles(path, file, way)
     table = LabelTable.read(path)
     new = list(_carried(table, way))
-    table.write(Path(file), [row for _, row in new])
+    table.write(file, [row for _, row in new])
     kept = len({number for number, _ in new})
     return Carried(kept, len(table.rows) - kept)
 
 
-def expect_labels(labels: Path, file: str | Path) -> None:
+def expect_labels(labels: Place, file: Place) -> None:
     """Raise DataError unless these labels can be carried over into a file of this name."""
-    if not labels.is_file():
+    if not fetch(labels).is_file():
         raise DataError(
             f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
         )
     expect_writable(file, sources=[labels], error=RenderError)
-    if (labels.suffix.lower() in SUBTITLES) != (Path(file).suffix.lower() in SUBTITLES):
+    old, new = (Location(place).suffix.lower() for place in (labels, file))
+    if (old in SUBTITLES) != (new in SUBTITLES):
         raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
 
 
@@ -123,7 +124,7 @@ def _propagated(table: LabelTable, times: Seconds, way: _Way) -> Iterator[tuple[
         yield number, way.placed(table.rows[number], seconds=float(way.target[frame]))
 
 
-def _subtitles(path: Path, file: Path, way: _Way) -> Carried:
+def _subtitles(path: Path, file: Place, way: _Way) -> Carried:
     import pysubs2
 
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from seasync.align import Alignment, Warp
 from seasync.encoding import Floats, Seconds
+from seasync.files import Place
 from seasync.render.ink import (
     FAINT,
     LINE,
@@ -36,7 +36,7 @@ GAP = 10  # between tiles
 GAUGE = 300  # width
 
 
-def alignment_picture(alignment: Alignment, file: str | Path, *, strips: int = 8) -> None:
+def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> None:
     """Draw `alignment` into one picture: the cost matrix with its path, below it `strips` pairs of frames.
 
     The query's time runs to the right through all of it, so each pair stands below its point of the path; the

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from seasync.align import Alignment
+from seasync.files import Place
 from seasync.render.films import query_of
 from seasync.render.ink import FAINT, MATCH, QUERY, page
 from seasync.render.plan import clips_of, clock_of
@@ -16,7 +16,7 @@ from seasync.render.strip import Strip, partners
 WIDTH, MARGIN, NAMES, GAP = 1600, 40, 190, 8
 
 
-def contact_sheet(alignments: Sequence[Alignment], file: str | Path, *, strips: int = 8) -> None:
+def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int = 8) -> None:
     """Draw the query and its matches, in the order given, as rows of `strips` frames; a column is one moment.
 
     PNG, or SVG if `file` is named so. What has no partner is left empty.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from av.video.frame import VideoFrame
 
 from seasync.errors import RenderError
-from seasync.files import expect_writable
+from seasync.files import Location, Place, expect_writable
 from seasync.options import Gaps
 from seasync.render.canvas import DIM, Canvas, Panel, plate_width
 from seasync.render.ink import save
@@ -75,7 +74,7 @@ class Film:
 
 def shoot(
     film: Film,
-    file: str | Path,
+    file: Place,
     track: Soundtrack | None,
     *,
     codec: str | None = None,
@@ -97,13 +96,13 @@ def shoot(
                 writer.write_audio(track.take(round(number * track.rate / rate) - writer.samples))
 
 
-def animate(film: Film, file: str | Path, *, progress: Progress | None = None) -> None:
+def animate(film: Film, file: Place, *, progress: Progress | None = None) -> None:
     """Write the film as an animated WebP or GIF, without sound."""
     from PIL import Image
 
     with closing(_pictures(film, progress)) as shown:
         images = (Image.fromarray(picture.to_ndarray(format="rgb24")) for picture in shown)
-        if Path(file).suffix.lower() == ".gif":
+        if Location(file).suffix.lower() == ".gif":
             # One palette for all frames would band; dithering noise would not compress.
             images = (image.quantize(256, dither=Image.Dither.NONE) for image in images)
         save(next(images), file, save_all=True, append_images=images, duration=1000 / film.clock.rate, loop=0)

@@ -6,7 +6,6 @@ import wave
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from seasync.align import Alignment, Segment, Warp
 from seasync.clip import Clip
 from seasync.encoding import Floats
 from seasync.errors import RenderError
-from seasync.files import atomic_write
+from seasync.files import Location, Place, atomic_write
 from seasync.options import Audio, Side, expect
 from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
 from seasync.render.sound import Reader, carry, value_at
@@ -42,7 +41,7 @@ class Soundtrack:
 
 
 def soundtrack(
-    audio: Audio, keep: Side, kept: Clip, other: Clip, warp: Warp, clock: Clock, *, file: str | Path
+    audio: Audio, keep: Side, kept: Clip, other: Clip, warp: Warp, clock: Clock, *, file: Place
 ) -> Soundtrack | None:
     """The sound asked for, for a film of this name; None if it is "none" or the clips have none."""
     expect("audio", audio, Audio, RenderError)
@@ -63,9 +62,7 @@ def soundtrack(
     return Soundtrack(sources, clock=clock, rate=rate, channels=channels)
 
 
-def write_sound(
-    alignment: Alignment, file: str | Path, *, keep: Side = "query", audio: Audio = "match"
-) -> bool:
+def write_sound(alignment: Alignment, file: Place, *, keep: Side = "query", audio: Audio = "match") -> bool:
     """Write the sound of a film of `alignment` as 16-bit WAV; False, and no file, if there is none."""
     kept, other = clips_of(alignment, keep)
     clock = clock_of(kept)
@@ -84,8 +81,8 @@ def write_sound(
     return True
 
 
-def is_webm(file: str | Path) -> bool:
-    return Path(file).suffix.lower() == ".webm"
+def is_webm(file: Place) -> bool:
+    return Location(file).suffix.lower() == ".webm"
 
 
 def _own(clock: Clock) -> list[Segment]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
+from seasync.files import Place
 from seasync.video import frame_table
 from seasync.video.colour import ToRGB
 from seasync.video.decode import chosen
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-def stills(file: str | Path, seconds: Sequence[float], *, size: tuple[int, int]) -> list[Image]:
+def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> list[Image]:
     """The frames of `file` nearest to `seconds`, each as large as fits into `size` (width, height)."""
     from PIL import Image
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from seasync.align import Alignment, Warp
+from seasync.files import Location, Place
 from seasync.options import Side
 from seasync.render.plan import clips_of, clock_of, even, frame_rate
 from seasync.render.timelines.rate import standard_rate
@@ -24,7 +24,7 @@ Grid = Literal["media", "timeline"]
 class Media:
     """A file as a timeline refers to it."""
 
-    file: Path
+    file: Location
     fps: Fraction
     seconds: Fraction
     width: int
@@ -32,12 +32,13 @@ class Media:
     audio: AudioInfo | None
 
     @classmethod
-    def of(cls, file: str | Path) -> Media:
+    def of(cls, file: Place) -> Media:
         table, info = frame_table(file), probe(file)
         fps = frame_rate(table)
-        return cls(
-            Path(file).resolve(), fps, round(table.end * fps) / fps, info.width, info.height, info.audio
-        )
+        place = Location(file)
+        if place.is_local:
+            place = Location(place.path.resolve())
+        return cls(place, fps, round(table.end * fps) / fps, info.width, info.height, info.audio)
 
     @property
     def name(self) -> str:
@@ -45,7 +46,7 @@ class Media:
 
     @property
     def uri(self) -> str:
-        return self.file.as_uri()
+        return self.file.uri
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     first = round(float(clock.seconds[0]) * rate)
     frames = max(1, round(clock.length * rate))
     warp = alignment.warp(keep=keep).smooth()
-    name = f"{Path(clip.file).stem} in step with {Path(kept_clip.file).stem}"
+    name = f"{Location(clip.file).stem} in step with {Location(kept_clip.file).stem}"
     grid = media.fps * 8 if source_rate == "media" else rate
     longer = min(rate, media.fps)
     # Half a frame is left for the editor, which shows whole frames; whole source frames take it themselves.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from xml.etree import ElementTree as xml
 
+from seasync.files import Place
 from seasync.render.timelines.edit import Edit, Event
 
 
-def mlt_text(edit: Edit, *, sound: Path | None = None) -> str:
+def mlt_text(edit: Edit, *, sound: Place | None = None) -> str:
     """The edit as MLT XML: the kept clip on the lower track, the retimed one above it.
 
     sound  the retimed clip's sound, already carried onto the timeline's clock: MLT's own is late
@@ -68,7 +68,7 @@ def _time_map(span: tuple[Event, ...], source_frame: Fraction) -> str:
     return ";".join(f"{frame}={float(source + source_frame / 2):.6f}" for frame, source in points)
 
 
-def _chain(root: xml.Element, name: str, file: Path, frames: int) -> xml.Element:
+def _chain(root: xml.Element, name: str, file: Place, frames: int) -> xml.Element:
     chain = xml.SubElement(root, "chain", id=name, out=str(frames - 1))
     _properties(chain, length=frames, resource=str(file), mlt_service="avformat")
     return chain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ import numpy as np
 from seasync.align import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
-from seasync.files import atomic_write, expect_writable
+from seasync.files import Location, Place, atomic_write, exists, expect_writable, fetch
 from seasync.render.plan import clips_of, even
 from seasync.render.timelines.edit import Event, Media, events_of
 
@@ -26,7 +27,7 @@ class Slot:
     place  where it is, for the format that read it
     """
 
-    file: Path
+    file: Location
     frames: int
     rate: Fraction
     warp: Warp
@@ -60,12 +61,12 @@ class Replaced:
 
 
 def replace_clip(
-    timeline: str | Path,
+    timeline: Place,
     clip: str,
     find: Callable[[Clip], Alignment],
-    file: str | Path,
+    file: Place,
     *,
-    media: str | Path | None = None,
+    media: Place | None = None,
 ) -> Replaced:
     """Write `timeline` (.otio, .fcpxml, .edl) to `file` with another clip in the place of `clip`.
 
@@ -76,25 +77,24 @@ def replace_clip(
 
     All else in the timeline stays. Where nothing corresponds, the new clip goes on at its own speed.
     """
-    opened = _open(Path(timeline), None if media is None else Path(media))
+    suffix = Location(timeline).suffix.lower()
+    opened = _open(Location(timeline), None if media is None else Location(media))
     slot = _chosen(str(timeline), opened.slots(), clip)
-    if Path(file).suffix.lower() != Path(timeline).suffix.lower():
-        raise RenderError(f"{file}: expected a name that ends in {Path(timeline).suffix}, as {timeline} does")
+    if Location(file).suffix.lower() != suffix:
+        raise RenderError(f"{file}: expected a name that ends in {suffix}, as {timeline} does")
     expect_writable(file, error=RenderError)
     alignment = find(slot.clip)
     new = clips_of(alignment, "query")[1]
     source = Media.of(new.file)
-    events = _events(
-        slot, alignment.warp(keep="query").smooth(), source, in_frames=Path(timeline).suffix.lower() == ".edl"
-    )
+    events = _events(slot, alignment.warp(keep="query").smooth(), source, in_frames=suffix == ".edl")
     opened.put(slot, source, events)
     with atomic_write(file, error=RenderError) as part:
         opened.save(part)
     return Replaced(slot.clip, new, alignment, len(events))
 
 
-def _open(timeline: Path, media: Path | None) -> EditFile:
-    if not timeline.is_file():
+def _open(timeline: Location, media: Location | None) -> EditFile:
+    if not fetch(timeline).is_file():
         raise RenderError(f"{timeline}: no such file; expected a timeline (.otio, .fcpxml or .edl)")
     suffix = timeline.suffix.lower()
     if suffix == ".otio":
@@ -136,18 +136,17 @@ def _events(slot: Slot, warp: Warp, media: Media, *, in_frames: bool) -> tuple[E
     )
 
 
-def found(name: str, url: str, folder: Path | None, timeline: Path) -> Path:
-    """The file a timeline means: at its path, beside the timeline, or in `folder`."""
-    from urllib.parse import unquote, urlparse
-
-    path = Path(unquote(urlparse(url).path) if url.startswith("file:") else url)
-    for candidate in (
-        path,
-        timeline.parent / path,
-        *(base / path.name for base in (folder, timeline.parent) if base),
-    ):
-        if candidate.is_file():
+def found(name: str, url: str, folder: Location | None, timeline: Location) -> Location:
+    """The file a timeline means: at its path or URI, beside the timeline, or in `folder`."""
+    # Some write `file:/path`, with one slash.
+    named = Location(re.sub("^file:/(?!/)", "file:///", url) or name)
+    place = Location(named.path) if named.is_local else named
+    beside = [base.join(place.name) for base in (folder, timeline.parent) if base]
+    if place.scheme is None:
+        beside.insert(0, timeline.parent.join(place.text))
+    for candidate in (place, *beside):
+        if exists(candidate):
             return candidate
     raise RenderError(
-        f"{timeline}: the file of the clip {name} is not at {path}; name its folder with --media"
+        f"{timeline}: the file of the clip {name} is not at {place}; name its folder with --media"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from seasync.align import Warp
 from seasync.errors import RenderError
+from seasync.files import Location, fetch
 from seasync.render.plan import frame_rate
 from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.edl import event_lines
@@ -26,10 +27,10 @@ SPEED = re.compile(r"M2\s+\S+\s+(-?[\d.]+)")
 class EdlFile:
     """Blocks of lines: the head, then one for each event."""
 
-    def __init__(self, file: Path, media: Path | None) -> None:
+    def __init__(self, file: Location, media: Location | None) -> None:
         self.file, self._media = file, media
         self._blocks: list[list[str]] = [[]]
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in fetch(file).read_text(encoding="utf-8", errors="replace").splitlines():
             if EVENT.match(line):
                 self._blocks.append([])
             self._blocks[-1].append(line)

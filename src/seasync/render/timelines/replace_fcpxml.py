@@ -12,16 +12,17 @@ import numpy as np
 
 from seasync.align import Warp
 from seasync.errors import RenderError
+from seasync.files import Location, fetch
 from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.fcpxml import add_media, document, retimed_clip, seconds
 from seasync.render.timelines.replace import Slot, found
 
 
 class FcpxmlFile:
-    def __init__(self, file: Path, media: Path | None) -> None:
+    def __init__(self, file: Location, media: Location | None) -> None:
         self.file, self._media = file, media
         try:
-            self._root = xml.parse(file).getroot()
+            self._root = xml.parse(fetch(file)).getroot()
         except xml.ParseError as error:
             raise RenderError(f"{file}: cannot be read as XML ({error})") from error
         resources = self._root.find("resources")

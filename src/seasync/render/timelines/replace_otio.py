@@ -10,6 +10,7 @@ from typing import Any
 
 from seasync.align import Warp
 from seasync.errors import RenderError
+from seasync.files import Location, fetch
 from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.otio import track_items
 from seasync.render.timelines.rate import standard_rate
@@ -17,12 +18,12 @@ from seasync.render.timelines.replace import Slot, found
 
 
 class OtioFile:
-    def __init__(self, file: Path, media: Path | None) -> None:
+    def __init__(self, file: Location, media: Location | None) -> None:
         import opentimelineio as otio
 
         self.file, self._media = file, media
         try:
-            self._timeline = otio.adapters.read_from_file(str(file), "otio_json")
+            self._timeline = otio.adapters.read_from_file(str(fetch(file)), "otio_json")
         except (otio.exceptions.OTIOError, ValueError) as error:
             raise RenderError(f"{file}: cannot be read as OpenTimelineIO ({error})") from error
 

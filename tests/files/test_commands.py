@@ -1,0 +1,151 @@
+"""Every command takes URIs where it takes files, for what it reads and for what it writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import av
+import opentimelineio as otio
+import pytest
+
+import seasync
+from seasync.errors import RenderError, StoreError
+from seasync.files import Location
+from seasync.files.objects import objects, read, write
+from tests.scale.test_uri import run, upload
+
+__all__ = ["run"]
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+def stored(bucket: str, clips: Path) -> tuple[str, str]:
+    """Two videos of one action on the store, one with a blank in its name."""
+    first, second, _ = sorted((clips / "circle").iterdir())
+    write(f"{bucket}/clips/query.mp4", first.read_bytes())
+    write(f"{bucket}/clips/a match.mp4", second.read_bytes())
+    return f"{bucket}/clips/query.mp4", f"{bucket}/clips/a match.mp4"
+
+
+def fetched(uri: str) -> bytes:
+    content = read(uri)
+    assert content is not None, (
+        f"{uri} is not there: {[each.uri for each in objects(Location(uri).parent.text)]}"
+    )
+    return content
+
+
+def test_align_and_its_picture(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    code, out, error = run(
+        "align", *stored, "--encoder", encoder, "--json", "--picture", f"{bucket}/out/pair.svg"
+    )
+    assert (code, error) == (0, "")
+    assert json.loads(out)["draq"] < 1
+    assert fetched(f"{bucket}/out/pair.svg").startswith(b"<svg")
+
+
+def test_find(run, stored: tuple[str, str], encoder: str) -> None:  # type: ignore[no-untyped-def]
+    code, out, error = run("find", stored[0], stored[1], "--encoder", encoder, "--json")
+    assert (code, error) == (0, "")
+    found = json.loads(out)
+    assert found["query"] == stored[0]
+    assert found["found"][0]["file"] == stored[1]
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.webm", "film.gif", "film.png"])
+def test_render(run, stored: tuple[str, str], bucket: str, encoder: str, name: str) -> None:  # type: ignore[no-untyped-def]
+    write(f"{bucket}/out/{name}", b"old")
+    code, out, error = run("render", *stored, "--to", f"{bucket}/out/{name}", "--encoder", encoder)
+    assert (code, error) == (0, "")
+    assert f"{bucket}/out/{name}" in out
+    with av.open(io.BytesIO(fetched(f"{bucket}/out/{name}"))) as film:
+        assert next(film.decode(video=0)).width > 64
+    assert [each.uri for each in objects(f"{bucket}/out")] == [f"{bucket}/out/{name}"]
+
+
+def test_timelines_name_the_uri(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    def exported(name: str) -> str:
+        code, out, error = run("export", *stored, "--to", f"{bucket}/out/{name}", "--encoder", encoder)
+        assert (code, error) == (0, "")
+        assert out.split("\n")[0] == f"{bucket}/out/{name}"
+        return fetched(f"{bucket}/out/{name}").decode()
+
+    timeline = otio.adapters.read_from_string(exported("edit.otio"), "otio_json")
+    assert {clip.media_reference.target_url for clip in timeline.find_clips()} == set(stored)
+    fcpxml = ElementTree.fromstring(exported("edit.fcpxml"))
+    assert [each.get("src") for each in fcpxml.iter("media-rep")] == list(stored)
+    xmeml = ElementTree.fromstring(exported("edit.xml"))
+    assert [each.text for each in xmeml.iter("pathurl")] == list(stored)
+    mlt = ElementTree.fromstring(exported("edit.mlt"))
+    resources = {each.text for each in mlt.iter("property") if each.get("name") == "resource"}
+    assert resources == set(stored)
+    assert set(re.findall(r"FROM CLIP NAME: (.+)", exported("edit.edl"))) == {"a match.mp4"}
+    assert "query_frame" in next(csv.reader(exported("map.csv").splitlines()))
+    assert json.loads(exported("map.json"))["frames"]
+
+
+def test_transfer(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    write(f"{bucket}/labels.csv", b"seconds,name\n0.5,top\n1.0,turn\n")
+    write(f"{bucket}/labels.srt", b"1\n00:00:00,500 --> 00:00:01,000\nup\n\n")
+    for suffix, says in ((".csv", "top"), (".srt", "up")):
+        labels, to = f"{bucket}/labels{suffix}", f"{bucket}/carried{suffix}"
+        code, out, error = run("transfer", labels, *stored, "--to", to, "--encoder", encoder)
+        assert (code, error) == (0, "")
+        assert out.startswith(to)
+        assert says in fetched(to).decode()
+
+
+@pytest.mark.parametrize("suffix", [".otio", ".fcpxml", ".edl"])
+def test_replace(  # type: ignore[no-untyped-def]
+    run, stored: tuple[str, str], bucket: str, clips: Path, encoder: str, suffix: str
+) -> None:
+    upload(clips, f"{bucket}/clips")
+    sea = f"{bucket}/footage.sea"
+    assert run("add", f"{bucket}/clips/circle", "--sea", sea, "--encoder", encoder)[0] == 0
+    edit = f"{bucket}/edit{suffix}"
+    assert run("export", *stored, "--to", edit, "--encoder", encoder)[0] == 0
+    media = ["--media", f"{bucket}/clips"] if suffix == ".edl" else []
+    to = f"{bucket}/new{suffix}"
+    code, out, error = run("replace", edit, "1", "--to", to, "--sea", sea, "--anyway", "--json", *media)
+    assert (code, error) == (0, "")
+    new = json.loads(out)["new"]["file"]
+    assert new.startswith(f"{bucket}/clips/circle/")
+    assert (Location(new).name if suffix == ".edl" else new) in fetched(to).decode()
+
+
+def test_search_and_its_table(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    sea = f"{bucket}/footage.sea"
+    assert run("add", stored[1], "--sea", sea, "--encoder", encoder)[0] == 0
+    assert json.loads(run("search", stored[0], "--sea", sea, "--json")[1])["matches"][0]["file"] == stored[1]
+    assert "a match.mp4" in run("search", stored[0], "--sea", sea)[1].replace("\n", "")
+
+
+def test_what_is_not_there_is_one_line(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    code, _, error = run("align", f"{bucket}/none.mp4", stored[1], "--encoder", encoder)
+    assert (code, error) == (1, f"seasync: {bucket}/none.mp4: no such file\n")
+    code, _, error = run("render", *stored, "--to", "s3://nowhere/a.mp4", "--encoder", encoder)
+    assert code == 1
+    assert error.startswith("seasync: s3://nowhere/a.mp4: ")
+    assert "make the bucket (or container) first" in error
+    code, _, error = run("render", *stored, "--to", stored[0], "--encoder", encoder)
+    assert (code, error.count("\n")) == (1, 1)
+    assert "would be written over" in error
+
+
+def test_calls_take_text_paths_and_locations(stored: tuple[str, str], bucket: str, encoder: str) -> None:
+    query, match = map(Location, stored)
+    alignment = seasync.align(query, match, encoder=encoder)
+    assert (alignment.query.file, alignment.match.file) == stored
+    assert alignment.match.name == "a match.mp4"
+    assert seasync.find(query, match, encoder=encoder)[0].clip.file == stored[1]
+    files = seasync.render.export(alignment, Location(bucket).join("edit.otio"))
+    assert files == [Location(f"{bucket}/edit.otio")]
+    with pytest.raises(StoreError, match="lost a slash"):
+        seasync.align(Path(stored[0]), match, encoder=encoder)
+    with pytest.raises(RenderError, match="would be written over"):
+        seasync.render.compare(alignment, query)
