@@ -68,6 +68,32 @@ def test_outside_its_spans_a_warp_goes_on_at_unit_slope_and_waits_for_the_next_s
     assert warp.covers([2.4, 2.6, 5.9, 6.0]).tolist() == [True, False, False, True]
 
 
+def test_the_moment_where_two_stretches_touch_is_the_second_ones():
+    """Each in the other's order; the first one's own end stays its own."""
+    first = Stretch(np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 7.0]), 2.5)
+    second = Stretch(np.array([2.0, 3.0]), np.array([1.0, 2.0]), 3.0)
+    warp = Warp((second, first))
+    assert warp.spans == ((0.0, 2.0), (2.0, 3.0))
+    assert warp.at([1.9, 2.0, 2.5]) == pytest.approx([6.9, 1.0, 1.5])
+    assert warp.stretches[0].value_end == 7.0
+    assert warp.inverse().spans == ((1.0, 2.0), (5.0, 7.0))
+
+
+def test_a_stretch_reaches_no_value_of_the_next_one():
+    first = Stretch(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2.0)
+    warp = Warp((first, Stretch(np.array([2.0, 3.0]), np.array([1.25, 2.0]), 3.0)))
+    assert warp.stretches[0].value_end == 1.25
+    assert warp.inverse().spans == ((0.0, 1.25), (1.25, 2.0))
+
+
+def test_moments_pinned_close_to_each_other_are_all_passed():
+    stretch = Stretch(np.arange(5.0), np.arange(5.0), 5.0)
+    for time, value in ((2.1, 2.3), (2.2, 2.35), (1.9, 2.2)):
+        stretch = stretch.through(time, value)
+    assert stretch.at(np.array([1.9, 2.1, 2.2])) == pytest.approx([2.2, 2.3, 2.35], abs=1e-12)
+    assert stretch.through(2.1, 2.25).at(np.array(2.1)) == 2.25  # the same moment again: one of the two
+
+
 @given(warps(), st.data())
 def test_smoothing_solves_whittakers_equations_between_the_ends_and_stays_monotone(warp, data):
     stretch = warp.stretches[0]

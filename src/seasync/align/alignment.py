@@ -154,7 +154,7 @@ class Alignment:
             for anchor in self._anchors_in(cells):
                 stretch = stretch.through(anchor[side], anchor[1 - side])
             stretches.append(stretch)
-        return Warp(tuple(sorted(stretches, key=lambda stretch: float(stretch.times[0]))))
+        return Warp(tuple(stretches))
 
     def _anchors_in(self, cells: NDArray[np.int32]) -> Iterator[tuple[float, float]]:
         """Those whose cell is among these."""

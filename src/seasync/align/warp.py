@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -60,6 +61,10 @@ class Stretch:
             object.__setattr__(self, "trust", np.ones(len(self.times)))
 
     @property
+    def start(self) -> float:
+        return float(self.times[0])
+
+    @property
     def value_end(self) -> float:
         return float(self.at(np.array(self.end)))
 
@@ -72,8 +77,9 @@ class Stretch:
     def through(self, time: float, value: float) -> Stretch:
         """With a knot there, in the place of the one next to it; the others' values give way to it."""
         nearest = int(np.abs(self.times - time).argmin())
-        # The first knot stays, so that it begins when it began.
-        kept = (np.arange(len(self.times)) != nearest) | ((self.times < time) & (nearest == 0))
+        # The first knot stays, so that it begins when it began; so do other moments that were asked for.
+        stays = (self.times < time) & (nearest == 0) | (self.trust == _PINNED) & (self.times != time)
+        kept = (np.arange(len(self.times)) != nearest) | stays
         times, values, trust = self.times[kept], self.values[kept], self.trust[kept]
         at = int(np.searchsorted(times, time))
         values = np.where(np.arange(len(values)) < at, values.clip(max=value), values.clip(min=value))
@@ -94,7 +100,11 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Warp:
-    """A map of time made of stretches, in the order of their times.
+    """A map of time made of stretches, which it puts in the order of their times.
+
+    A stretch ends at the latest where the next one starts; that moment belongs to the next one. To evaluate
+    a stretch up to its very end, call its own `at`. A stretch that comes before the next one in both clips
+    reaches no value later than the next one's first.
 
     >>> warp = Warp.through([0.0, 1.0, 2.0], [5.0, 5.5, 7.0])
     >>> warp.at(1.5)
@@ -106,9 +116,9 @@ class Warp:
     def __post_init__(self) -> None:
         if not self.stretches:
             raise FeatureError("a warp needs at least one stretch")
-        for before, after in zip(self.stretches, self.stretches[1:], strict=False):
-            if after.times[0] <= before.times[-1]:
-                raise FeatureError("the stretches of a warp must follow each other in time")
+        ordered = sorted(self.stretches, key=lambda stretch: stretch.start)
+        joined = [_before(one, after) for one, after in pairwise(ordered)]
+        object.__setattr__(self, "stretches", (*joined, ordered[-1]))
 
     @classmethod
     def through(cls, times: ArrayLike, values: ArrayLike) -> Warp:
@@ -121,7 +131,7 @@ class Warp:
     @property
     def spans(self) -> tuple[tuple[float, float], ...]:
         """Where the warp is defined: (start, end) seconds of each stretch."""
-        return tuple((float(stretch.times[0]), stretch.end) for stretch in self.stretches)
+        return tuple((stretch.start, stretch.end) for stretch in self.stretches)
 
     def covers(self, seconds: ArrayLike) -> NDArray[np.bool_]:
         """Whether the warp is defined at `seconds`; same shape."""
@@ -142,20 +152,16 @@ class Warp:
         where the next one begins: good for display, not a correspondence.
         """
         times = np.asarray(seconds, np.float64)
-        starts = [stretch.times[0] for stretch in self.stretches]
+        starts = [stretch.start for stretch in self.stretches]
         which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)
         out = np.empty(times.shape)
         for k, stretch in enumerate(self.stretches):
-            mine = which == k
-            values = stretch.at(times[mine])
-            if k + 1 < len(starts) and self.stretches[k + 1].values[0] >= stretch.values[-1]:
-                values = np.minimum(values, self.stretches[k + 1].values[0])
-            out[mine] = values
+            out[which == k] = stretch.at(times[which == k])
         return float(out) if out.ndim == 0 else out
 
     def inverse(self) -> Warp:
         """The map back. A stretch of time held at one value is entered at its middle."""
-        return Warp(tuple(sorted((s.inverse() for s in self.stretches), key=lambda s: float(s.times[0]))))
+        return Warp(tuple(stretch.inverse() for stretch in self.stretches))
 
     def smooth(self) -> Warp:
         """Less jerky: small corrections where little moves, next to none where much does; still monotone.
@@ -174,6 +180,15 @@ class Warp:
         if not bound > 0:
             raise FeatureError(f"max_error_frames and fps must be positive, got {max_error_frames}, {fps}")
         return [segment for stretch in self.stretches for segment in _segments(stretch, bound)]
+
+
+def _before(stretch: Stretch, after: Stretch) -> Stretch:
+    """`stretch` until `after` starts, and no further than where that leads."""
+    if after.start < stretch.times[-1]:
+        raise FeatureError("the stretches of a warp must follow each other in time")
+    in_order = after.values[0] >= stretch.values[-1]
+    last = min(stretch.last, float(after.values[0])) if in_order else stretch.last
+    return replace(stretch, end=min(stretch.end, after.start), last=last)
 
 
 def _smoothed(values: Seconds, trust: Seconds) -> Seconds:

@@ -59,9 +59,10 @@ def _print(alignment, picture: Location | None) -> None:  # type: ignore[no-unty
     warp = alignment.warp(keep="query")
     table = Table("query", "match", "match plays at", box=None, header_style="dim")
     covered = sum(last - first for first, last in warp.spans)
-    for first, last in warp.spans:
-        moments = np.linspace(first, last, max(2, round(9 * (last - first) / max(covered, 1e-9))))
-        partners = warp.at(moments)
+    for piece in warp.stretches:
+        rows = max(2, round(9 * (piece.end - piece.start) / max(covered, 1e-9)))
+        moments = np.linspace(piece.start, piece.end, rows)
+        partners = piece.at(moments)
         speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
         for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):
             table.add_row(f"{moment:7.2f} s", f"{partner:7.2f} s", speed)

@@ -29,7 +29,7 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
     sheet.text((LEFT, 30), f"{other.name} on the clock of {kept.name}", size=24, bold=True)
     sheet.text((LEFT, 66), f"DRAQ {alignment.draq:.3f}: {alignment.verdict}", size=16, fill=FAINT)
     first, last = warp.spans[0][0], max(warp.spans[-1][1], warp.spans[0][0] + 1e-3)
-    ends = [float(warp.at(edge)) for span in warp.spans for edge in span]
+    ends = [edge for piece in warp.stretches for edge in (float(piece.values[0]), piece.value_end)]
     low, high = min(ends), max(*ends, min(ends) + 1e-3)
 
     def x(seconds: Seconds) -> Seconds:
@@ -47,9 +47,11 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
     for speed, beyond in ((SLOWEST, "≤ "), (0.5, ""), (1.0, ""), (2.0, ""), (FASTEST, "≥ ")):
         text = f"{beyond}{speed:.0%}"
         _level(sheet, _speed_y(np.asarray(speed)).item(), text, TEXT if speed == 1 else FAINT)
-    for start, end in warp.spans:
-        times = np.linspace(start, end, max(3, round((end - start) * 30)))
-        places = warp.at(times)
+    for piece in warp.stretches:
+        if piece.end <= piece.start:
+            continue
+        times = np.linspace(piece.start, piece.end, max(3, round((piece.end - piece.start) * 30)))
+        places = piece.at(times)
         speeds = np.gradient(places, times)
         up = PLACE[1] - (places - low) / (high - low) * (PLACE[1] - PLACE[0])
         for points, colour in ((up, colours[1]), (_speed_y(speeds), PATH)):

@@ -81,9 +81,11 @@ class _Way:
 
     def span(self, start: float, end: float) -> Iterator[tuple[float, float]]:
         """Where `start`–`end` went, piece by piece."""
-        for first, last in self.forth.spans:
-            if max(first, start) < min(last, end):
-                yield self.forth.at(max(first, start)), self.forth.at(min(last, end))
+        for stretch in self.forth.stretches:
+            first, last = max(stretch.start, start), min(stretch.end, end)
+            if first < last:
+                there = stretch.at(np.asarray([first, last]))
+                yield float(there[0]), float(there[1])
 
     def placed(self, row: Row, **times: float) -> Row:
         """`row` with these times, and their frames, in the columns it has for them."""

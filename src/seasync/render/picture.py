@@ -183,9 +183,10 @@ def _gaps(
 
 
 def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:
-    for start, end in warp.spans:
-        times = np.linspace(start, min(end, axes.last), max(2, round((end - start) * 60)))
-        values = np.clip(warp.at(times), axes.match_first, axes.match_last)
+    for piece in warp.stretches:
+        samples = max(2, round((piece.end - piece.start) * 60))
+        times = np.linspace(piece.start, min(piece.end, axes.last), samples)
+        values = np.clip(piece.at(times), axes.match_first, axes.match_last)
         points = list(zip(axes.x(times).tolist(), axes.y(values).tolist(), strict=True))
         sheet.line(points, fill=PAPER, width=6)
         sheet.line(points, fill=PATH, width=3)

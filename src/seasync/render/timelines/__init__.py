@@ -31,9 +31,10 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
     suffix = place.suffix.lower()
     if suffix in (".csv", ".json"):
         text = csv_text(alignment, keep=keep) if suffix == ".csv" else json_text(alignment, keep=keep)
-    elif suffix in (".edl", ".xml"):
-        edit = edit_of(alignment, keep=keep, source_rate="timeline")
-        text = edl_text(edit) if suffix == ".edl" else xmeml_text(edit)
+    elif suffix == ".edl":
+        text = edl_text(edit_of(alignment, keep=keep, source_rate="timeline"))
+    elif suffix == ".xml":
+        text = xmeml_text(edit_of(alignment, keep=keep))
     elif suffix == ".mlt":
         return _mlt(alignment, place, keep)
     elif suffix in (".otio", ".fcpxml"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
@@ -25,7 +27,7 @@ def xmeml_text(edit: Edit) -> str:
     lower, upper = xml.SubElement(video, "track"), xml.SubElement(video, "track")
     whole = Event(0, edit.frames, edit.kept_start, edit.kept_start + edit.frames / edit.rate)
     _clip_item(lower, "kept-1", edit.kept, "file-1", whole, edit.rate, define=True)
-    for number, event in enumerate(edit.events, 1):
+    for number, event in enumerate(_representable(edit.events, edit.rate), 1):
         _clip_item(upper, f"retimed-{number}", edit.media, "file-2", event, edit.rate, define=number == 1)
     comments = xml.SubElement(sequence, "comments")
     _texts(comments, mastercomment1=edit.note)
@@ -59,7 +61,28 @@ def _clip_item(
         )
         _texts(sample, width=media.width, height=media.height)
     if speed != 1:
-        _time_remap(item, event, speed, first, rate)
+        _time_remap(item, event, speed, first)
+
+
+def _representable(events: Iterable[Event], rate: Fraction) -> Iterator[Event]:
+    """`events` in halves, where the format's whole first frames would put them more than half a frame off."""
+    for event in events:
+        if event.frames == 1 or _off(event, rate) <= Fraction(1, 2):
+            yield event
+        else:
+            middle = event.start + event.frames // 2
+            source = event.source_at(middle)
+            halves = (
+                replace(event, end=middle, source_end=source),
+                replace(event, start=middle, source_start=source),
+            )
+            yield from _representable(halves, rate)
+
+
+def _off(event: Event, rate: Fraction) -> Fraction:
+    """How far from the event the clip item that stands for it is, in frames at `rate`."""
+    speed, first = _speed_through_zero(event, rate)
+    return abs(first * speed - event.source_start * rate) if speed else Fraction(0)
 
 
 def _speed_through_zero(event: Event, rate: Fraction) -> tuple[Fraction, int]:
@@ -67,11 +90,13 @@ def _speed_through_zero(event: Event, rate: Fraction) -> tuple[Fraction, int]:
     speed = event.speed(rate)
     if not speed:
         return speed, round(event.source_start * rate)
+    if event.frames == 1:
+        return Fraction(1), round(event.source_start * rate)
     first = round(event.source_start * rate / speed)
     return (event.source_start + event.source_end) * rate / (2 * first + event.frames), first
 
 
-def _time_remap(item: xml.Element, event: Event, speed: Fraction, first: int, rate: Fraction) -> None:
+def _time_remap(item: xml.Element, event: Event, speed: Fraction, first: int) -> None:
     effect = xml.SubElement(xml.SubElement(item, "filter"), "effect")
     _texts(effect, name="Time Remap", effectid="timeremap", effectcategory="motion", effecttype="motion")
     _texts(effect, mediatype="video")
@@ -90,7 +115,7 @@ def _time_remap(item: xml.Element, event: Event, speed: Fraction, first: int, ra
     graph = xml.SubElement(effect, "parameter")
     _texts(graph, parameterid="graphdict", name="graphdict")
     for when, mark in ((first, "speedkfin"), (first + event.frames, "speedkfout")):
-        shown = when * speed if speed else event.source_start * rate
+        shown = when * speed if speed else first
         _texts(
             xml.SubElement(graph, "keyframe"),
             when=when,
