@@ -36,7 +36,7 @@ def test_servers_of_one_uri_answer_alike_and_see_what_is_added(sea: Sea, tmp_pat
     from fastapi.testclient import TestClient
 
     from seasync.serve import create_app
-    from seasync.serve.work import SeaAt
+    from seasync.serve.tasks import SeaLocation
 
     sea.remove(labels=["circle"])
     sea.rebuild("ivf_rq")
@@ -44,7 +44,7 @@ def test_servers_of_one_uri_answer_alike_and_see_what_is_added(sea: Sea, tmp_pat
     with ExitStack() as stack:
         nodes = []
         for n in range(2):
-            served = create_app({"small": SeaAt(sea.uri)}, state=tmp_path / f"state{n}")
+            served = create_app({"small": SeaLocation(sea.uri)}, state=tmp_path / f"state{n}")
             client = TestClient(served, base_url="http://127.0.0.1:8080")
             nodes.append(stack.enter_context(client))
         answers = [search(node, asked) for node in nodes]

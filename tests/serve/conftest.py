@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 from seasync.search import Sea
 from seasync.serve import create_app
-from seasync.serve.work import SeaAt
+from seasync.serve.tasks import SeaLocation
 from tests.encoders.models import colour_grid
 from tests.serve.films import footage
 
@@ -82,7 +82,7 @@ class Server:
 
 @contextmanager
 def running(sea: Path, state: Path, encoder: str, **options: Any) -> Iterator[Server]:
-    app = create_app({"small": SeaAt(str(sea), encoder)}, state=state, **options)
+    app = create_app({"small": SeaLocation(str(sea), encoder)}, state=state, **options)
     with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as client:
         yield Server(client, sea, state)
 

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seasync.serve import create_app
-from seasync.serve.work import SeaAt
+from seasync.serve.tasks import SeaLocation
 
 COMMAND = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--port", "0"]
 
@@ -42,7 +42,7 @@ def live(
 ) -> Iterator[str]:
     """A server on a port of its own, by its address; behind a proxy, if at a prefix; of other seas too."""
     seas = {"small": sea, **{other.stem: other for other in others}}
-    served = {name: SeaAt(str(place), encoder) for name, place in seas.items()}
+    served = {name: SeaLocation(str(place), encoder) for name, place in seas.items()}
     app: ASGIApp = create_app(served, state=state, **options)
     app = behind(prefix, app) if prefix else app
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -25,7 +25,7 @@ def client(sea: Path, films: Path, encoder: str, tmp_path: Path) -> Iterator[Cli
 
 
 def test_the_whole_job_through_the_client(client: Client, sea: Path, tmp_path: Path) -> None:
-    assert client.about().seas == ["small"]
+    assert client.server().seas == ["small"]
     assert [info.clips for info in client.seas()] == [6]
     upload = client.upload(film(tmp_path / "new.mp4", pace(40, bend=0.5), action="arc", tint=3))
     found = client.search("small", upload.ref, k=3)
@@ -69,7 +69,7 @@ def test_reasons_come_through(client: Client, tmp_path: Path) -> None:
     with pytest.raises(ServeError, match="no film to fetch"):
         client.fetch(job, tmp_path / "none.mp4")
     with pytest.raises(ServeError, match="no answer"):
-        Client("http://127.0.0.1:9").about()
+        Client("http://127.0.0.1:9").server()
 
 
 def test_open_to_others_a_token_is_made_up(sea: Path, tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_open_to_others_a_token_is_made_up(sea: Path, tmp_path: Path) -> None:
         place, _, token = told.partition("?token=")
         address = f"http://127.0.0.1:{place.rstrip('/').rpartition(':')[2]}"
         with pytest.raises(ServeError, match="token"), Client(address) as stranger:
-            stranger.about()
+            stranger.server()
         with Client(address, token=token) as friend:
-            assert friend.about().seas == ["small"]
+            assert friend.server().seas == ["small"]
     assert len(token) >= 32
 
 
@@ -89,7 +89,7 @@ def test_the_sea_in_the_environment_is_served_unless_another_is_named(
     monkeypatch.setenv("SEASYNC_SEA", str(tmp_path / "my films.sea"))
     for options, served in ([], ["my-films"]), (["--sea", sea], ["small"]):
         with process(*options, "--state", tmp_path / "state") as (_, address), Client(address) as client:
-            assert client.about().seas == served
+            assert client.server().seas == served
 
 
 def test_a_port_that_is_taken_is_one_clear_line(sea: Path, tmp_path: Path) -> None:

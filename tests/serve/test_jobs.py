@@ -14,7 +14,7 @@ from seasync.errors import ServeError
 from seasync.sea.care import verify
 from seasync.search import Sea
 from seasync.serve import Client
-from seasync.serve.jobs import MOST_ATTEMPTS
+from seasync.serve.job_queue import MOST_ATTEMPTS
 from seasync.serve.models import Job
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
@@ -99,9 +99,9 @@ def test_stopped_in_good_order_a_job_goes_on_and_that_does_not_count(
 def test_a_job_that_stops_the_server_again_and_again_is_given_up(
     start: Start, sea: Path, films: Path, tmp_path: Path
 ) -> None:
-    from seasync.serve.state import State
+    from seasync.serve.state_folder import StateFolder
 
-    state = State(tmp_path / "state")
+    state = StateFolder(tmp_path / "state")
     begun = {"kind": "proxy", "sea": "small", "title": "Prepare", "request": "{}", "message": ""}
     counts = {"state": "running", "attempts": MOST_ATTEMPTS, "progress": 0.3, "created": time.time()}
     state.put("jobs", {"id": "0" * 32} | begun | counts)

@@ -116,8 +116,8 @@ def test_only_roots_are_opened(tmp_path: Path) -> None:
     (inside / "folder").symlink_to(outside)
     (inside / "fine.mp4").symlink_to(inside / "sub" / "a.mp4")
     roots = Roots([inside])
-    assert roots.find(inside / "sub/../sub/a.mp4") == (inside / "sub" / "a.mp4").resolve()
-    assert roots.find("sub/a.mp4") == roots.find("fine.mp4")
+    assert roots.resolve(f"{inside}/sub/../sub/a.mp4") == str((inside / "sub" / "a.mp4").resolve())
+    assert roots.resolve("sub/a.mp4") == roots.resolve("fine.mp4")
     for path in (
         "../out/a.mp4",
         "link.mp4",
@@ -131,18 +131,18 @@ def test_only_roots_are_opened(tmp_path: Path) -> None:
     ):
         if path:
             with pytest.raises(ServeError) as refused:
-                roots.find(path)
+                roots.resolve(path)
             assert refused.value.status == 403
-    assert not roots.hold(inside / "link.mp4")
-    assert not roots.hold(inside)  # as a folder of pictures, with one from elsewhere
+    assert not roots.contains(inside / "link.mp4")
+    assert not roots.contains(inside)  # as a folder of pictures, with one from elsewhere
 
 
 def test_uris_are_held_literally(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "link").symlink_to(tmp_path)
     roots = Roots(["s3://bucket/clips/", f"file://{tmp_path}/in"])
-    assert roots.place("s3://bucket/clips/a.mp4") == "s3://bucket/clips/a.mp4"
-    assert roots.hold(f"file://{tmp_path}/in/a.mp4")
+    assert roots.resolve("s3://bucket/clips/a.mp4") == "s3://bucket/clips/a.mp4"
+    assert roots.contains(f"file://{tmp_path}/in/a.mp4")
     for uri in (
         "s3://bucket/clips2/a.mp4",
         "s3://bucket/clips/../b.mp4",
@@ -152,9 +152,9 @@ def test_uris_are_held_literally(tmp_path: Path) -> None:
         f"file://{tmp_path}/in/link/a.mp4",
         "file:///etc/passwd",
     ):
-        assert not roots.hold(uri)
+        assert not roots.contains(uri)
         with pytest.raises(ServeError) as refused:
-            roots.place(uri)
+            roots.resolve(uri)
         assert refused.value.status == 403
 
 
@@ -196,7 +196,7 @@ def test_links_and_lists_that_lead_out_are_refused_singly(start: Start, sea: Pat
     assert [one["file"] for one in job["result"]["failed"]] == ["link.mp4"]
     job = server.wait(server.client.post(f"{API}/add", json={"paths": ["list.csv"]}).json())
     assert job["state"] == "failed"
-    assert "leads out" in job["error"]
+    assert "outside the served folders" in job["error"]
     assert not any("secret" in clip.file for clip in Sea(sea).snapshot().clips())
 
 

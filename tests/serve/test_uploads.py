@@ -224,7 +224,7 @@ def test_no_path_leads_out(server: Server, films: Path, path: str) -> None:
 
 
 def test_a_file_that_takes_too_long_is_given_up(start: Start, sea: Path, tmp_path: Path) -> None:
-    server = start(sea, limits=Limits(look_seconds=0.0))
+    server = start(sea, limits=Limits(inspect_seconds=0.0))
     began = time.monotonic()
     answer = server.upload(numbered(tmp_path / "slow.mp4", 900))
     assert answer.status_code == 504

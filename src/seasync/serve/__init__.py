@@ -1,4 +1,4 @@
-"""The web page and the HTTP API of a sea.
+"""The web page and the HTTP API.
 
 seasync.serve.serve("footage.sea")                        # until Ctrl-C
 seasync.serve.Client("http://127.0.0.1:8080").search("footage", "clip:…")
@@ -22,7 +22,7 @@ __all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
-    """FastAPI and httpx are loaded with the first thing that needs them."""
+    """Load FastAPI and httpx only when something needs them."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -1,4 +1,4 @@
-"""The application: routes under /api/v1, the page at /, one form of error for all."""
+"""The application: routes under /api/v1, the page at /, one form for all errors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from seasync.errors import SeasyncError
-from seasync.serve.core import Core
+from seasync.serve.backend import Backend
 from seasync.serve.limits import Limits
-from seasync.serve.routes import PROBLEMS, alignments, footage, jobs, notes, search, seas, uploads
+from seasync.serve.routes import PROBLEMS, alignments, footage, jobs, marks, search, seas, uploads
 from seasync.serve.security import Guard, Hosts
-from seasync.serve.work import SeaAt
+from seasync.serve.tasks import SeaLocation
 
 WEB = Path(__file__).parent / "web"
-THREADS = 128  # requests that may wait for a lane or a search at once
+THREADS = 128  # requests that may wait for a worker process or a search at once
 
 
 def create_app(
-    seas_at: Mapping[str, SeaAt | str | Path],
+    seas_at: Mapping[str, SeaLocation | str | Path],
     *,
     state: str | Path,
     roots: Sequence[str | Path] | None = None,
@@ -37,42 +37,54 @@ def create_app(
     token: str | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The ASGI application that serves these seas.
+    """Make the ASGI application that serves these seas.
 
-    seas_at      by the name they have in the API: a path or URI, or a `SeaAt`
-    state        folder for jobs and uploads; one server at a time uses it
-    roots        folders whose files may be opened and added; default: those in which the seas' files lie
-    host, names  what it is bound to, and other names that a request's Host may have
-    root_path    where a proxy has it, such as "/sync", if it is not at the root of its host
-    token        needed by every request to the API, if given
+    Parameters
+    ----------
+    seas_at
+        Seas by their names in the API: paths, URIs, or `SeaLocation` objects.
+    state
+        Folder for jobs and uploads. One server at a time uses it.
+    roots
+        Folders whose files may be opened and added. Default: the folders that hold the seas' files.
+    host, names
+        The address the server is bound to, and other names that the Host header of a request may have.
+    root_path
+        Path below which a proxy serves it, such as "/sync", if not at the root of its host.
+    token
+        Access token that every request to the API must send.
+    limits
+        Limits on what requests may use.
     """
     limits = limits or Limits()
-    places = {name: at if isinstance(at, SeaAt) else SeaAt(str(at)) for name, at in seas_at.items()}
-    core = Core(places, state=Path(state).absolute(), roots=roots, limits=limits)
+    places = {
+        name: at if isinstance(at, SeaLocation) else SeaLocation(str(at)) for name, at in seas_at.items()
+    }
+    backend = Backend(places, state=Path(state).absolute(), roots=roots, limits=limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        core.start()
+        backend.start()
         try:
             yield
         finally:
-            await anyio.to_thread.run_sync(core.close)
+            await anyio.to_thread.run_sync(backend.close)
 
     app = FastAPI(
         title="Seasync",
         version=version("seasync"),
-        description="Find, in a sea of footage, the clip that moves in step with yours.",
+        description="Find the clips that move in step with yours, and synchronize them frame by frame.",
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.core = core
-    for room in (seas, footage, search, alignments, notes, uploads, jobs):
-        app.include_router(room.router, prefix="/api/v1", responses=PROBLEMS)
+    app.state.backend = backend
+    for routes in (seas, footage, search, alignments, marks, uploads, jobs):
+        app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
     app.mount("/", _Page(directory=WEB, html=True))
-    _explain(app, core)
+    _handle_errors(app, backend)
     app.add_middleware(
         Guard,
         hosts=Hosts(host, names),
@@ -84,7 +96,7 @@ def create_app(
 
 
 class _Page(StaticFiles):
-    """The page's files, looked up anew each time: a new version is seen at once."""
+    """The files of the page. Browsers check for a new version each time."""
 
     def file_response(self, *args: object, **kwargs: object) -> object:  # type: ignore[override]
         response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
@@ -92,10 +104,10 @@ class _Page(StaticFiles):
         return response
 
 
-def _explain(app: FastAPI, core: Core) -> None:
-    """Every error as one line; where uploads lie is nobody's business."""
-    folder = re.escape(str(core.state.folder)) + r"/(uploads|incoming)/[0-9a-f]*[./]?"
-    hidden = re.compile(rf"{folder}|\b[0-9a-f]{{32}}\.(?=\S)")  # the name it has while it is looked into
+def _handle_errors(app: FastAPI, backend: Backend) -> None:
+    """Every error is one line of JSON, without the paths of uploads."""
+    folder = re.escape(str(backend.state.folder)) + r"/(uploads|incoming)/[0-9a-f]*[./]?"
+    hidden = re.compile(rf"{folder}|\b[0-9a-f]{{32}}\.(?=\S)")  # the name of an upload during its inspection
 
     def problem(status: int, text: str) -> JSONResponse:
         return JSONResponse({"detail": hidden.sub("", text)}, status)

@@ -1,39 +1,57 @@
-"""A client of the API, on the same models."""
+"""A typed client of the HTTP API. It uses the same models as the server."""
 
 from __future__ import annotations
 
 import io
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal
 
-import httpx
 import numpy as np
 
 from seasync.encoding import Floats
 from seasync.errors import ServeError
+from seasync.options import (
+    Audio,
+    FilmFormat,
+    FilmLayout,
+    Gaps,
+    Order,
+    Partial,
+    RecipeName,
+    Rerank,
+    Side,
+    Smooth,
+    TimelineFormat,
+)
 from seasync.serve import models
+from seasync.serve.connection import Connection
 from seasync.serve.models import AlignmentRequest, Anchor, Clip, Job, Mark, SeaInfo, Upload
-
-M = TypeVar("M", bound=models.Model)
 
 
 class Client:
-    """Ask a server: every call gives a model of `seasync.serve.models`, or raises ServeError with its reason.
+    """Talks to a server. Every call returns a model of `seasync.serve.models`, or raises ServeError.
 
+    Parameters
+    ----------
+    address
+        Address of the server, such as "http://127.0.0.1:8080".
+    token
+        Access token, if the server asks for one.
+    timeout
+        Seconds to wait for an answer.
+
+    Examples
+    --------
     >>> with Client("http://127.0.0.1:8080") as client:                            # doctest: +SKIP
     ...     found = client.search("footage", client.upload("query.mp4").ref)
-    ...     print(client.align("footage", query=found.query.ref, match=found.matches[0].clip.ref).verdict)
+    ...     print(client.align("footage", found.query.ref, found.matches[0].clip.ref).verdict)
     """
 
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # Servers close what has been idle for five seconds; asking over it at that moment would fail.
-        limits = httpx.Limits(keepalive_expiry=2.0)
-        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout, limits=limits)
+        self._http = Connection(address, token=token, timeout=timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -43,111 +61,215 @@ class Client:
     ) -> None:
         self._http.close()
 
-    def about(self) -> models.About:
-        return self._model(models.About, "GET", "")
+    def server(self) -> models.ServerInfo:
+        """Describe the server: its seas, its limits, and the choices that requests offer."""
+        return self._http.model(models.ServerInfo, "GET", "")
 
     def seas(self) -> list[SeaInfo]:
-        return [SeaInfo(**one) for one in self._ask("GET", "/seas").json()]
+        """All seas with their statistics."""
+        return [SeaInfo(**one) for one in self._http.ask("GET", "/seas").json()]
 
     def sea(self, sea: str) -> SeaInfo:
-        return self._model(SeaInfo, "GET", f"/seas/{sea}")
+        """One sea with its statistics."""
+        return self._http.model(SeaInfo, "GET", f"/seas/{sea}")
 
     def clips(self, sea: str, *, text: str = "", label: str | None = None) -> Iterator[Clip]:
-        """All clips that fit, fetched page by page."""
+        """All clips with this text in their path or label, and with this label; fetched page by page."""
         asked: dict[str, Any] = {"text": text, "limit": 500} | ({} if label is None else {"label": label})
         offset = 0
         while True:
             asked["offset"] = offset
-            page = self._model(models.ClipPage, "GET", f"/seas/{sea}/clips", params=asked)
+            page = self._http.model(models.ClipPage, "GET", f"/seas/{sea}/clips", params=asked)
             yield from page.clips
             offset += len(page.clips)
             if offset >= page.total or not page.clips:
                 return
 
     def remove(self, sea: str, clip: str) -> None:
-        """Take a clip out of the sea."""
-        self._ask("DELETE", f"/seas/{sea}/clips/{clip}")
+        """Remove the clip with this id from the sea."""
+        self._http.ask("DELETE", f"/seas/{sea}/clips/{clip}")
 
     def upload(self, file: str | Path) -> Upload:
+        """Upload a video."""
         path = Path(file)
         length = {"Content-Length": str(path.stat().st_size)}
         with path.open("rb") as opened:
-            answer = self._ask("POST", "/uploads", params={"name": path.name}, content=opened, headers=length)
+            answer = self._http.ask(
+                "POST", "/uploads", params={"name": path.name}, content=opened, headers=length
+            )
         return Upload(**answer.json())
 
-    def add(self, sea: str, *, paths: Sequence[str] = (), uploads: Sequence[str] = (), **options: Any) -> Job:
-        """Begin to add; options as in `AddRequest`. See `wait`."""
-        asked = models.AddRequest(paths=list(paths), uploads=list(uploads), **options)
-        return self._model(Job, "POST", f"/seas/{sea}/add", json=asked.model_dump())
+    def add(
+        self,
+        sea: str,
+        *,
+        paths: Sequence[str] = (),
+        uploads: Sequence[str] = (),
+        split: Literal["none", "shots"] | float = "none",
+        label: str | None = None,
+        labels: Literal["folder"] | None = None,
+        tags: Sequence[str] = (),
+    ) -> Job:
+        """Start to add videos in the background; `AddRequest` has the arguments. See `wait`."""
+        asked = models.AddRequest(
+            paths=list(paths),
+            uploads=list(uploads),
+            split=split,
+            label=label,
+            labels=labels,
+            tags=list(tags),
+        )
+        return self._http.model(Job, "POST", f"/seas/{sea}/add", json=asked.model_dump())
 
     def search(
-        self, sea: str, query: str, *, start: float | None = None, end: float | None = None, **options: Any
+        self,
+        sea: str,
+        query: str,
+        *,
+        start: float | None = None,
+        end: float | None = None,
+        k: int = 10,
+        recipe: RecipeName = "motion",
+        rerank: Rerank | None = None,
+        candidates: int | None = None,
+        max_draq: float | None = None,
+        partial: Partial = "auto",
+        label: str | None = None,
     ) -> models.SearchResult:
-        """Matches of `clip:ID` or `upload:ID`; options as in `SearchRequest`."""
-        asked = models.SearchRequest(query=models.Span(ref=query, start=start, end=end), **options)
-        return self._model(models.SearchResult, "POST", f"/seas/{sea}/search", json=asked.model_dump())
+        """Find the clips that move in step with the video `query`, or with the span from `start` to `end`."""
+        asked = models.SearchRequest(
+            query=models.Span(ref=query, start=start, end=end),
+            k=k,
+            recipe=recipe,
+            rerank=rerank,
+            candidates=candidates,
+            max_draq=max_draq,
+            partial=partial,
+            label=label,
+        )
+        return self._http.model(models.SearchResult, "POST", f"/seas/{sea}/search", json=asked.model_dump())
 
     def footage(self, sea: str, ref: str) -> models.Footage:
-        return self._model(models.Footage, "GET", f"/seas/{sea}/footage/{ref}")
+        """Describe a video: its size and rate, when each frame is shown."""
+        return self._http.model(models.Footage, "GET", f"/seas/{sea}/footage/{ref}")
 
     def thumbnail(self, sea: str, ref: str) -> bytes:
-        """A JPEG."""
-        return self._ask("GET", f"/seas/{sea}/footage/{ref}/thumbnail").content
+        """A frame from the middle of a video, as a JPEG."""
+        return self._http.ask("GET", f"/seas/{sea}/footage/{ref}/thumbnail").content
 
-    def align(self, sea: str, **asked: Any) -> models.Alignment:
-        """Arguments as in `AlignmentRequest`; the other calls on an alignment take its `request`."""
-        return self._model(
-            models.Alignment, "GET", f"/seas/{sea}/alignment", params=_params(AlignmentRequest(**asked))
+    def align(
+        self,
+        sea: str,
+        query: str,
+        match: str,
+        *,
+        start: float | None = None,
+        end: float | None = None,
+        match_start: float | None = None,
+        match_end: float | None = None,
+        recipe: RecipeName = "motion",
+        partial: Partial = "auto",
+        order: Order = "same",
+        anchor: Sequence[str] = (),
+    ) -> models.Alignment:
+        """Align two videos. Other calls about an alignment take its `request`."""
+        asked = AlignmentRequest(
+            query=query,
+            match=match,
+            start=start,
+            end=end,
+            match_start=match_start,
+            match_end=match_end,
+            recipe=recipe,
+            partial=partial,
+            order=order,
+            anchor=list(anchor),
         )
+        return self._http.model(models.Alignment, "GET", f"/seas/{sea}/alignment", params=_params(asked))
 
     def cost(self, sea: str, request: AlignmentRequest) -> Floats:
-        """(n, m) the cost matrix."""
-        answer = self._ask("GET", f"/seas/{sea}/alignment/cost.npy", params=_params(request))
+        """The cost matrix of an alignment [shape=(n, m)]."""
+        answer = self._http.ask("GET", f"/seas/{sea}/alignment/cost.npy", params=_params(request))
         return np.asarray(np.load(io.BytesIO(answer.content), allow_pickle=False), np.float32)
 
-    def timeline(self, sea: str, request: AlignmentRequest, form: str, *, keep: str = "query") -> bytes:
-        """The file for an editing program; `form` is one of `seasync.options.TimelineFormat`."""
+    def timeline(
+        self, sea: str, request: AlignmentRequest, form: TimelineFormat, *, keep: Side = "query"
+    ) -> bytes:
+        """A timeline for an editor, as the content of a file."""
         asked = _params(request) | {"keep": keep}
-        return self._ask("GET", f"/seas/{sea}/alignment/timeline.{form}", params=asked).content
+        return self._http.ask("GET", f"/seas/{sea}/alignment/timeline.{form}", params=asked).content
 
-    def film(self, sea: str, request: AlignmentRequest, **options: Any) -> Job:
-        """Begin a film; options as in `FilmRequest`. See `wait` and `fetch`."""
-        asked = models.FilmRequest(alignment=request, **options)
-        return self._model(Job, "POST", f"/seas/{sea}/alignment/film", json=asked.model_dump())
+    def film(
+        self,
+        sea: str,
+        request: AlignmentRequest,
+        *,
+        layout: FilmLayout = "side",
+        keep: Side = "query",
+        audio: Audio = "query",
+        smooth: Smooth = "nearest",
+        gaps: Gaps = "dim",
+        form: FilmFormat = "mp4",
+        size: tuple[int, int] | None = None,
+        labels: bool = True,
+        marks: bool = False,
+    ) -> Job:
+        """Start to make a film in the background; see `wait` and `fetch`."""
+        asked = models.FilmRequest(
+            alignment=request,
+            layout=layout,
+            keep=keep,
+            audio=audio,
+            smooth=smooth,
+            gaps=gaps,
+            form=form,
+            size=size,
+            labels=labels,
+            marks=marks,
+        )
+        return self._http.model(Job, "POST", f"/seas/{sea}/alignment/film", json=asked.model_dump())
 
     def fetch(self, job: Job, file: str | Path) -> None:
         """Write the film that a job has made to `file`."""
-        with self._stream(f"/jobs/{job.id}/result") as answer, Path(file).open("wb") as out:
+        with self._http.stream(f"/jobs/{job.id}/result") as answer, Path(file).open("wb") as out:
             for chunk in answer.iter_bytes():
                 out.write(chunk)
 
     def anchors(self, sea: str, query: str, match: str) -> list[Anchor]:
-        return self._model(models.Anchors, "GET", f"/seas/{sea}/anchors/{query}/{match}").anchors
+        """The anchors between two videos."""
+        return self._http.model(models.Anchors, "GET", f"/seas/{sea}/anchors/{query}/{match}").anchors
 
     def set_anchors(self, sea: str, query: str, match: str, anchors: Sequence[Anchor]) -> None:
-        self._ask("PUT", f"/seas/{sea}/anchors/{query}/{match}", json=[one.model_dump() for one in anchors])
+        """Replace all anchors between two videos."""
+        self._http.ask(
+            "PUT", f"/seas/{sea}/anchors/{query}/{match}", json=[one.model_dump() for one in anchors]
+        )
 
     def marks(self, sea: str, ref: str) -> list[Mark]:
-        return self._model(models.Marks, "GET", f"/seas/{sea}/marks/{ref}").marks
+        """The marks of a video."""
+        return self._http.model(models.Marks, "GET", f"/seas/{sea}/marks/{ref}").marks
 
     def set_marks(self, sea: str, ref: str, marks: Sequence[Mark]) -> None:
-        self._ask("PUT", f"/seas/{sea}/marks/{ref}", json=[mark.model_dump() for mark in marks])
+        """Replace all marks of a video."""
+        self._http.ask("PUT", f"/seas/{sea}/marks/{ref}", json=[mark.model_dump() for mark in marks])
 
     def jobs(self) -> list[Job]:
-        return [Job(**one) for one in self._ask("GET", "/jobs").json()]
+        """All jobs, newest first."""
+        return [Job(**one) for one in self._http.ask("GET", "/jobs").json()]
 
     def cancel(self, job: Job) -> Job:
-        return self._model(Job, "DELETE", f"/jobs/{job.id}")
+        """Cancel a job."""
+        return self._http.model(Job, "DELETE", f"/jobs/{job.id}")
 
     def watch(self, job: Job) -> Iterator[Job]:
-        """The job as it goes on, to its end."""
-        with self._stream("/jobs/events", job=job.id) as answer:
+        """Yield the job whenever it changes, until it ends."""
+        with self._http.stream("/jobs/events", params={"job": job.id}) as answer:
             for line in answer.iter_lines():
                 if line.startswith("data: "):
                     yield Job(**json.loads(line[6:]))
 
     def wait(self, job: Job) -> Job:
-        """The job when it is done.
+        """Wait for a job, and return it when it is done.
 
         Raises
         ------
@@ -160,37 +282,6 @@ class Client:
             raise ServeError(job.error or f"{job.title}: {job.state}")
         return job
 
-    def _model(self, kind: type[M], method: str, path: str, **how: Any) -> M:
-        return kind(**self._ask(method, path, **how).json())
-
-    def _ask(self, method: str, path: str, **how: Any) -> httpx.Response:
-        with self._plainly():
-            return _raise_for(self._http.request(method, f"/api/v1{path}", **how))
-
-    @contextmanager
-    def _stream(self, path: str, **params: str) -> Iterator[httpx.Response]:
-        with self._plainly(), self._http.stream("GET", f"/api/v1{path}", params=params) as answer:
-            if answer.is_error:
-                answer.read()
-            yield _raise_for(answer)
-
-    @contextmanager
-    def _plainly(self) -> Iterator[None]:
-        try:
-            yield
-        except httpx.HTTPError as error:
-            raise ServeError(f"{self._http.base_url}: no answer ({error})", status=503) from error
-
 
 def _params(request: AlignmentRequest) -> dict[str, Any]:
     return request.model_dump(exclude_none=True)
-
-
-def _raise_for(answer: httpx.Response) -> httpx.Response:
-    if answer.is_error:
-        try:
-            detail = answer.json()["detail"]
-        except (ValueError, KeyError, TypeError):
-            detail = answer.reason_phrase
-        raise ServeError(str(detail), status=answer.status_code)
-    return answer

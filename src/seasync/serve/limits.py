@@ -1,4 +1,4 @@
-"""What a server lets requests take."""
+"""Limits on what requests may use."""
 
 from __future__ import annotations
 
@@ -9,17 +9,30 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what is uploaded, decoded and kept.
+    """Limits of a server on uploads, decoding, memory and disk.
 
-    upload_bytes   one uploaded file; quota_bytes: all of them together
-    upload_hours   how long an upload that is not added to a sea stays
-    pixels         of a video's picture; video_seconds: its length
-    span_seconds   of what is encoded while a request waits: a query, or one side of an alignment
-    look_seconds   time to look into one file (type check, thumbnail, timeline)
-    encode_seconds time to encode one span
-    memory_bytes   of a process that looks into files, where the system can enforce it
-    body_bytes     of a request that is not an upload
-    cache_bytes    of thumbnails and proxies together; film_bytes: of films
+    Parameters
+    ----------
+    upload_bytes, quota_bytes
+        Size of one upload, and of all uploads together.
+    upload_hours
+        How long an upload stays that is not part of a sea or of a comparison.
+    pixels, video_seconds
+        Largest picture and longest video.
+    span_seconds
+        Longest span that is encoded while a request waits: a query, or one side of an alignment.
+    inspect_seconds, encode_seconds
+        Time to inspect one file (type check, thumbnail, timeline), and to encode one span.
+    memory_bytes
+        Memory of a process that inspects files, where the system can enforce it.
+    body_bytes
+        Size of a request that is not an upload.
+    cache_bytes, film_bytes
+        Disk space of thumbnails and browser copies together, and of films.
+    alignment_bytes
+        Memory of the alignments that are remembered.
+    job_days, job_records
+        How long, and how many, finished jobs are remembered.
     """
 
     upload_bytes: int = 4 * GIB
@@ -28,9 +41,12 @@ class Limits:
     pixels: int = 8192 * 4352
     video_seconds: float = 6 * 3600.0
     span_seconds: float = 300.0
-    look_seconds: float = 60.0
+    inspect_seconds: float = 60.0
     encode_seconds: float = 600.0
     memory_bytes: int = 12 * GIB
     body_bytes: int = 1 << 20
     cache_bytes: int = 5 * GIB
     film_bytes: int = 10 * GIB
+    alignment_bytes: int = GIB // 2
+    job_days: float = 7.0
+    job_records: int = 1000

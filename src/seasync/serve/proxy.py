@@ -1,4 +1,4 @@
-"""Proxies: copies that every browser plays, frame for frame at the same times. Made in a lane."""
+"""Proxies: copies that every browser plays, with every frame at its time. Made in a worker process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ HEIGHT = 720  # at most
 CLOCK = Fraction(1, 90_000)
 SOUND_RATE = 48_000
 SOUND_SECONDS = 10.0  # read at a time
-GOP = 12  # few frames from one that can be sought to the next: scrubbing is quick
+GOP = 12  # frames from one key frame to the next: few, so that scrubbing is fast
 
 
-def make_proxy(file: str, out: str, say: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
+def make_proxy(file: str, out: str, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
     """Write the proxy of `file` to `out`: H.264 and AAC, upright, at most 720 lines, frame for frame."""
     import av
     from av.video.reformatter import VideoReformatter
@@ -46,7 +46,7 @@ def make_proxy(file: str, out: str, say: Callable[[tuple[float, str]], None]) ->
             if sound:
                 sound.until(shown.seconds)
             if shown.number % 15 == 0:
-                say((shown.seconds / max(table.end, 1e-6), "preparing the video for the browser"))
+                report((shown.seconds / max(table.end, 1e-6), "preparing the video for the browser"))
         container.mux(picture.encode(None))
         if sound:
             sound.until(table.end, last=True)
@@ -54,7 +54,7 @@ def make_proxy(file: str, out: str, say: Callable[[tuple[float, str]], None]) ->
 
 
 class _Sound:
-    """The file's sound, written beside its pictures."""
+    """Writes the sound of the file beside its pictures."""
 
     def __init__(self, container: Any, file: str, end: float) -> None:
         from seasync.video import probe
@@ -67,7 +67,7 @@ class _Sound:
         self._done = 0.0
 
     def until(self, seconds: float, *, last: bool = False) -> None:
-        """Write as far as `seconds`, in steps of some length."""
+        """Write up to `seconds`, in steps."""
         from av.audio.frame import AudioFrame
 
         from seasync.video import sound

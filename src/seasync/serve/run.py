@@ -1,4 +1,4 @@
-"""Running a server."""
+"""Run a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seasync.errors import ServeError
 from seasync.serve.app import create_app
 from seasync.serve.limits import Limits
 from seasync.serve.security import is_loopback
-from seasync.serve.work import SeaAt
+from seasync.serve.tasks import SeaLocation
 
 
 def serve(
@@ -38,20 +38,37 @@ def serve(
 ) -> None:
     """Serve seas, with the page, until Ctrl-C.
 
-    seas       paths or URIs; the first is the one the page opens with. A new one begins with the first `add`
-    encoder    of seas that do not exist yet
-    port       0 takes any that is free
-    token      needed by every request; made up if `host` can be reached from other machines
-    roots      folders whose files may be shown and added; default: those in which the seas' files lie
-    state      folder for jobs and uploads; default: in the user's data folder, one for each set of seas
-    names      other names the server is known by (a request's Host must be one)
-    root_path  where a reverse proxy has it, such as "/sync", if not at the root of its host
-    ready      called with the page's address, token included, as soon as it answers
+    Parameters
+    ----------
+    seas
+        Paths or URIs. The page opens with the first. A sea that does not exist starts with the first `add`.
+    encoder
+        Encoder of seas that do not exist yet.
+    host, port
+        Address to listen on. Port 0 takes any free port.
+    token
+        Access token that every request must send. Generated if other machines can reach `host`.
+    roots
+        Folders whose files may be shown and added. Default: the folders that hold the seas' files.
+    state
+        Folder for jobs and uploads. Default: in the user's data folder, one per set of seas.
+    names
+        Other names of the server: the Host header of a request must be one of its names.
+    root_path
+        Path below which a reverse proxy serves it, such as "/sync", if not at the root of its host.
+    storage_options
+        Options for object storage.
+    limits
+        Limits on what requests may use.
+    open_browser
+        Whether to open the page in a browser.
+    ready
+        Called with the address of the page, token included, as soon as the server answers.
 
     Raises
     ------
     ServeError
-        If the port is taken, the state folder is in use, or the root path is none.
+        If the port is taken, the state folder is in use, or the root path is malformed.
     """
     if not seas:
         raise ServeError("serve: name at least one sea")
@@ -61,7 +78,7 @@ def serve(
         token = secrets.token_urlsafe(24)
     options = tuple(sorted((storage_options or {}).items()))
     app = create_app(
-        {name: SeaAt(uri, encoder, options) for name, uri in _named(seas).items()},
+        {name: SeaLocation(uri, encoder, options) for name, uri in _named(seas).items()},
         state=state or default_state(seas),
         roots=roots,
         host=host,
@@ -76,12 +93,12 @@ def serve(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
         server = _Server(config, lambda: _announce(address, ready, open_browser))
-        with suppress(KeyboardInterrupt):  # that is how it ends
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
             server.run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers."""
+    """Calls back when it answers requests."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -94,7 +111,7 @@ class _Server(uvicorn.Server):
 
 
 def default_state(seas: Sequence[str | Path]) -> Path:
-    """Where jobs and uploads of a server of these seas live."""
+    """The default folder for the jobs and uploads of a server of these seas."""
     import platformdirs
 
     uris = [str(sea) if "://" in str(sea) else str(Path(sea).absolute()) for sea in seas]
@@ -103,7 +120,7 @@ def default_state(seas: Sequence[str | Path]) -> Path:
 
 
 def _named(seas: Sequence[str | Path]) -> dict[str, str]:
-    """Seas by short names that are good in addresses."""
+    """Seas by short names that fit into addresses."""
     named: dict[str, str] = {}
     for sea in seas:
         stem = str(sea).rstrip("/\\").replace("\\", "/").split("/")[-1].removesuffix(".sea")

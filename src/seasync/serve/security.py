@@ -1,4 +1,4 @@
-"""Who may ask, from where, and what every answer carries."""
+"""Access control: tokens, hosts, origins, sizes, and the security headers of every answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seasync.errors import ServeError
-from seasync.serve.lane import BROKEN
+from seasync.serve.worker import INTERNAL_ERROR
 
 log = logging.getLogger("seasync.serve")
 COOKIE = "seasync_token"
@@ -54,9 +54,16 @@ def is_loopback(host: str) -> bool:
 
 
 class Hosts:
-    """The names a server answers to: DNS rebinding makes a browser ask it under another one.
+    """The host names a server answers to. This stops DNS rebinding, which makes a browser use another name.
 
-    A server that is reachable from outside answers to any plain address too, since rebinding needs a name.
+    A server that other machines can reach answers to plain IP addresses too: rebinding needs a name.
+
+    Parameters
+    ----------
+    bound
+        The address the server listens on.
+    names
+        Further names.
     """
 
     def __init__(self, bound: str, names: Iterable[str] = ()) -> None:
@@ -64,6 +71,7 @@ class Hosts:
         self._names = {"localhost", "127.0.0.1", "::1", bound.lower(), *(name.lower() for name in names)}
 
     def allow(self, host: str) -> bool:
+        """Whether this Host header names the server."""
         name = (urlsplit(f"//{host}").hostname or "") if _is_host(host) else ""
         if name in self._names:
             return True
@@ -83,7 +91,7 @@ def _is_host(text: str) -> bool:
 
 
 class Guard:
-    """ASGI middleware: Host, token, cross-site requests, size of bodies; security headers on every answer."""
+    """ASGI middleware that checks Host, token, origin and body size, and adds security headers."""
 
     def __init__(
         self, app: ASGIApp, *, hosts: Hosts, token: str | None, root_path: str, body_bytes: int
@@ -112,28 +120,28 @@ class Guard:
             await self._app(scope, receive, guarded)
         except Exception:
             log.exception("%s %s", scope["method"], scope["path"])
-            if guarded.begun:  # too late for another answer
+            if guarded.begun:  # too late for an error answer
                 raise
-            await JSONResponse({"detail": BROKEN}, 500)(scope, receive, guarded)
+            await JSONResponse({"detail": INTERNAL_ERROR}, 500)(scope, receive, guarded)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         if not self._hosts.allow(headers.get("host", "")):
             raise ServeError(
-                "Host: not a name of this server (`seasync serve --allow-host NAME`)", status=421
+                "Host: this is not a name of this server (`seasync serve --allow-host NAME`)", status=421
             )
         self._check_site(scope, headers)
-        is_api = _path(scope).startswith("/api")  # the page itself is no secret, and asks for the token
+        is_api = _path(scope).startswith("/api")  # the page itself is public: it asks for the token
         if is_api and self._token is not None and not self._knows_token(headers):
-            raise ServeError("a token is needed: open the address that `seasync serve` printed", status=401)
+            raise ServeError("a token is needed; open the address that `seasync serve` printed", status=401)
         length = headers.get("content-length", "0")
         if _path(scope).rstrip("/") != UPLOADS:
             if "transfer-encoding" in headers:
                 raise ServeError("send a Content-Length instead of Transfer-Encoding", status=411)
             if not length.isdecimal() or int(length) > self._body_bytes:
-                raise ServeError(f"a request has at most {self._body_bytes} bytes", status=413)
+                raise ServeError(f"a request may have at most {self._body_bytes} bytes", status=413)
 
     def _check_site(self, scope: Scope, headers: Headers) -> None:
-        """Refuse what another site's page makes a browser ask; opening our own page from a link is fine."""
+        """Refuse requests that pages of other sites make. Following a link to our page is allowed."""
         site = headers.get("sec-fetch-site", "none")
         opens_page = headers.get("sec-fetch-mode") == "navigate" and not _path(scope).startswith("/api")
         if site not in ("none", "same-origin") and not (opens_page and scope["method"] in SAFE_METHODS):
@@ -153,7 +161,7 @@ class Guard:
         return secrets.compare_digest(given.encode(), (self._token or "").encode())
 
     def _entry(self, scope: Scope, headers: Headers) -> Response | None:
-        """`/?token=…`: the right token becomes a cookie, and the address bar does not keep it."""
+        """`/?token=…`: turn the right token into a cookie and remove it from the address bar."""
         if self._token is None or _path(scope) != "/" or not self._hosts.allow(headers.get("host", "")):
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
@@ -166,13 +174,13 @@ class Guard:
 
 
 def _path(scope: Scope) -> str:
-    """Without the place that the application has behind a proxy or in another one: as routes see it."""
+    """The path as the routes see it, without the prefix of a proxy."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 class _Guarded:
-    """Sends an answer, with the headers that all of them have."""
+    """Sends an answer with the security headers added."""
 
     def __init__(self, send: Send) -> None:
         self._send, self.begun = send, False

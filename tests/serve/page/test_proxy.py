@@ -51,4 +51,4 @@ def test_all_of_the_page_works_at_a_prefix(
         tab.close()
         assert all(path.startswith("/sync/") for path in asked if path), asked
         with Client(f"{address}/sync", token="open-sesame") as client:
-            assert client.about().seas == ["small"]
+            assert client.server().seas == ["small"]

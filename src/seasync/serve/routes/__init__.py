@@ -1,4 +1,4 @@
-"""The routes of the API, by what they are about."""
+"""The routes of the API. Each module has its models in the module of the same name in `serve/models`."""
 
 from __future__ import annotations
 
@@ -7,39 +7,45 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from seasync.serve import models
-from seasync.serve.core import Core, ServedSea
+from seasync.serve.backend import Backend
+from seasync.serve.served_sea import ServedSea
 
 
-def core_of(request: Request) -> Core:
-    core: Core = request.app.state.core
-    return core
+def backend_of(request: Request) -> Backend:
+    """The backend of the application that answers."""
+    backend: Backend = request.app.state.backend
+    return backend
 
 
-Insides = Annotated[Core, Depends(core_of)]
+BackendDep = Annotated[Backend, Depends(backend_of)]
 
 
 def sea_of(
-    core: Insides,
-    sea: Annotated[str, Path(max_length=100, description="A sea's name, as `GET /api/v1` lists them.")],
+    backend: BackendDep,
+    sea: Annotated[str, Path(max_length=100, description="Name of a sea, as `GET /api/v1` lists them.")],
 ) -> ServedSea:
-    return core.sea(sea)
+    """The sea that the path names."""
+    return backend.sea(sea)
 
 
-Sea = Annotated[ServedSea, Depends(sea_of)]
-# Any route may answer so; a handler makes all of them of one form.
+SeaDep = Annotated[ServedSea, Depends(sea_of)]
+RefPath = Annotated[
+    str, Path(pattern=f"^(clip|upload):{models.HEX}$", description="`clip:ID` or `upload:ID`.")
+]
+# Every route may answer so; one handler gives all of them the same form.
 PROBLEMS: dict[int | str, dict[str, object]] = {
     status: {"model": models.Problem, "description": text}
     for status, text in {
-        400: "The request cannot be read",
-        401: "A token is needed",
-        403: "Not allowed",
-        404: "There is no such thing",
-        409: "Not now",
-        411: "Content-Length is missing",
-        413: "Too large",
-        421: "Not a name of this server",
-        422: "It cannot be done as asked",
-        504: "It took too long",
-        507: "No room",
+        400: "The request is malformed.",
+        401: "A token is needed.",
+        403: "Not allowed.",
+        404: "Not found.",
+        409: "Not possible at the moment.",
+        411: "Content-Length is missing.",
+        413: "Too large.",
+        421: "The Host header names another server.",
+        422: "The request cannot be fulfilled as it is.",
+        504: "It took too long.",
+        507: "Out of disk space or quota.",
     }.items()
 }

@@ -1,4 +1,4 @@
-"""Alignments, and what is made of them: all from the request alone, so any server of the sea can answer."""
+"""Alignments and what is made from them. The request says all they depend on: there is nothing to store."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import io
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
@@ -16,10 +17,10 @@ from starlette.background import BackgroundTask
 
 from seasync.errors import ServeError
 from seasync.options import TimelineFormat
-from seasync.serve import models, work
-from seasync.serve.core import Core
-from seasync.serve.marks import moments_csv
-from seasync.serve.routes import Insides, Sea
+from seasync.serve import models, tasks
+from seasync.serve.backend import Backend
+from seasync.serve.mark_tables import moments_csv
+from seasync.serve.routes import BackendDep, SeaDep
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
@@ -27,34 +28,32 @@ if TYPE_CHECKING:
     from seasync.encoding import Floats, Seconds
 
 router = APIRouter(prefix="/seas/{sea}/alignment", tags=["alignment"])
-Asked = Annotated[models.AlignmentRequest, Query()]
-KINDS = {
-    "csv": "text/csv",
-    "json": "application/json",
-    "otio": "application/json",
-    "fcpxml": "application/xml",
-    "edl": "text/plain",
-    "mlt": "application/zip",
-    "xml": "application/xml",
+RequestQuery = Annotated[models.AlignmentRequest, Query()]
+MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".otio": "application/json",
+    ".fcpxml": "application/xml",
+    ".edl": "text/plain",
+    ".zip": "application/zip",
+    ".xml": "application/xml",
+    ".png": "image/png",
+}
+PNG: dict[int | str, dict[str, object]] = {200: {"content": {"image/png": {}}}}
+NPY: dict[int | str, dict[str, object]] = {200: {"content": {"application/octet-stream": {}}}}
+CSV: dict[int | str, dict[str, object]] = {200: {"content": {"text/csv": {}}}}
+TIMELINES: dict[int | str, dict[str, object]] = {
+    200: {"content": {kind: {} for kind in sorted(set(MEDIA_TYPES.values()) - {"image/png"})}}
 }
 
 
 @router.get("")
-def alignment(sea: Sea, core: Insides, asked: Asked) -> models.Alignment:
-    """Which moment goes with which, how well, and the warps both ways."""
-    solved = core.solve(sea, asked)
-    known = solved.to_json()
+def get_alignment(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> models.Alignment:
+    """Align two videos: which moments correspond, how well, and the maps of time in both directions."""
+    solved = backend.solver.solve(sea, request)
     return models.Alignment(
-        request=asked,
-        draq=solved.draq,
-        dtw_cost=solved.dtw_cost,
-        random_cost=solved.random_cost,
-        threshold=solved.recipe.threshold,
-        alignable=solved.alignable,
-        verdict=solved.verdict,
-        coverage=known["coverage"],
-        pieces=known["pieces"],
-        path=known["path"],
+        **solved.to_json(),
+        request=request,
         warps={
             "query": [_stretch(one) for one in solved.warp(keep="query").stretches],
             "match": [_stretch(one) for one in solved.warp(keep="match").stretches],
@@ -67,96 +66,110 @@ def alignment(sea: Sea, core: Insides, asked: Asked) -> models.Alignment:
     )
 
 
-@router.get("/cost.png", response_class=Response, responses={200: {"content": {"image/png": {}}}})
-def cost_picture(sea: Sea, core: Insides, asked: Asked) -> Response:
-    """The cost matrix, a pixel for each pair: the query's time to the right, the match's upwards."""
+@router.get("/cost.png", response_class=Response, responses=PNG)
+def get_cost_picture(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> Response:
+    """The cost matrix as a picture, one pixel per cell: the query to the right, the match upward."""
     from PIL import Image
 
     from seasync.render.picture import heat
 
     data = io.BytesIO()
-    Image.fromarray(heat(_cost(core.solve(sea, asked)))).save(data, "PNG")
+    Image.fromarray(heat(_cost(backend.solver.solve(sea, request)))).save(data, "PNG")
     return Response(data.getvalue(), media_type="image/png")
 
 
-@router.get(
-    "/cost.npy", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
-)
-def cost_array(sea: Sea, core: Insides, asked: Asked) -> Response:
-    """The cost matrix as NumPy's `.npy`: float32 (query samples, match samples)."""
+@router.get("/cost.npy", response_class=Response, responses=NPY)
+def get_cost_array(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> Response:
+    """The cost matrix as a NumPy file: float32, query samples by match samples."""
     data = io.BytesIO()
-    np.save(data, _cost(core.solve(sea, asked)), allow_pickle=False)
+    np.save(data, _cost(backend.solver.solve(sea, request)), allow_pickle=False)
     return Response(data.getvalue(), media_type="application/octet-stream")
 
 
-@router.get("/picture.png", response_class=FileResponse, responses={200: {"content": {"image/png": {}}}})
-def picture(sea: Sea, core: Insides, asked: Asked) -> FileResponse:
-    """The whole alignment in one picture: matrix, path, frames in step."""
-    solve, folder = core.to_solve(sea, asked), Path(tempfile.mkdtemp(dir=core.state.folder))
-    file = folder / f"{_title(solve)}.png"
-    return _made(core, folder, [file], work.picture, sea.at, solve, str(file))
+@router.get("/picture.png", response_class=FileResponse, responses=PNG)
+def get_picture(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> FileResponse:
+    """The alignment in one picture: matrix, path, and frames that correspond."""
+    alignment = backend.solver.solve_for_files(sea, request, cost=True)
+
+    def make(folder: Path) -> Path:
+        file = folder / f"{_title(alignment)}.png"
+        _run(backend, tasks.picture, alignment, str(file))
+        return file
+
+    return _send(backend, make)
 
 
-@router.get(
-    "/timeline.{form}",
-    response_class=FileResponse,
-    responses={200: {"content": {kind: {} for kind in sorted(set(KINDS.values()))}}},
-)
-def timeline(
-    sea: Sea, core: Insides, form: TimelineFormat, asked: Annotated[models.TimelineRequest, Query()]
+@router.get("/timeline.{form}", response_class=FileResponse, responses=TIMELINES)
+def get_timeline(
+    sea: SeaDep,
+    backend: BackendDep,
+    form: TimelineFormat,
+    request: Annotated[models.TimelineRequest, Query()],
 ) -> FileResponse:
-    """A timeline for an editing program, or the frame map as CSV or JSON. MLT comes zipped with its sound."""
-    solve, folder = core.to_solve(sea, asked), Path(tempfile.mkdtemp(dir=core.state.folder))
-    name = f"{_title(solve)}.{form}"
-    return _made(
-        core, folder, [folder / name], work.timeline, sea.at, solve, asked.keep, name, str(folder), kind=form
-    )
+    """A timeline for an editor, or the frame map as CSV or JSON. MLT comes as a zip with its sound."""
+    alignment = backend.solver.solve_for_files(sea, request)
+
+    def make(folder: Path) -> Path:
+        file = folder / f"{_title(alignment)}.{form}"
+        written = _run(backend, tasks.timeline, alignment, request.keep, str(file))
+        if form != "mlt":
+            return file
+        with zipfile.ZipFile(file.with_suffix(".zip"), "w") as packed:
+            for one in written:
+                packed.write(one, Path(one).name)
+        return file.with_suffix(".zip")
+
+    return _send(backend, make)
 
 
-@router.get("/marks.csv", response_class=FileResponse, responses={200: {"content": {"text/csv": {}}}})
-def marks(sea: Sea, core: Insides, asked: Annotated[models.CarryRequest, Query()]) -> FileResponse:
-    """The marks of one video carried over to the other."""
-    solve, folder = core.to_solve(sea, asked), Path(tempfile.mkdtemp(dir=core.state.folder))
-    source = asked.match if asked.to == "query" else asked.query
-    labels, file = folder / "labels.csv", folder / f"{_title(solve)} marks.csv"
-    labels.write_text(moments_csv(sea, source), encoding="utf-8")
-    return _made(
-        core, folder, [file], work.carried, sea.at, solve, str(labels), asked.to, str(file), kind="csv"
-    )
+@router.get("/marks.csv", response_class=FileResponse, responses=CSV)
+def get_carried_marks(
+    sea: SeaDep, backend: BackendDep, request: Annotated[models.CarryRequest, Query()]
+) -> FileResponse:
+    """The marks of one video, carried over to the other."""
+    alignment = backend.solver.solve_for_files(sea, request)
+    source = moments_csv(sea, request.match if request.to == "query" else request.query)
+
+    def make(folder: Path) -> Path:
+        labels, file = folder / "labels.csv", folder / f"{_title(alignment)} marks.csv"
+        labels.write_text(source, encoding="utf-8")
+        _run(backend, tasks.carried_marks, alignment, str(labels), request.to, str(file))
+        return file
+
+    return _send(backend, make)
 
 
 @router.post("/film", status_code=202)
-def film(sea: Sea, core: Insides, asked: models.FilmRequest) -> models.Job:
-    """Make a film in the background; it is at `GET /api/v1/jobs/ID/result` when it is done."""
-    solve = core.to_solve(sea, asked.alignment)
-    return core.jobs.submit("film", core.name_of(sea), asked.model_dump(), title=f"Film {_title(solve)}")
+def make_film(sea: SeaDep, backend: BackendDep, request: models.FilmRequest) -> models.Job:
+    """Make a film in the background. `GET /api/v1/jobs/ID/result` gives it when the job is done."""
+    title = backend.solver.title(sea, request.alignment)
+    return backend.jobs.submit("film", sea.name, request.model_dump(), title=f"Film {title}")
 
 
-def _made(
-    core: Core, folder: Path, files: list[Path], function: object, *args: object, kind: str = ""
-) -> FileResponse:
-    """Have a lane make a file in a folder of its own, which is gone once the file is sent."""
+def _run(backend: Backend, function: Callable[..., Any], *args: object) -> Any:
+    return backend.inspector.run(function, *args, seconds=backend.limits.inspect_seconds)
+
+
+def _send(backend: Backend, make: Callable[[Path], Path]) -> FileResponse:
+    """Send a file that `make` writes into a temporary folder; the folder is deleted afterwards."""
+    folder = Path(tempfile.mkdtemp(dir=backend.state.folder))
     try:
-        written = core.look.run(function, *args, seconds=core.limits.look_seconds)  # type: ignore[arg-type]
-        file = files[0]
-        if kind == "mlt":
-            file = file.with_suffix(".zip")
-            with zipfile.ZipFile(file, "w") as packed:
-                for one in written:
-                    packed.write(one, Path(one).name)
+        file = make(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return FileResponse(
         file,
-        media_type=KINDS.get(kind, "image/png"),
+        media_type=MEDIA_TYPES[file.suffix],
         filename=file.name,
         background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
     )
 
 
-def _title(solve: work.Solve) -> str:
-    return f"{Path(solve.match.file).stem} in step with {Path(solve.query.file).stem}"
+def _title(alignment: Alignment) -> str:
+    assert alignment.query
+    assert alignment.match
+    return f"{Path(alignment.match.file).stem} in step with {Path(alignment.query.file).stem}"
 
 
 def _cost(solved: Alignment) -> Floats:

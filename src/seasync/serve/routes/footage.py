@@ -1,81 +1,91 @@
-"""Videos and pictures of them."""
+"""Videos, and pictures from them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 
 from seasync.errors import ServeError
 from seasync.files import fetch
 from seasync.serve import models
-from seasync.serve.routes import Insides, Sea
+from seasync.serve.routes import BackendDep, RefPath, SeaDep
 
 router = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])
-Ref = Annotated[str, Path(pattern=f"^(clip|upload):{models.HEX}$")]
-Start = Annotated[models.Moment | None, Query()]
+Seconds = Annotated[models.Moment | None, Query()]
 # What a reference points to never changes; whether this browser may see it can.
 KEEP = {"Cache-Control": "private, max-age=86400"}
 JPEG: dict[int | str, dict[str, object]] = {200: {"content": {"image/jpeg": {}}}}
-TYPES = {".webm": "video/webm"}
+MEDIA_TYPES = {".webm": "video/webm"}
 
 
 @router.get("")
-def footage(sea: Sea, core: Insides, ref: Ref, start: Start = None, end: Start = None) -> models.Footage:
-    """What a video is, how a browser gets it, and when each of its frames is shown."""
-    clip = core.library.opened(sea, models.Span(ref=ref, start=start, end=end))
-    return core.library.describe(ref, clip)
+def get_footage(
+    sea: SeaDep, backend: BackendDep, ref: RefPath, start: Seconds = None, end: Seconds = None
+) -> models.Footage:
+    """Describe a video: its size and rate, how a browser plays it, when each frame is shown."""
+    clip = backend.library.opened(sea, models.Span(ref=ref, start=start, end=end))
+    return backend.library.describe(ref, clip)
 
 
 @router.get(
     "/video",
     response_class=FileResponse,
-    responses={200: {"content": {"video/mp4": {}, "video/webm": {}}}, 206: {"description": "A range of it"}},
+    responses={
+        200: {"content": {"video/mp4": {}, "video/webm": {}}},
+        206: {"description": "The range asked for."},
+    },
 )
-def video(
-    sea: Sea, core: Insides, ref: Ref, form: Annotated[Literal["browser", "original"], Query()] = "browser"
+def get_video(
+    sea: SeaDep,
+    backend: BackendDep,
+    ref: RefPath,
+    form: Annotated[Literal["browser", "original"], Query()] = "browser",
 ) -> FileResponse:
-    """The file, in ranges if asked for so: as browsers play it, or (to download) as it is."""
-    clip = core.library.opened(sea, models.Span(ref=ref))
+    """The video file: as browsers play it, or the original to download. Supports ranges."""
+    clip = backend.library.opened(sea, models.Span(ref=ref))
     if form == "original":
-        return FileResponse(fetch(clip.file), filename=core.library.describe(ref, clip).name, headers=KEEP)
-    file = core.library.video(clip)
-    return FileResponse(file, media_type=TYPES.get(file.suffix.lower(), "video/mp4"), headers=KEEP)
+        name = backend.library.describe(ref, clip).name
+        return FileResponse(fetch(clip.file), filename=name, headers=KEEP)
+    file = backend.library.video(clip)
+    return FileResponse(file, media_type=MEDIA_TYPES.get(file.suffix.lower(), "video/mp4"), headers=KEEP)
 
 
 @router.post("/proxy", status_code=202)
-def proxy(sea: Sea, core: Insides, ref: Ref) -> models.Job:
-    """Make a copy that every browser plays, frame for frame at the same times."""
-    clip = core.library.opened(sea, models.Span(ref=ref))
-    title = f"Prepare {core.library.describe(ref, clip).name}"
-    return core.jobs.submit("proxy", core.name_of(sea), {"ref": ref}, title=title)
+def make_proxy(sea: SeaDep, backend: BackendDep, ref: RefPath) -> models.Job:
+    """Make a copy that every browser plays, with every frame at its time."""
+    clip = backend.library.opened(sea, models.Span(ref=ref))
+    title = f"Prepare {backend.library.describe(ref, clip).name}"
+    return backend.jobs.submit("proxy", sea.name, {"ref": ref}, title=title)
 
 
 @router.get("/thumbnail", response_class=FileResponse, responses=JPEG)
-def thumbnail(
-    sea: Sea,
-    core: Insides,
-    ref: Ref,
-    at: Annotated[models.Moment | None, Query(description="Seconds; default: the middle.")] = None,
+def get_thumbnail(
+    sea: SeaDep,
+    backend: BackendDep,
+    ref: RefPath,
+    at: Annotated[models.Moment | None, Query(description="Seconds. Default: the middle.")] = None,
     height: Annotated[int, Query(ge=16, le=720)] = 180,
 ) -> FileResponse:
     """One frame as a JPEG."""
-    clip = core.library.opened(sea, models.Span(ref=ref))
-    file = core.library.strip(clip, [] if at is None else [at], height)
+    clip = backend.library.opened(sea, models.Span(ref=ref))
+    file = backend.library.strip(clip, [] if at is None else [at], height)
     return FileResponse(file, media_type="image/jpeg", headers=KEEP)
 
 
 @router.get("/strip", response_class=FileResponse, responses=JPEG)
-def strip(
-    sea: Sea,
-    core: Insides,
-    ref: Ref,
+def get_strip(
+    sea: SeaDep,
+    backend: BackendDep,
+    ref: RefPath,
     at: Annotated[list[models.Moment], Query(min_length=1, max_length=64)],
     height: Annotated[int, Query(ge=16, le=240)] = 90,
 ) -> FileResponse:
     """The frames at these seconds, side by side in one JPEG."""
-    clip = core.library.opened(sea, models.Span(ref=ref))
+    clip = backend.library.opened(sea, models.Span(ref=ref))
     if len(at) * height > 64 * 180:
-        raise ServeError("at, height: too much for one picture; ask for fewer or smaller frames", status=422)
-    return FileResponse(core.library.strip(clip, at, height), media_type="image/jpeg", headers=KEEP)
+        raise ServeError(
+            "at, height: the picture would be too large; use fewer or smaller frames", status=422
+        )
+    return FileResponse(backend.library.strip(clip, at, height), media_type="image/jpeg", headers=KEEP)

@@ -1,4 +1,4 @@
-"""Jobs and their progress."""
+"""Background jobs and their progress."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fastapi.responses import FileResponse, StreamingResponse
 
 from seasync.errors import ServeError
 from seasync.serve import models
-from seasync.serve.routes import Insides
+from seasync.serve.routes import BackendDep
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
-FILMS = {
+MEDIA_TYPES = {
     ".mp4": "video/mp4",
     ".mov": "video/quicktime",
     ".mkv": "video/x-matroska",
@@ -25,51 +25,52 @@ JobId = Annotated[str, Path(pattern=f"^{models.HEX}$")]
 
 
 @router.get("")
-def jobs(core: Insides) -> list[models.Job]:
-    """Newest first."""
-    return core.jobs.all()
+def list_jobs(backend: BackendDep) -> list[models.Job]:
+    """All jobs, newest first. Finished jobs are remembered for a week."""
+    return backend.jobs.all()
 
 
 @router.get(
     "/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}}
 )
-async def events(
-    core: Insides, job: Annotated[str | None, Query(pattern=f"^{models.HEX}$")] = None
+async def stream_events(
+    backend: BackendDep, job: Annotated[str | None, Query(pattern=f"^{models.HEX}$")] = None
 ) -> StreamingResponse:
-    """Server-sent events: each job as it is now, then whenever it changes. Of one job alone, to its end."""
+    """Server-sent events: each job as it is now, then whenever it changes. With `job`, until it ends."""
     if job is not None:
-        core.jobs.get(job)
+        backend.jobs.get(job)
 
     async def lines() -> AsyncIterator[str]:
-        async for news in core.jobs.events(job):
+        async for news in backend.jobs.events(job):
             yield ":\n\n" if news is None else f"data: {news.model_dump_json()}\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 @router.get("/{job}")
-def one(core: Insides, job: JobId) -> models.Job:
-    return core.jobs.get(job)
+def get_job(backend: BackendDep, job: JobId) -> models.Job:
+    """One job."""
+    return backend.jobs.get(job)
 
 
 @router.delete("/{job}")
-def cancel(core: Insides, job: JobId) -> models.Job:
-    """Call it off. What it has done already stays."""
-    return core.jobs.cancel(job)
+def cancel_job(backend: BackendDep, job: JobId) -> models.Job:
+    """Cancel a job. What it has done already stays."""
+    return backend.jobs.cancel(job)
 
 
 @router.get(
     "/{job}/result",
     response_class=FileResponse,
-    responses={200: {"content": {kind: {} for kind in FILMS.values()}}},
+    responses={200: {"content": {kind: {} for kind in MEDIA_TYPES.values()}}},
 )
-def result(core: Insides, job: JobId) -> FileResponse:
+def get_result(backend: BackendDep, job: JobId) -> FileResponse:
     """The film that a job has made."""
-    found = core.jobs.get(job)
+    found = backend.jobs.get(job)
     if found.kind != "film" or found.state != "done":
         raise ServeError(f"{found.title}: {found.state}; there is no film to fetch", status=409)
-    file = core.film_place(core.jobs.request(job))
+    file = backend.film_place(backend.jobs.request(job))
     if not file.exists():
-        raise ServeError("the film is no longer kept; make it again", status=404)
+        raise ServeError("the film has been deleted to make room; make it again", status=404)
     name = f"{found.title.removeprefix('Film ')}{file.suffix}"
-    return FileResponse(file, media_type=FILMS[file.suffix], filename=name)
+    return FileResponse(file, media_type=MEDIA_TYPES[file.suffix], filename=name)

@@ -5,47 +5,41 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from seasync.align import MOTION, PAPER
+from seasync.sea.match import Match
 from seasync.serve import models
-from seasync.serve.routes import Insides, Sea
+from seasync.serve.backend import Backend
+from seasync.serve.routes import BackendDep, SeaDep
 
 router = APIRouter(tags=["search"])
 
 
 @router.post("/seas/{sea}/search", response_model=models.SearchResult)
-def search(sea: Sea, core: Insides, asked: models.SearchRequest) -> Response:
-    """The clips that move in step with a clip, an upload, or a span of either; best first."""
-    clip = core.library.to_find(sea, asked.query)
-    recipe = PAPER if asked.recipe == "paper" else MOTION
-    options = asked.model_dump(include={"k", "rerank", "candidates", "max_draq", "partial", "label"})
-    matches = sea.find(clip, recipe=recipe, **options)
+def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> Response:
+    """Find the clips that move in step with a clip, an upload, or a span of either; best first."""
+    recipe = PAPER if request.recipe == "paper" else MOTION
+    matches = sea.search(
+        backend.library.query_clip(sea, request.query),
+        k=request.k,
+        recipe=recipe,
+        rerank=request.rerank,
+        candidates=request.candidates,
+        max_draq=request.max_draq,
+        partial=request.partial,
+        label=request.label,
+    )
     result = models.SearchResult(
-        query=asked.query,
+        query=request.query,
         encoder=matches.encoder,
-        recipe=asked.recipe,
+        recipe=request.recipe,
         threshold=recipe.threshold,
         candidates=matches.candidates,
         best_draq=matches.best_draq,
         verdict=matches.verdict,
-        matches=[
-            models.Match(
-                rank=rank,
-                clip=core.library.clip_model(match.part or match.clip, match.duration),
-                match_start=match.clip.start if match.part else None,
-                match_end=match.end if match.part else None,
-                similarity=match.similarity,
-                draq=match.draq,
-                dtw_cost=match.dtw_cost,
-                coverage=dict(zip(("query", "match"), match.alignment.coverage, strict=True)),
-                pieces=[
-                    models.Piece(query=one.query, match=one.match, draq=one.draq)
-                    for one in match.alignment.pieces
-                ],
-                alignable=match.alignable,
-                verdict=match.alignment.verdict,
-                alignability=match.alignability,
-                better_than=match.better_than,
-            )
-            for rank, match in enumerate(matches, 1)
-        ],
+        matches=[_match(backend, rank, match) for rank, match in enumerate(matches, 1)],
     )
-    return Response(result.model_dump_json(), media_type="application/json")  # it is checked already
+    return Response(result.model_dump_json(), media_type="application/json")  # already validated
+
+
+def _match(backend: Backend, rank: int, match: Match) -> models.Match:
+    clip = backend.library.clip_model(match.part or match.clip, match.duration)
+    return models.Match(**match.to_json(rank) | {"clip": clip})

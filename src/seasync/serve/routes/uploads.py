@@ -1,4 +1,4 @@
-"""Uploads."""
+"""Uploaded videos."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from seasync.errors import ServeError
 from seasync.serve import models
-from seasync.serve.routes import Insides
+from seasync.serve.routes import BackendDep
 
 router = APIRouter(prefix="/uploads", tags=["uploads"])
 BODY = {
@@ -21,33 +21,34 @@ UploadId = Annotated[str, Path(pattern=f"^{models.HEX}$")]
 
 
 @router.post("", status_code=201, openapi_extra=BODY)
-async def upload(
+async def upload_video(
     request: Request,
-    core: Insides,
-    name: Annotated[str, Query(min_length=1, max_length=255, description="The file's name.")],
+    backend: BackendDep,
+    name: Annotated[str, Query(min_length=1, max_length=255, description="Name of the file.")],
 ) -> models.Upload:
-    """Upload a video as the request's body. It is checked by decoding; what is not a video is not kept."""
+    """Upload a video as the body of the request. The server decodes some of it, and keeps only videos."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
-        raise ServeError("Content-Length is needed", status=411)
-    return await core.uploads.receive(name, int(length), request.stream())
+        raise ServeError("Content-Length is missing", status=411)
+    return await backend.uploads.receive(name, int(length), request.stream())
 
 
 @router.get("")
-def uploads(core: Insides) -> list[models.Upload]:
-    """Latest first."""
-    return core.uploads.all()
+def list_uploads(backend: BackendDep) -> list[models.Upload]:
+    """All uploads, the most recently used first."""
+    return backend.uploads.all()
 
 
 @router.get("/{upload}")
-def one(core: Insides, upload: UploadId) -> models.Upload:
-    return core.uploads.get(upload)[1]
+def get_upload(backend: BackendDep, upload: UploadId) -> models.Upload:
+    """One upload."""
+    return backend.uploads.get(upload)[1]
 
 
 @router.delete("/{upload}", status_code=204)
-def remove(core: Insides, upload: UploadId) -> Response:
+def delete_upload(backend: BackendDep, upload: UploadId) -> Response:
     """Delete an upload that is not part of a sea."""
-    if core.uploads.get(upload)[1].kept:
-        raise ServeError("it is part of a sea; delete its clip there", status=409)
-    core.uploads.remove(upload)
+    if backend.uploads.get(upload)[1].kept:
+        raise ServeError("this upload is part of a sea; remove its clip there", status=409)
+    backend.uploads.remove(upload)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""What people set by hand, anchors and marks, kept in the sea itself so that every server of it sees them."""
+"""Anchors and marks that people set by hand. They live in the sea, so every server of it sees them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from seasync.sea.record import Record, plain_errors, quoted
 if TYPE_CHECKING:
     import lance
 
-TIDY = 64  # commits between two cleanings
+CLEANUP_INTERVAL = 64  # commits
 
 
-class Notes:
-    """Plain values by name: a small Lance dataset beside the record's own files, at a path or a URI.
+class AnnotationStore:
+    """JSON values by name, in a small Lance dataset beside the record's own files, at a path or a URI.
 
-    A value is replaced whole, in one commit; of two at once the later stays.
+    A value is replaced as a whole, in one commit. Of two writers, the later one wins.
     """
 
     def __init__(self, record: Record) -> None:
@@ -28,14 +28,14 @@ class Notes:
         self._commits = 0
 
     def get(self, name: str) -> Any:
-        """The value of this name, or None."""
-        return self.all(f"name = {quoted(name)}").get(name)
+        """The value with this name, or None."""
+        return self._select(f"name = {quoted(name)}").get(name)
 
-    def under(self, prefix: str) -> dict[str, Any]:
-        """All values whose names begin so."""
-        return self.all(f"starts_with(name, {quoted(prefix)})")
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """All values whose names start with `prefix`."""
+        return self._select(f"starts_with(name, {quoted(prefix)})")
 
-    def all(self, where: str) -> dict[str, Any]:
+    def _select(self, where: str) -> dict[str, Any]:
         dataset = self._open()
         if dataset is None:
             return {}
@@ -44,7 +44,7 @@ class Notes:
         return {row["name"]: json.loads(row["value"]) for row in rows}
 
     def put(self, name: str, value: Any) -> None:
-        """Set a value; None takes it away."""
+        """Set a value. None removes it."""
         import lance
         import pyarrow as pa
 
@@ -61,7 +61,7 @@ class Notes:
             merge = dataset.merge_insert("name").when_matched_update_all().when_not_matched_insert_all()
             merge.execute(table)
             self._commits += 1
-            if self._commits % TIDY == 0:
+            if self._commits % CLEANUP_INTERVAL == 0:
                 dataset = self._open()
                 assert dataset is not None
                 dataset.optimize.compact_files()
@@ -75,5 +75,5 @@ class Notes:
 
         try:
             return lance.dataset(self._uri, storage_options=self._options())
-        except (ValueError, OSError):  # none has been set yet
+        except (ValueError, OSError):  # nothing has been set yet
             return None

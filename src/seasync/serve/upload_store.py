@@ -1,4 +1,4 @@
-"""Uploads: received in pieces, checked by decoding in a lane, kept within a quota."""
+"""Uploaded videos: received in pieces, checked by decoding, kept within a quota."""
 
 from __future__ import annotations
 
@@ -16,75 +16,77 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import ServeError
-from seasync.serve.lane import Lane
+from seasync.serve.inspection import VideoFacts, inspect_video
 from seasync.serve.limits import Limits
-from seasync.serve.look import Facts, look
 from seasync.serve.models import Upload
-from seasync.serve.state import State
+from seasync.serve.state_folder import StateFolder
+from seasync.serve.worker import WorkerProcess
 
 CHUNK = 1 << 20
-SPARE = 1 << 29  # bytes of the disk that uploads leave free
+RESERVE_BYTES = 1 << 29  # of the disk that uploads leave free
 
 
-class Uploads:
-    """The uploaded videos of a server, by the hash of their content."""
+class UploadStore:
+    """The uploaded videos of a server, named by the hash of their content."""
 
-    def __init__(self, state: State, lane: Lane, limits: Limits) -> None:
-        self._state, self._lane, self._limits = state, lane, limits
+    def __init__(self, state: StateFolder, worker: WorkerProcess, limits: Limits) -> None:
+        self._state, self._worker, self._limits = state, worker, limits
         self._incoming = state.folder / "incoming"
-        shutil.rmtree(self._incoming, ignore_errors=True)  # what an earlier run did not finish
+        shutil.rmtree(self._incoming, ignore_errors=True)  # left over from an earlier run
         self._incoming.mkdir(mode=0o700)
         self._lock = threading.Lock()
         self._reserved = 0
         self.expire()
 
     async def receive(self, name: str, size: int, chunks: AsyncIterator[bytes]) -> Upload:
-        """Take in `size` bytes as a video called `name`.
+        """Receive `size` bytes as a video called `name`.
 
         Raises
         ------
         ServeError
-            If it is too large, there is no room, or it is not a video; nothing of it is kept then.
+            If it is too large, does not fit into the quota, or is not a video. Nothing of it is kept then.
         """
         self._reserve(size)
         part = self._incoming / secrets.token_hex(16)
         try:
             content = await self._write(part, size, chunks)
-            return await run_in_threadpool(self._take, part, content, _plain(name), size)
+            return await run_in_threadpool(self._take, part, content, _safe_name(name), size)
         finally:
             part.unlink(missing_ok=True)
             with self._lock:
                 self._reserved -= size
 
     def get(self, upload: str) -> tuple[Path, Upload]:
-        """The file and what is known of it; it counts as used now."""
+        """The file of an upload and its description. The upload counts as used now."""
         rows = self._state("SELECT * FROM uploads WHERE id = ?", upload)
         if not rows or not (file := self._file(upload, rows[0]["name"])).exists():
             raise ServeError(
-                f"upload:{upload}: no such upload; it may have expired, upload it again", status=404
+                f"upload:{upload}: no such upload; it may have expired, upload the video again", status=404
             )
         self._state("UPDATE uploads SET used = ? WHERE id = ?", time.time(), upload)
         return file, _model(rows[0])
 
     def all(self) -> list[Upload]:
+        """All uploads, the most recently used first."""
         return [_model(row) for row in self._state("SELECT * FROM uploads ORDER BY used DESC")]
 
     def keep(self, uploads: list[str]) -> None:
-        """These are part of a sea now: they do not expire."""
+        """Keep uploads for good: they are part of a sea now."""
         for upload in uploads:
             self._state("UPDATE uploads SET kept = 1 WHERE id = ?", upload)
 
     def remove(self, upload: str) -> None:
+        """Delete an upload."""
         self.get(upload)
         self._forget(upload)
 
     def owner(self, file: Path) -> str | None:
-        """The id of the upload that `file` is, if it is one."""
+        """The id of the upload whose file this is, or None."""
         inside = file.is_relative_to(self._state.uploads)
         return file.relative_to(self._state.uploads).parts[0] if inside else None
 
     def expire(self) -> None:
-        """Forget what nobody has used for a while."""
+        """Delete uploads that nobody has used for a while."""
         old = time.time() - self._limits.upload_hours * 3600
         for row in self._state("SELECT id FROM uploads WHERE kept = 0 AND used < ?", old):
             self._forget(row["id"])
@@ -92,16 +94,19 @@ class Uploads:
     def _reserve(self, size: int) -> None:
         limit, quota = self._limits.upload_bytes, self._limits.quota_bytes
         if size > limit:
-            raise ServeError(f"{size / 1e6:.0f} MB; an upload has at most {limit / 1e6:.0f} MB", status=413)
+            raise ServeError(
+                f"the file has {size / 1e6:.0f} MB; an upload may have at most {limit / 1e6:.0f} MB",
+                status=413,
+            )
         self.expire()
         with self._lock:
             (row,) = self._state("SELECT COALESCE(SUM(bytes), 0) AS total FROM uploads")
             if row["total"] + self._reserved + size > quota:
                 raise ServeError(
-                    f"no room: all uploads together have at most {quota / 1e6:.0f} MB; delete some",
+                    f"no room: all uploads together may have at most {quota / 1e6:.0f} MB; delete some",
                     status=507,
                 )
-            if shutil.disk_usage(self._state.folder).free < self._reserved + size + SPARE:
+            if shutil.disk_usage(self._state.folder).free < self._reserved + size + RESERVE_BYTES:
                 raise ServeError("no room: the server's disk is full", status=507)
             self._reserved += size
 
@@ -111,7 +116,7 @@ class Uploads:
             async for chunk in chunks:
                 count += len(chunk)
                 if count > size:
-                    raise ServeError("more bytes than Content-Length says", status=400)
+                    raise ServeError("the request has more bytes than its Content-Length", status=400)
                 buffer += chunk
                 if len(buffer) >= CHUNK:
                     await run_in_threadpool(file.write, bytes(buffer))
@@ -120,19 +125,26 @@ class Uploads:
             file.write(buffer)
             digest.update(buffer)
         if count < size:
-            raise ServeError("fewer bytes than Content-Length says; the upload broke off", status=400)
+            raise ServeError(
+                "the request has fewer bytes than its Content-Length; try the upload again", status=400
+            )
         return digest.hexdigest()[:32]
 
     def _take(self, part: Path, content: str, name: str, size: int) -> Upload:
-        """Check what was received and give it its place."""
+        """Check a received file and move it to its place."""
         if rows := self._state("SELECT * FROM uploads WHERE id = ?", content):
             file, upload = self.get(rows[0]["id"])
             return upload
-        named = part.with_name(f"{part.name}.{name}")  # FFmpeg looks at names too
+        named = part.with_name(f"{part.name}.{name}")  # FFmpeg uses file names too
         part.rename(named)
         try:
-            bounds = self._limits.pixels, self._limits.video_seconds
-            facts: Facts = self._lane.run(look, str(named), *bounds, seconds=self._limits.look_seconds)
+            facts: VideoFacts = self._worker.run(
+                inspect_video,
+                str(named),
+                self._limits.pixels,
+                self._limits.video_seconds,
+                seconds=self._limits.inspect_seconds,
+            )
             file = self._file(content, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             named.rename(file)
@@ -151,8 +163,8 @@ class Uploads:
         shutil.rmtree(self._state.uploads / upload, ignore_errors=True)
 
 
-def _plain(name: str) -> str:
-    """A file name that is harmless everywhere and still tells its kind."""
+def _safe_name(name: str) -> str:
+    """A file name that is harmless on every system, with its suffix."""
     stem, dot, kind = re.sub(r"[^\w .()+-]+", "_", name.replace("\\", "/").split("/")[-1]).rpartition(".")
     stem, kind = (stem, kind) if dot else (kind, "")
     kind = re.sub(r"[^A-Za-z0-9]", "", kind)[:8]

@@ -1,4 +1,4 @@
-"""Looking into files: what they are, and pictures of them. These functions run in a lane."""
+"""Inspect video files and take pictures from them. These functions run in a worker process."""
 
 from __future__ import annotations
 
@@ -13,24 +13,30 @@ from numpy.typing import NDArray
 from seasync.errors import VideoError
 from seasync.files import atomic_write
 
-# Containers that hold pictures themselves. FFmpeg knows others that name further files to open (playlists,
-# edit lists, manifests) or that draw any text file as a picture: a file from outside must not be one.
+# Containers that hold pictures themselves. FFmpeg also knows formats that name other files to open
+# (playlists, edit lists, manifests) or that draw any text file as a picture: an upload must not be one.
 CONTAINERS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,m4v,h264,hevc,flv,ogg,asf,mxf,gif,dv,"
     "webp,apng,ivf,nut,wtv,rm,nsv,av1,obu"
 )
 STILLS = "image2,bmp_pipe,jpeg_pipe,jpegxl_pipe,png_pipe,tiff_pipe,webp_pipe"
-# What every current browser plays as it is, by container.
+# Codecs that every current browser plays, by container.
 DIRECT = {"mov": ("h264", "av1", "vp9"), "webm": ("vp8", "vp9", "av1")}
 DIRECT_PIXELS = ("yuv420p", "yuvj420p")
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
-    """What a look into a file tells.
+class VideoFacts:
+    """What an inspection finds out about a video file.
 
-    direct   whether browsers play the file as it is
-    seconds  (N,) when each frame is shown; length: when the last one ends
+    Attributes
+    ----------
+    direct
+        Whether browsers play the file as it is.
+    length
+        When the last frame ends, in seconds.
+    seconds : [shape=(N,)]
+        When each frame is shown.
     """
 
     width: int
@@ -43,15 +49,25 @@ class Facts:
     seconds: NDArray[np.float64]
 
 
-def check(path: Path, pixels: int) -> set[str]:
-    """That `path` opens as a video (or a folder of pictures) of at most so many pixels; gives its containers.
+def check_container(path: Path, pixels: int) -> set[str]:
+    """Check that `path` opens as a video or as a folder of pictures. Decodes nothing, opens no other file.
 
-    Nothing is decoded, and no other file is opened.
+    Parameters
+    ----------
+    path
+        A video file, or a folder of pictures.
+    pixels
+        Largest picture that is accepted.
+
+    Returns
+    -------
+    set of str
+        FFmpeg's names of the container format.
 
     Raises
     ------
     VideoError
-        If it does not.
+        If it is not a video, or its picture is too large.
     """
     import av
 
@@ -71,34 +87,36 @@ def check(path: Path, pixels: int) -> set[str]:
             ) from error
         if size > pixels:
             raise VideoError(
-                f"{path.name}: a picture of {size / 1e6:.0f} megapixels; {pixels / 1e6:.0f} are the most here"
+                f"{path.name}: the picture has {size / 1e6:.0f} megapixels; this server accepts at most "
+                f"{pixels / 1e6:.0f}"
             )
     return names
 
 
-def look(file: str, pixels: int, longest: float) -> Facts:
-    """Look into a video (or a folder of pictures), decoding it here and there.
+def inspect_video(file: str, pixels: int, longest: float) -> VideoFacts:
+    """Inspect a video or a folder of pictures, and decode a few of its frames.
 
     Raises
     ------
     VideoError
-        If it is none, or larger than `pixels` or longer than `longest` seconds.
+        If it is not a video, its picture is larger than `pixels`, or it is longer than `longest` seconds.
     """
     from seasync.render.stills import stills
     from seasync.video import probe
     from seasync.video.table import frame_table
 
     path = Path(file)
-    names = check(path, pixels)
+    names = check_container(path, pixels)
     info, table = probe(file), frame_table(file)
     if table.end > longest:
         raise VideoError(
-            f"{path.name}: {table.end / 3600:.1f} hours long; {longest / 3600:.1f} are the most here"
+            f"{path.name}: the video is {table.end / 3600:.1f} hours long; this server accepts at most "
+            f"{longest / 3600:.1f} hours"
         )
     stills(file, [table.end * share for share in (0.0, 0.5, 1.0)], size=(16, 16))
     kind = "webm" if path.suffix.lower() == ".webm" else "mov"
     direct = kind in names and info.codec in DIRECT[kind] and info.pixel_format in DIRECT_PIXELS
-    return Facts(
+    return VideoFacts(
         width=info.width,
         height=info.height,
         fps=None if info.fps is None else float(info.fps),
@@ -110,7 +128,7 @@ def look(file: str, pixels: int, longest: float) -> Facts:
     )
 
 
-def picture_strip(file: str, seconds: Sequence[float], size: tuple[int, int], out: str) -> None:
+def write_picture_strip(file: str, seconds: Sequence[float], size: tuple[int, int], out: str) -> None:
     """Write the frames of `file` at `seconds` side by side as a JPEG, each within `size` (width, height)."""
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Videos by reference: where `clip:ID` and `upload:ID` lie, what may be opened, how it is shown."""
+"""Finds videos by reference (`clip:ID`, `upload:ID`), and what the page shows of them."""
 
 from __future__ import annotations
 
@@ -16,90 +16,90 @@ from seasync.files import DiskCache, fetch
 from seasync.files.disk_cache import stamp
 from seasync.sea.record import Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
-from seasync.search import Sea
 from seasync.serve import models
-from seasync.serve.lane import Lane
+from seasync.serve.inspection import VideoFacts, inspect_video, write_picture_strip
 from seasync.serve.limits import Limits
-from seasync.serve.look import Facts, look, picture_strip
 from seasync.serve.roots import Roots
-from seasync.serve.uploads import Uploads
+from seasync.serve.served_sea import ServedSea
+from seasync.serve.upload_store import UploadStore
+from seasync.serve.worker import WorkerProcess
 
 REMEMBERED = 1024  # files whose facts stay in memory
-SAME = 1e-3  # seconds
+TOLERANCE = 1e-3  # seconds: spans that differ by less are the same
 
 
-class Library:
-    """Finds videos for a server, and what can be shown of them."""
+class VideoLibrary:
+    """Finds the videos that requests refer to, and makes thumbnails and browser copies of them."""
 
-    def __init__(self, roots: Roots, uploads: Uploads, lane: Lane, cache: DiskCache, limits: Limits) -> None:
-        self._roots, self._uploads, self._lane, self._cache, self._limits = (
-            roots,
-            uploads,
-            lane,
-            cache,
-            limits,
-        )
-        self._facts: OrderedDict[tuple[str, int, int], Facts] = OrderedDict()
+    def __init__(
+        self, roots: Roots, uploads: UploadStore, worker: WorkerProcess, cache: DiskCache, limits: Limits
+    ) -> None:
+        self._roots, self._uploads, self._worker, self._cache = roots, uploads, worker, cache
+        self._limits = limits
+        self._facts: OrderedDict[tuple[str, int, int], VideoFacts] = OrderedDict()
         self._lock = threading.Lock()
 
-    def clip(self, sea: Sea, span: models.Span) -> Clip:
-        """What a span refers to. The file of a whole clip of the sea is not touched: it may be gone.
+    def clip(self, sea: ServedSea, span: models.Span) -> Clip:
+        """The clip that a span refers to. The file of a whole clip of the sea is not touched: it may be gone.
 
         Raises
         ------
         ServeError
-            If there is no such video, or the span is not in it, or too long to be encoded in passing.
+            If there is no such video, the span is not in it, or it is too long to be encoded in a request.
         """
-        kind, _, name = span.ref.partition(":")
-        if kind == "clip" and span.start is None and span.end is None:
-            return clip_of(sea, name)
+        if _is_whole_clip(span):
+            return sea.clip(_id(span))
         clip = self.opened(sea, span)
         seconds = self._end(clip) - clip.start
         if clip.id is None and seconds > self._limits.span_seconds:
             raise ServeError(
-                f"{seconds:.0f} s at once; choose a span of at most {self._limits.span_seconds:g} s",
+                f"the span has {seconds:.0f} s; choose one of at most {self._limits.span_seconds:g} s",
                 status=422,
             )
         return clip
 
-    def to_find(self, sea: Sea, span: models.Span) -> Clip:
-        """`clip` to search with; a whole clip of the sea by its id alone, since searching looks it up."""
-        kind, _, name = span.ref.partition(":")
-        if kind == "clip" and span.start is None and span.end is None:
-            return Clip(span.ref, id=name)
+    def query_clip(self, sea: ServedSea, span: models.Span) -> Clip:
+        """`clip` for a search. A whole clip of the sea comes by its id alone: the search looks it up."""
+        if _is_whole_clip(span):
+            return Clip(span.ref, id=_id(span))
         return self.clip(sea, span)
 
-    def opened(self, sea: Sea, span: models.Span) -> Clip:
-        """What a span refers to, in a file that is there, may be opened, and is a video.
+    def opened(self, sea: ServedSea, span: models.Span) -> Clip:
+        """The clip that a span refers to, in a file that exists, may be opened, and is a video.
 
         Raises
         ------
         ServeError
-            If it is not so, or the span is not in the file.
+            If it is not, or the span is not in the file.
         """
-        kind, _, name = span.ref.partition(":")
-        clip = clip_of(sea, name) if kind == "clip" else Clip(str(self._uploads.get(name)[0]))
-        clip = replace(clip, file=self._roots.place(clip.file))
+        is_clip = span.ref.startswith("clip:")
+        clip = sea.clip(_id(span)) if is_clip else Clip(str(self._uploads.get(_id(span))[0]))
+        clip = replace(clip, file=self._roots.resolve(clip.file))
         start = clip.start if span.start is None else span.start
         end = clip.end if span.end is None else span.end
         length = self.facts(clip).length
         if not start < min(length if end is None else end, length):
             raise ServeError(f"the span {start:g}–{end} s is empty; the video has {length:.2f} s", status=422)
         own = length if clip.end is None else clip.end
-        if abs(start - clip.start) < SAME and (end is None or abs(end - own) < SAME):
+        if abs(start - clip.start) < TOLERANCE and (end is None or abs(end - own) < TOLERANCE):
             return clip
         return Clip.of(clip, start, end)
 
-    def facts(self, clip: Clip) -> Facts:
-        """What the file of an opened clip is, looked into once."""
+    def facts(self, clip: Clip) -> VideoFacts:
+        """The facts about the file of an opened clip, inspected once."""
         file = fetch(clip.file)
         key = stamp(file)
         with self._lock:
             if key in self._facts:
                 self._facts.move_to_end(key)
                 return self._facts[key]
-        bounds = self._limits.pixels, self._limits.video_seconds
-        found: Facts = self._lane.run(look, str(file), *bounds, seconds=self._limits.look_seconds)
+        found: VideoFacts = self._worker.run(
+            inspect_video,
+            str(file),
+            self._limits.pixels,
+            self._limits.video_seconds,
+            seconds=self._limits.inspect_seconds,
+        )
         with self._lock:
             self._facts[key] = found
             if len(self._facts) > REMEMBERED:
@@ -107,10 +107,10 @@ class Library:
         return found
 
     def describe(self, ref: str, clip: Clip) -> models.Footage:
+        """An opened clip as the API describes it."""
         facts, end = self.facts(clip), self._end(clip)
-        first = max(0, int(np.searchsorted(facts.seconds, clip.start + SAME, "right")) - 1)
-        last = max(first + 1, int(np.searchsorted(facts.seconds, end - SAME)))
-        ready = self._cache.find("proxy", stamp(fetch(clip.file)), suffix=".mp4") is not None
+        first = max(0, int(np.searchsorted(facts.seconds, clip.start + TOLERANCE, "right")) - 1)
+        last = max(first + 1, int(np.searchsorted(facts.seconds, end - TOLERANCE)))
         return models.Footage(
             ref=ref,
             name=Path(clip.file).name,
@@ -124,7 +124,7 @@ class Library:
             length=facts.length,
             audio=facts.audio,
             codec=facts.codec,
-            plays="proxy" if ready else "direct" if facts.direct else "needs proxy",
+            plays="proxy" if self._proxy(clip) else "direct" if facts.direct else "needs proxy",
             first=first,
             seconds=facts.seconds[first:last].round(6).tolist(),
         )
@@ -132,7 +132,7 @@ class Library:
     def clip_models(
         self, snapshot: Snapshot, where: str | None, *, offset: int, limit: int
     ) -> list[models.Clip]:
-        """Clips of the sea that fulfil a condition, from the `offset`-th on, in the order they were added."""
+        """Clips of a sea that fulfill a condition, in the order they were added, from the `offset`-th on."""
         scanner = snapshot.dataset.scanner(
             columns=[*CLIP_COLUMNS, "tags"], filter=where, offset=offset, limit=limit, scan_in_order=True
         )
@@ -144,6 +144,7 @@ class Library:
         ]
 
     def clip_model(self, clip: Clip, duration: float, *, tags: Sequence[str] | None = None) -> models.Clip:
+        """A clip of a sea as the API describes it."""
         return models.Clip(
             ref=f"clip:{clip.id}",
             id=str(clip.id),
@@ -158,24 +159,27 @@ class Library:
 
     def _is_viewable(self, file: str) -> bool:
         try:
-            self._roots.place(file)
+            self._roots.resolve(file)
         except ServeError:
             return False
         return True
 
     def video(self, clip: Clip) -> Path:
-        """The file a browser plays: the proxy, if there is one, else the video itself."""
-        file = fetch(clip.file)
-        proxy = self._cache.find("proxy", stamp(file), suffix=".mp4")
+        """The file a browser plays: the proxy if there is one, else the video itself."""
+        file, proxy = fetch(clip.file), self._proxy(clip)
         if proxy is None and (file.is_dir() or not self.facts(clip).direct):
-            raise ServeError("browsers do not play this file as it is; POST to its `proxy` first", status=409)
+            raise ServeError("browsers cannot play this file; POST to its `proxy` first", status=409)
         return proxy or file
 
-    def proxy_place(self, file: str) -> Path:
-        return self._cache.place("proxy", stamp(fetch(file)), suffix=".mp4")
+    def proxy_place(self, clip: Clip) -> Path:
+        """Where the proxy of an opened clip's file belongs."""
+        return self._cache.place("proxy", stamp(fetch(clip.file)), suffix=".mp4")
+
+    def _proxy(self, clip: Clip) -> Path | None:
+        return self._cache.find("proxy", stamp(fetch(clip.file)), suffix=".mp4")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:
-        """A JPEG of the frames at `seconds`, side by side; by default one from the middle."""
+        """A JPEG with the frames at `seconds` side by side; by default one from the middle."""
         middle = (clip.start + self._end(clip)) / 2
         times = [round(second, 3) for second in seconds or [middle]]
         file = fetch(clip.file)
@@ -183,8 +187,8 @@ class Library:
         found = self._cache.find(*made_of, suffix=".jpg")
         if found is None:
             found = self._cache.place(*made_of, suffix=".jpg")
-            size, limit = (4 * height, height), self._limits.look_seconds
-            self._lane.run(picture_strip, str(file), times, size, str(found), seconds=limit)
+            size, limit = (4 * height, height), self._limits.inspect_seconds
+            self._worker.run(write_picture_strip, str(file), times, size, str(found), seconds=limit)
             self._cache.trim_after(found)
         return found
 
@@ -193,9 +197,9 @@ class Library:
         return length if clip.end is None else min(clip.end, length)
 
 
-def clip_of(sea: Sea, name: str) -> Clip:
-    """The sea's clip with this id."""
-    found = sea.snapshot().clips(f"id = '{name}'", limit=1) if sea.exists() else []
-    if not found:
-        raise ServeError(f"clip:{name}: no such clip in this sea", status=404)
-    return found[0]
+def _is_whole_clip(span: models.Span) -> bool:
+    return span.ref.startswith("clip:") and span.start is None and span.end is None
+
+
+def _id(span: models.Span) -> str:
+    return span.ref.partition(":")[2]

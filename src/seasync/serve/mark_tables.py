@@ -1,4 +1,4 @@
-"""Marks: as films show them, and as the tables that `seasync evaluate` reads."""
+"""Marks as films show them, and as the tables that `seasync evaluate` reads."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from seasync.serve.models import LATEST, Mark, Marks
 
 if TYPE_CHECKING:
     from seasync.render import Mark as Shown
-    from seasync.serve.core import ServedSea
+    from seasync.serve.served_sea import ServedSea
 
 
-def marks_of(sea: ServedSea) -> list[Marks]:
-    """Of every marked video of the sea."""
-    return [Marks(**value) for _, value in sorted(sea.notes.under("marks/").items())]
+def all_marks(sea: ServedSea) -> list[Marks]:
+    """The marks of every marked video of a sea."""
+    return [Marks(**value) for _, value in sorted(sea.annotations.with_prefix("marks/").items())]
 
 
-def marks_on(sea: ServedSea, ref: str) -> list[Mark]:
-    """Of one video, in the order they come in."""
-    return Marks(**(sea.notes.get(f"marks/{ref}") or {"ref": ref})).marks
+def marks_of(sea: ServedSea, ref: str) -> list[Mark]:
+    """The marks of one video, in order of time."""
+    return Marks(**(sea.annotations.get(f"marks/{ref}") or {"ref": ref})).marks
 
 
-def shown_marks(marks: Sequence[Mark]) -> list[Shown]:
-    """As films show them: a phase lasts until the next one."""
+def film_marks(marks: Sequence[Mark]) -> list[Shown]:
+    """Marks as films show them: a phase lasts until the next one."""
     from seasync.render import Mark as Shown
 
     shown, end = [], LATEST
@@ -39,10 +39,10 @@ def shown_marks(marks: Sequence[Mark]) -> list[Shown]:
     return shown[::-1]
 
 
-def names_of(sea: ServedSea) -> dict[MarkKind, list[str]]:
-    """Names in use, by where in their clip they come on average."""
+def mark_names(sea: ServedSea) -> dict[MarkKind, list[str]]:
+    """The names in use, sorted by their average place in a clip."""
     places: dict[MarkKind, dict[str, list[float]]] = {"moment": {}, "phase": {}}
-    for marks in marks_of(sea):
+    for marks in all_marks(sea):
         for kind, names in places.items():
             own = [mark for mark in marks.marks if mark.kind == kind]
             for place, mark in enumerate(own):
@@ -54,10 +54,10 @@ def names_of(sea: ServedSea) -> dict[MarkKind, list[str]]:
 
 
 def events_csv(sea: ServedSea) -> str:
-    """`clip`, then a column of frame numbers for each key moment; clips that lack one are left out."""
-    names = names_of(sea)["moment"]
+    """A table with `clip` and a column of frame numbers per key moment. Clips that lack one are left out."""
+    names = mark_names(sea)["moment"]
     rows = []
-    for clip, marks in _by_clip(sea):
+    for clip, marks in _marks_by_path(sea):
         frames = {mark.name: mark.frame for mark in marks if mark.kind == "moment"}
         if frames.keys() == set(names):
             rows.append([clip, *(frames[name] for name in names)])
@@ -65,11 +65,11 @@ def events_csv(sea: ServedSea) -> str:
 
 
 def phases_csv(sea: ServedSea) -> str:
-    """`clip`, `frame`, `phase`, `name`: from that frame on the clip is in that phase."""
-    numbers = {name: number for number, name in enumerate(names_of(sea)["phase"])}
+    """A table with `clip`, `frame`, `phase`, `name`: the phase starts at that frame."""
+    numbers = {name: number for number, name in enumerate(mark_names(sea)["phase"])}
     rows = [
         [clip, mark.frame, numbers[mark.name], mark.name]
-        for clip, marks in _by_clip(sea)
+        for clip, marks in _marks_by_path(sea)
         for mark in marks
         if mark.kind == "phase"
     ]
@@ -77,21 +77,21 @@ def phases_csv(sea: ServedSea) -> str:
 
 
 def moments_csv(sea: ServedSea, ref: str) -> str:
-    """All marks of one video, as `seasync.render.transfer` carries them over."""
-    marks = marks_on(sea, ref)
+    """All marks of one video, in the form that `seasync.render.transfer` reads."""
+    marks = marks_of(sea, ref)
     if not marks:
-        raise ServeError(f"{ref}: has no marks yet", status=409)
+        raise ServeError(f"{ref}: this video has no marks yet", status=409)
     rows = [[mark.frame, f"{mark.seconds:.6f}", mark.kind, mark.name] for mark in marks]
     return _csv(["frame", "seconds", "kind", "name"], rows)
 
 
-def _by_clip(sea: ServedSea) -> Iterable[tuple[str, Sequence[Mark]]]:
-    """Each marked clip by its path below the folder that all of the sea's files share."""
+def _marks_by_path(sea: ServedSea) -> Iterable[tuple[str, Sequence[Mark]]]:
+    """The marks of each clip, by its path below the folder that all files of the sea share."""
     if not sea.exists():
         return
     files = {f"clip:{clip.id}": clip.file for clip in sea.snapshot().clips()}
     top = os.path.commonpath([Path(file).parent for file in files.values()]) if files else ""
-    marked = [marks for marks in marks_of(sea) if marks.ref in files]
+    marked = [marks for marks in all_marks(sea) if marks.ref in files]
     for marks in sorted(marked, key=lambda marks: files[marks.ref]):
         yield Path(files[marks.ref]).relative_to(top).as_posix(), marks.marks
 

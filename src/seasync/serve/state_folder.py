@@ -1,16 +1,15 @@
-"""What a server remembers from one run to the next: its jobs and its uploads, in one folder."""
+"""The state folder: what a server remembers between runs, its jobs and its uploads."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from seasync.errors import ServeError
 
-# Numbered migrations: entry n brings the tables from version n to n + 1.
+# Numbered migrations: entry n takes the tables from version n to n + 1.
 MIGRATIONS = (
     """
     CREATE TABLE jobs (
@@ -24,13 +23,13 @@ MIGRATIONS = (
 )
 
 
-class State:
-    """A folder with `state.sqlite`, `uploads/` and `films/`, used by one server at a time.
+class StateFolder:
+    """A folder with `state.sqlite`, `uploads/` and `films/`. One server at a time uses it.
 
     Raises
     ------
     ServeError
-        If the folder cannot be written, or another server uses it.
+        If the folder cannot be written to, or another server uses it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,15 +43,15 @@ class State:
             self._open()
         except OSError as error:
             raise ServeError(
-                f"{folder}: cannot be written ({error.strerror}); name another with --state"
+                f"{folder}: cannot write to this folder ({error.strerror}); choose another one with --state"
             ) from error
         except sqlite3.OperationalError as error:
             raise ServeError(
-                f"{folder}: another server uses this folder ({error}); give this one its own with --state"
+                f"{folder}: another server uses this folder ({error}); choose another one with --state"
             ) from error
 
     def _open(self) -> None:
-        # Exclusive: the operating system lets go of it when the process ends, however it ends.
+        # Exclusive: the operating system releases the lock when the process ends, however it ends.
         self._database = sqlite3.connect(
             self.folder / "state.sqlite", check_same_thread=False, isolation_level=None, timeout=0.5
         )
@@ -66,18 +65,16 @@ class State:
             self._database.executescript(script + f"PRAGMA user_version = {number};")
 
     def __call__(self, sql: str, *values: Any) -> list[sqlite3.Row]:
-        """Run one statement, in a transaction of its own."""
+        """Run one statement in its own transaction."""
         with self._lock:
             return self._database.execute(sql, values).fetchall()
 
     def put(self, table: str, row: dict[str, Any]) -> None:
         """Insert or replace a row."""
-        self(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({_marks(list(row))})", *row.values())
+        places = ", ".join("?" * len(row))
+        self(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({places})", *row.values())
 
     def close(self) -> None:
+        """Close the database and let another server use the folder."""
         with self._lock:
             self._database.close()
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))

@@ -1,0 +1,137 @@
+"""Everything the routes of a server share: seas, worker processes, uploads, jobs, alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seasync.errors import ServeError
+from seasync.files import DiskCache, cache_folder, is_uri
+from seasync.serve import models, tasks
+from seasync.serve.job_queue import JobQueue, JobType
+from seasync.serve.library import VideoLibrary
+from seasync.serve.limits import Limits
+from seasync.serve.mark_tables import film_marks, marks_of
+from seasync.serve.proxy import make_proxy
+from seasync.serve.roots import Roots
+from seasync.serve.served_sea import ServedSea
+from seasync.serve.solver import Solver
+from seasync.serve.state_folder import StateFolder
+from seasync.serve.upload_store import UploadStore
+from seasync.serve.worker import WorkerProcess
+
+FILM_IN_USE_SECONDS = 600.0  # a film that was just made or fetched is not deleted
+
+
+class Backend:
+    """The parts of one server, wired together.
+
+    Parameters
+    ----------
+    seas
+        Where the seas are, by their names in the API.
+    state
+        Folder for jobs and uploads. One server at a time uses it.
+    roots
+        Folders whose files may be opened, besides uploads. None: the folders that hold the seas' files now.
+    limits
+        Limits on what requests may use.
+    """
+
+    def __init__(
+        self,
+        seas: Mapping[str, tasks.SeaLocation],
+        *,
+        state: Path,
+        roots: Sequence[str | Path] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.limits = limits = limits or Limits()
+        self.state = StateFolder(state)
+        self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes)
+        self._encoder = WorkerProcess("encode")
+        self._adder, self._maker = (WorkerProcess(name, low_priority=True) for name in ("add", "make"))
+        self.seas = {
+            name: ServedSea(name, location, self._encoder, limits.encode_seconds)
+            for name, location in seas.items()
+        }
+        self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
+        self.uploads = UploadStore(self.state, self.inspector, limits)
+        openable = Roots([*self.roots.all, self.state.uploads])
+        self.cache = DiskCache(cache_folder() / "serve", limits.cache_bytes)
+        self.films = DiskCache(self.state.films, limits.film_bytes, in_use_seconds=FILM_IN_USE_SECONDS)
+        self.library = VideoLibrary(openable, self.uploads, self.inspector, self.cache, limits)
+        self.solver = Solver(self.library, limits.alignment_bytes)
+        types = {
+            "add": JobType(self._adder, tasks.add, self._add_arguments, self._after_add),
+            "film": JobType(self._maker, tasks.film, self._film_arguments, self._after_film),
+            "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_proxy),
+        }
+        self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
+
+    def sea(self, name: str) -> ServedSea:
+        """The sea with this name, or ServeError."""
+        if name not in self.seas:
+            raise ServeError(
+                f"{name[:80]!r}: no such sea; this server has {', '.join(self.seas)}", status=404
+            )
+        return self.seas[name]
+
+    def film_place(self, request: dict[str, Any]) -> Path:
+        """Where the film of a job's request belongs."""
+        return self.films.place(request, suffix=f".{request.get('form', 'mp4')}")
+
+    def start(self) -> None:
+        """Start to work on jobs, and warm the seas up."""
+        self.jobs.start()
+        for sea in self.seas.values():
+            sea.warm()
+
+    def close(self) -> None:
+        """Stop all work and free the state folder."""
+        self.jobs.close()
+        for sea in self.seas.values():
+            sea.close()
+        for worker in (self.inspector, self._encoder, self._adder, self._maker):
+            worker.close()
+        self.state.close()
+
+    def _add_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        asked = models.AddRequest(**request)
+        paths = [self.roots.resolve(path) for path in asked.paths]
+        uploads = [str(self.uploads.get(upload)[0]) for upload in asked.uploads]
+        openable = [*self.roots.all, str(self.state.uploads.resolve())]
+        return self.sea(sea).location, paths, uploads, openable, self.limits.pixels, asked
+
+    def _after_add(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+        self.uploads.keep(request["uploads"])
+
+    def _film_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        asked, served = models.FilmRequest(**request), self.sea(sea)
+        kept = asked.alignment.query if asked.keep == "query" else asked.alignment.match
+        marks = film_marks(marks_of(served, kept)) if asked.marks else []
+        alignment = self.solver.solve_for_files(served, asked.alignment)
+        place = self.film_place(request)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return alignment, asked, marks, str(place)
+
+    def _after_film(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+        self.films.trim_after(Path(arguments[-1]))
+
+    def _proxy_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        clip = self.library.opened(self.sea(sea), models.Span(ref=request["ref"]))
+        return clip.file, str(self.library.proxy_place(clip))
+
+    def _after_proxy(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+        self.cache.trim_after(Path(arguments[-1]))
+
+
+def _folders(seas: Iterable[ServedSea]) -> list[str]:
+    """The folders, local or at URIs, that hold the files of these seas."""
+    found: set[str] = set()
+    for sea in seas:
+        if sea.exists():
+            files = (clip.file for clip in sea.snapshot().clips())
+            found |= {file.rpartition("/")[0] if is_uri(file) else str(Path(file).parent) for file in files}
+    return [folder for folder in found if is_uri(folder) or Path(folder).is_dir()]

@@ -1,0 +1,51 @@
+"""What the API takes and gives. Server and client share these models."""
+
+from seasync.options import Side
+from seasync.serve.models.alignments import (
+    Alignment,
+    AlignmentRequest,
+    Axis,
+    CarryRequest,
+    FilmRequest,
+    Stretch,
+    TimelineRequest,
+)
+from seasync.serve.models.fields import HEX, LATEST, Model, Moment, Problem
+from seasync.serve.models.footage import Footage, Upload
+from seasync.serve.models.jobs import Job
+from seasync.serve.models.marks import Anchor, Anchors, Mark, Marks
+from seasync.serve.models.search import Match, Piece, SearchRequest, SearchResult, Span
+from seasync.serve.models.seas import AddRequest, Clip, ClipPage, SeaInfo, ServerInfo
+
+__all__ = [
+    "HEX",
+    "LATEST",
+    "AddRequest",
+    "Alignment",
+    "AlignmentRequest",
+    "Anchor",
+    "Anchors",
+    "Axis",
+    "CarryRequest",
+    "Clip",
+    "ClipPage",
+    "FilmRequest",
+    "Footage",
+    "Job",
+    "Mark",
+    "Marks",
+    "Match",
+    "Model",
+    "Moment",
+    "Piece",
+    "Problem",
+    "SeaInfo",
+    "SearchRequest",
+    "SearchResult",
+    "ServerInfo",
+    "Side",
+    "Span",
+    "Stretch",
+    "TimelineRequest",
+    "Upload",
+]

@@ -1,0 +1,172 @@
+"""A sea as the server uses it: encoding runs in a worker process, searches take turns."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from seasync.clip import Clip
+from seasync.encoding import Encoding
+from seasync.errors import SeaError, ServeError
+from seasync.pair import end_of
+from seasync.sea.care import info
+from seasync.sea.query import Query, resolve
+from seasync.search import Sea
+from seasync.serve import tasks
+from seasync.serve.annotation_store import AnnotationStore
+from seasync.serve.worker import WorkerProcess
+
+if TYPE_CHECKING:
+    from seasync.align import Recipe
+    from seasync.options import Partial, Rerank
+    from seasync.sea.match import Matches
+    from seasync.sea.record import Snapshot
+
+
+class _EncodingElsewhere(Sea):
+    """A sea that encodes in a worker process."""
+
+    def __init__(self, location: tasks.SeaLocation, worker: WorkerProcess, seconds: float) -> None:
+        self._worker, self._location, self._seconds = worker, location, seconds
+        super().__init__(location.uri, location.encoder, storage_options=dict(location.storage_options))
+
+    def _encode(self, clip: Clip) -> Encoding:
+        found: Encoding = self._worker.run(tasks.encode, self._location, clip, seconds=self._seconds)
+        return found
+
+    def _end(self, clip: Clip) -> float:
+        return float(self._worker.run(end_of, clip, seconds=self._seconds))
+
+
+class ServedSea:
+    """One of the seas of a server.
+
+    Attributes
+    ----------
+    name
+        Its name in the API.
+    location
+        Where it is, for worker processes.
+    sea
+        The sea itself. It encodes in a worker process.
+    annotations
+        Anchors and marks, kept in the sea.
+    """
+
+    def __init__(self, name: str, location: tasks.SeaLocation, worker: WorkerProcess, seconds: float) -> None:
+        self.name, self.location = name, location
+        self.sea = _EncodingElsewhere(location, worker, seconds)
+        self.annotations = AnnotationStore(self.sea)
+        self._worker, self._seconds = worker, seconds
+        self._prepare = threading.Lock()
+        self._warmed: str | None = None
+        self._info: tuple[int, dict[str, Any]] | None = None
+        # More searches at once than cores only slow each other down: they take turns.
+        self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
+
+    @property
+    def uri(self) -> str:
+        """Path or URI of the sea."""
+        return self.sea.uri
+
+    def exists(self) -> bool:
+        """Whether anything has been added yet."""
+        return self.sea.exists()
+
+    def snapshot(self) -> Snapshot:
+        """The newest version of the sea."""
+        return self.sea.snapshot()
+
+    def info(self) -> dict[str, Any]:
+        """`Sea.info`, computed once per version of the sea."""
+        version = self.snapshot().version
+        if self._info is None or self._info[0] != version:
+            self._info = version, info(self.sea)
+        return self._info[1]
+
+    def clip(self, clip_id: str) -> Clip:
+        """The clip with this id.
+
+        Raises
+        ------
+        ServeError
+            If the sea has no such clip.
+        """
+        found = self.snapshot().clips(f"id = '{clip_id}'", limit=1) if self.exists() else []
+        if not found:
+            raise ServeError(f"clip:{clip_id}: no such clip in this sea", status=404)
+        return found[0]
+
+    def expect_clips(self) -> None:
+        """Raise ServeError if the sea is empty."""
+        if not self.exists():
+            raise ServeError("the sea is empty; add videos first", status=409)
+
+    def query(self, clip: Clip) -> Query:
+        """The encoding of a clip: as kept in the sea, or made by a worker process."""
+        self.expect_clips()
+        return resolve(self.snapshot(), clip, self._encode, self._end)
+
+    def search(
+        self,
+        query: Clip,
+        *,
+        k: int,
+        recipe: Recipe,
+        rerank: Rerank | None = None,
+        candidates: int | None = None,
+        max_draq: float | None = None,
+        partial: Partial = "auto",
+        label: str | None = None,
+    ) -> Matches:
+        """`Sea.search`, when it is this search's turn."""
+        self.expect_clips()
+
+        def search() -> Matches:
+            self._load()
+            return self.sea.search(
+                query,
+                k=k,
+                recipe=recipe,
+                rerank=rerank,
+                candidates=candidates,
+                max_draq=max_draq,
+                partial=partial,
+                label=label,
+            )
+
+        try:
+            return self._searches.submit(search).result()
+        except SeaError:
+            if query.id is not None:
+                self.clip(query.id)  # a missing clip gets its own error
+            raise
+
+    def warm(self) -> None:
+        """Search once in the background, so that the first visitor does not wait for the index to load."""
+        if self.exists() and self.info()["with_frame_features"]:
+            (clip,) = self.snapshot().clips(limit=1)
+            self._searches.submit(self._load)
+            self._searches.submit(self.sea.search, clip, k=1)
+
+    def _load(self) -> None:
+        """Load the clip vectors or their index, once for everybody who waits."""
+        with self._prepare:
+            snapshot = self.snapshot()
+            _ = snapshot.vectors
+            if snapshot.index and snapshot.index.column != self._warmed:
+                snapshot.index.prewarm(snapshot)
+                self._warmed = snapshot.index.column
+
+    def _encode(self, clip: Clip) -> Encoding:
+        found: Encoding = self._worker.run(tasks.encode, self.location, clip, seconds=self._seconds)
+        return found
+
+    def _end(self, clip: Clip) -> float:
+        return float(self._worker.run(end_of, clip, seconds=self._seconds))
+
+    def close(self) -> None:
+        """Stop searching."""
+        self._searches.shutdown(cancel_futures=True)

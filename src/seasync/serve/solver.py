@@ -1,0 +1,106 @@
+"""Alignments that requests ask for, each solved once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasync.serve.library import VideoLibrary
+from seasync.serve.models import AlignmentRequest
+from seasync.serve.served_sea import ServedSea
+
+if TYPE_CHECKING:
+    from seasync.align import Alignment
+
+Key = tuple[str, int, str]
+
+
+class AlignmentCache:
+    """The alignments that were used most recently, up to a number of bytes. The newest is always kept."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit, self._bytes = limit_bytes, 0
+        self._kept: OrderedDict[Key, Alignment] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Alignment | None:
+        """The alignment kept under `key`."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Key, alignment: Alignment) -> None:
+        """Keep an alignment, and drop others until all fit."""
+        with self._lock:
+            if key in self._kept:
+                self._bytes -= _size(self._kept.pop(key))
+            self._kept[key] = alignment
+            self._bytes += _size(alignment)
+            while self._bytes > self._limit and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= _size(dropped)
+
+
+class Solver:
+    """Solves the alignments that requests ask for, and remembers them.
+
+    Everything made from an alignment (picture, timeline, carried marks, film) gets the solved one.
+    """
+
+    def __init__(self, library: VideoLibrary, limit_bytes: int) -> None:
+        self._library, self._cache = library, AlignmentCache(limit_bytes)
+
+    def solve(self, sea: ServedSea, request: AlignmentRequest) -> Alignment:
+        """Solve an alignment. The files of whole clips of the sea are not needed.
+
+        Raises
+        ------
+        ServeError
+            If the sea is empty, a video is missing, or a span is not in its video.
+        """
+        from seasync.align import MOTION, PAPER, align_encodings
+
+        sea.expect_clips()
+        # A request for a timeline has further fields, on which the alignment does not depend.
+        text = request.model_dump_json(include=set(AlignmentRequest.model_fields))
+        key = sea.uri, sea.snapshot().version, text
+        if (known := self._cache.get(key)) is not None:
+            return known
+        clips = [self._library.clip(sea, span) for span in request.spans]
+        query, match = (sea.query(clip) for clip in clips)
+        alignment = align_encodings(
+            query.encoding,
+            match.encoding,
+            recipe=PAPER if request.recipe == "paper" else MOTION,
+            anchors=tuple(request.anchors),
+            partial=request.partial,
+            order=request.order,
+        ).of(*clips, ends=(query.end, match.end))
+        self._cache.put(key, alignment)
+        return alignment
+
+    def solve_for_files(self, sea: ServedSea, request: AlignmentRequest, *, cost: bool = False) -> Alignment:
+        """The same for a worker process: its clips name files that exist and may be opened.
+
+        Parameters
+        ----------
+        cost
+            Whether the cost matrix comes along. Only the picture needs it.
+        """
+        query, match = (self._library.opened(sea, span) for span in request.spans)
+        alignment = self.solve(sea, request)
+        return replace(alignment, query=query, match=match, cost=alignment.cost if cost else None)
+
+    def title(self, sea: ServedSea, request: AlignmentRequest) -> str:
+        """What files made from an alignment are called."""
+        query, match = (Path(self._library.opened(sea, span).file).stem for span in request.spans)
+        return f"{match} in step with {query}"
+
+
+def _size(alignment: Alignment) -> int:
+    """About how many bytes an alignment takes."""
+    return 100 * len(alignment.path) + (0 if alignment.cost is None else alignment.cost.nbytes)

@@ -1,0 +1,189 @@
+"""What worker processes do: encode, add to a sea, write films, timelines and pictures.
+
+Each function gets everything it needs as arguments. Films, timelines and pictures get the solved alignment,
+so that it is never computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seasync.clip import Clip
+from seasync.errors import SeaError, SeasyncError, ServeError
+
+if TYPE_CHECKING:
+    from seasync.align import Alignment
+    from seasync.encoding import Encoding
+    from seasync.render import Mark
+    from seasync.sea.ingest import Added
+    from seasync.search import Sea
+    from seasync.serve.models import AddRequest, FilmRequest, Side
+
+Progress = Callable[[tuple[float, str]], None]
+
+
+@dataclass(frozen=True)
+class SeaLocation:
+    """Where a sea is, and how to open it.
+
+    Parameters
+    ----------
+    uri
+        A path or a URI.
+    encoder
+        Encoder of a sea that does not exist yet.
+    storage_options
+        Options for object storage, as pairs.
+    """
+
+    uri: str
+    encoder: str | None = None
+    storage_options: tuple[tuple[str, str], ...] = ()
+
+    def open(self) -> Sea:
+        """Open the sea."""
+        from seasync.search import Sea
+
+        return Sea(self.uri, self.encoder, storage_options=dict(self.storage_options))
+
+
+def encode(sea: SeaLocation, clip: Clip) -> Encoding:
+    """Encode a clip with the sea's encoder, through the cache of encodings."""
+    from seasync.encoders import encode_clip
+
+    opened = sea.open()
+    return encode_clip(clip, opened.encoder(), fps=opened.fps)
+
+
+def add(
+    sea: SeaLocation,
+    paths: Sequence[str],
+    uploads: Sequence[str],
+    roots: Sequence[str],
+    pixels: int,
+    request: AddRequest,
+    report: Progress,
+) -> dict[str, Any]:
+    """Add files and uploads to a sea. Files outside `roots` and files that are not videos are left out.
+
+    Returns
+    -------
+    dict
+        `added`, `present`, `seconds`, and the lists `failed` and `damaged`.
+
+    Raises
+    ------
+    SeaError
+        If no file could be added.
+    """
+    from seasync.files import fetch
+    from seasync.sea import ingest
+    from seasync.sea.plan import Failure
+    from seasync.sea.sources import Source, find_sources
+    from seasync.serve.inspection import check_container
+    from seasync.serve.roots import Roots
+
+    report((0.0, "looking for videos"))
+    tags, allowed = tuple(request.tags), Roots(roots)
+    found = [Source(Path(upload), request.label, tags) for upload in uploads]
+    if paths:
+        found += find_sources(paths, labels=request.labels, tags=tags)
+    sources, refused = [], []
+    for source in found:
+        try:
+            if not allowed.contains(source.file):
+                raise ServeError(f"{Path(source.file).name}: it is outside the served folders")
+            check_container(fetch(source.file), pixels)
+            sources.append(source if request.label is None else replace(source, label=request.label))
+        except (SeasyncError, OSError) as error:
+            refused.append(Failure(str(source.file), str(error)))
+
+    opened = sea.open()
+
+    def progress(added: ingest.Added) -> None:
+        report((added.done / max(added.size, 1), _counts(added)))
+
+    added = ingest.Added()
+    if sources:
+        report((0.0, "encoding"))
+        added = ingest.add(opened, sources, opened.encoder(), split=request.split, progress=progress)
+    failed = [*added.failed, *refused]
+    if failed and not added.added and not added.present:
+        none = "" if len(failed) == 1 else f"none of {len(failed)} files could be added; the first: "
+        raise SeaError(none + failed[0].reason)
+    return {
+        "added": added.added,
+        "present": added.present,
+        "seconds": added.seconds,
+        "failed": [{"file": Path(one.file).name, "reason": one.reason} for one in failed[:100]],
+        "damaged": added.damaged[:100],
+    }
+
+
+def _counts(added: Added) -> str:
+    parts = [f"{added.added} added"]
+    parts += [f"{added.present} already present"] if added.present else []
+    parts += [f"{len(added.failed)} failed"] if added.failed else []
+    return ", ".join(parts)
+
+
+def film(
+    alignment: Alignment, request: FilmRequest, marks: Sequence[Mark], out: str, report: Progress
+) -> dict[str, Any]:
+    """Write the film of an alignment to `out`."""
+    from seasync.render import compare, retime
+
+    def progress(done: int, total: int) -> None:
+        if done % 15 == 0:
+            report((done / total, f"frame {done} of {total}"))
+
+    if request.layout == "retime":
+        retime(
+            alignment,
+            out,
+            keep=request.keep,
+            audio=request.audio,
+            smooth=request.smooth,
+            gaps=request.gaps,
+            size=request.size,
+            progress=progress,
+        )
+    else:
+        compare(
+            alignment,
+            out,
+            layout=request.layout,
+            keep=request.keep,
+            audio=request.audio,
+            smooth=request.smooth,
+            gaps=request.gaps,
+            size=request.size,
+            labels=request.labels,
+            marks=marks,
+            progress=progress,
+        )
+    return {"file": Path(out).name, "bytes": Path(out).stat().st_size}
+
+
+def timeline(alignment: Alignment, keep: Side, file: str) -> list[str]:
+    """Write a timeline; return the paths of all files written."""
+    from seasync.render.timelines import export
+
+    return [str(written) for written in export(alignment, Path(file), keep=keep)]
+
+
+def picture(alignment: Alignment, file: str) -> None:
+    """Draw an alignment with its cost matrix."""
+    from seasync.render import alignment_picture
+
+    alignment_picture(alignment, file)
+
+
+def carried_marks(alignment: Alignment, labels: str, to: Side, file: str) -> None:
+    """Carry the marks in the file `labels` along an alignment to the clip on side `to`."""
+    from seasync.render import transfer
+
+    transfer(alignment, labels, file, to=to)

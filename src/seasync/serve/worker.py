@@ -1,0 +1,201 @@
+"""Worker processes: everything that decodes a file runs in one, never in the server itself.
+
+A file that hangs, fills the memory or crashes a decoder costs only its worker process, which is killed and
+started again for the next call.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from seasync.errors import SeasyncError, ServeError
+
+log = logging.getLogger("seasync.serve")
+Report = Callable[[Any], None]
+INTERNAL_ERROR = "Internal error; the server's log has the details."
+POLL_SECONDS = 0.1  # between two checks of the deadline and of `cancel`
+
+
+class Cancelled(ServeError):
+    """The call was cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__("cancelled", status=409)
+
+
+class WorkerProcess:
+    """Runs module-level functions one after the other in a process of its own, started on first use.
+
+    Parameters
+    ----------
+    name
+        Name of the process, for logs and process lists.
+    memory_bytes
+        Limit on the address space of the process. Only Linux enforces it.
+    low_priority
+        Whether the process leaves the cores to others that need them.
+    """
+
+    def __init__(self, name: str, *, memory_bytes: int | None = None, low_priority: bool = False) -> None:
+        self.name = name
+        self._memory, self._low_priority = memory_bytes, low_priority
+        self._lock = threading.Lock()
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        seconds: float | None = None,
+        report: Report | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Any:
+        """Call `function(*args)` in the process, after the calls that wait already.
+
+        Parameters
+        ----------
+        function
+            A function at the top level of a module. Arguments and result are pickled.
+        seconds
+            Time limit.
+        report
+            If given, the function gets a keyword `report`; what it passes to it arrives here.
+        cancel
+            Event that cancels the call.
+
+        Raises
+        ------
+        ServeError
+            With the function's own message if it raised a SeasyncError; also if it exceeds `seconds` or its
+            process dies. `Cancelled` if `cancel` is set.
+        """
+        with self._lock:
+            try:
+                return self._run(function, args, seconds, report, cancel)
+            except (EOFError, OSError) as error:
+                exit_code = self._process.exitcode if self._process else None
+                self._end()
+                log.warning("worker %s died (%s) in %s", self.name, exit_code, function.__name__)
+                raise ServeError(
+                    "the worker process died; the file may be damaged, or too large for this server",
+                    status=422,
+                ) from error
+            except ServeError as error:
+                if error.status in (409, 504):
+                    self._end()
+                raise
+
+    def _run(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        seconds: float | None,
+        report: Report | None,
+        cancel: threading.Event | None,
+    ) -> Any:
+        pipe = self._ready()
+        pipe.send((function, args, report is not None))
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            if not pipe.poll(POLL_SECONDS):
+                if cancel is not None and cancel.is_set():
+                    raise Cancelled
+                if until is not None and time.monotonic() > until:
+                    raise ServeError(f"stopped: it took longer than {seconds:g} s", status=504)
+                continue
+            kind, value = pipe.recv()
+            if kind == "report" and report is not None:
+                report(value)
+            elif kind == "done":
+                return value
+            elif kind == "refused":
+                raise ServeError(value[0], status=value[1])
+            elif kind == "failed":
+                log.error("worker %s failed in %s\n%s", self.name, function.__name__, value)
+                raise ServeError(INTERNAL_ERROR, status=500)
+
+    def _ready(self) -> Connection:
+        if self._process is None or not self._process.is_alive() or self._pipe is None:
+            self._end()
+            context = get_context("spawn")
+            self._pipe, theirs = context.Pipe()
+            self._process = context.Process(
+                target=_serve_calls,
+                args=(theirs, self._memory, self._low_priority),
+                name=f"seasync-{self.name}",
+                daemon=True,
+            )
+            self._process.start()
+            theirs.close()
+        return self._pipe
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process.close()
+        if self._pipe is not None:
+            self._pipe.close()
+        self._process = self._pipe = None
+
+    def close(self) -> None:
+        """End the process, whatever it is doing; a waiting `run` fails."""
+        if self._process is not None and self._process.is_alive():
+            self._process.kill()
+        with self._lock:
+            self._end()
+
+
+def _serve_calls(pipe: Connection, memory_bytes: int | None, low_priority: bool) -> None:
+    """The process: one call after the other until the server is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    if low_priority and sys.platform != "win32":
+        os.nice(10)
+    if memory_bytes and sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    while True:
+        try:
+            function, args, reports = pipe.recv()
+        except (EOFError, OSError):
+            return
+        keywords = {"report": lambda value: pipe.send(("report", value))} if reports else {}
+        pipe.send(_outcome(function, args, keywords))
+
+
+def _outcome(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Report]
+) -> tuple[str, Any]:
+    import traceback
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return "done", function(*args, **keywords)
+    except SeasyncError as error:
+        return "refused", (str(error), getattr(error, "status", 422))
+    except MemoryError:
+        return "refused", ("this file needs more memory than the server allows", 422)
+    except Exception:  # noqa: BLE001 - the server logs it
+        return "failed", traceback.format_exc()
+
+
+def _end_with_server() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
