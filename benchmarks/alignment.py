@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals
 from seasync.align import MOTION, align_encodings, align_many, cost_matrix, draq_many, dtw_many, score_many
-from seasync.align.batch import Abreast
+from seasync.align.batched import BatchedCosts
 from seasync.align.kernels import lanes
-from seasync.align.partial import PricedLanes
+from seasync.align.partial_policy import BatchedPrices
 from seasync.encoding import Encoding, Stream
 
 Matrix = NDArray[np.float32]
@@ -167,11 +167,11 @@ def in_part(goals: Goals, rounds: int) -> None:
     share = recipe.price or recipe.threshold
 
     def partial_paths() -> None:
-        priced = PricedLanes(Abreast(costs), costs, share)
+        priced = BatchedPrices(BatchedCosts(costs), costs, share)
         for lane in range(len(costs)):
             priced.pieces(lane)
 
-    whole = seconds(lambda: Abreast(costs).solve(), 10 * rounds)
+    whole = seconds(lambda: BatchedCosts(costs).solve(), 10 * rounds)
     parts = seconds(partial_paths, 10 * rounds)
     never = seconds(lambda: align_many(query, halves, recipe=recipe, partial="never"), rounds)
     auto = seconds(lambda: align_many(query, halves, recipe=recipe), rounds)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
-from seasync.align.consensus import agreed
+from seasync.align.consensus import apply_consensus
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.options import Partial
@@ -122,7 +122,7 @@ def by_query(
         matches = [encodings[other] for other in others]
         alignments = align_many(query, matches, recipe=recipe, partial=partial)
         if consensus:
-            alignments = agreed(alignments, matches, partial=partial)
+            alignments = apply_consensus(alignments, matches, partial=partial)
         agreement = [apa(a, events[at], events[other]) for a, other in zip(alignments, others, strict=True)]
         errors = [event_errors(a, events[at], events[o]) for a, o in zip(alignments, others, strict=True)]
         draq = np.array([a.draq for a in alignments])

@@ -23,10 +23,10 @@ from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Sample, Study
-from seasync.train.data import SHORTEST
 from seasync.train.fit import Plan, Training
-from seasync.train.nms import Nms
-from seasync.train.taught import Taught
+from seasync.train.nms_task import Nms
+from seasync.train.taught_task import Taught
+from seasync.train.training_clips import SHORTEST
 
 CANDIDATES = 25
 

@@ -34,7 +34,7 @@ from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
 from seasync.evaluate.bootstrap import mean_interval
 from seasync.evaluate.controls import clock
-from seasync.train.run import Kind, train_on
+from seasync.train.pipeline import Kind, train_on
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by

@@ -16,7 +16,7 @@ from seasync.errors import VideoError
 from seasync.film import find, find_in
 from seasync.sample import Sample, make
 from seasync.video import Writer, read
-from tests.align.test_film import encoding, movement
+from tests.align.test_spans import encoding, movement
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
 

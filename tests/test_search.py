@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from seasync.align import MOTION, PAPER, align_encodings
-from seasync.align.consensus import agreed
+from seasync.align.consensus import apply_consensus
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.errors import EncoderError, SeaError, VideoError
@@ -60,7 +60,7 @@ def test_matches_agree_on_request_and_keep_their_order(sea: Sea, clips: Path) ->
     query = clips / "dive/001.mp4"
     alone, together = sea.search(query), sea.search(query, consensus=True)
     encodings = [encode_clip(match.clip.file, sea.encoder()) for match in alone]
-    expected = agreed([match.alignment for match in alone], encodings)
+    expected = apply_consensus([match.alignment for match in alone], encodings)
     assert [m.clip.id for m in together] == [m.clip.id for m in alone]
     assert [m.draq for m in together] == [m.draq for m in alone]
     assert any(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seasync.align import MOTION, PAPER, Alignment, Recipe, Warp
     from seasync.encoders import encode_clip, get_encoder
     from seasync.encoding import Encoding
-    from seasync.film import Found, find
+    from seasync.film import FoundSpan, find
     from seasync.sea.match import Match
     from seasync.search import Sea
 
@@ -26,7 +26,7 @@ _HOMES = {
     "PAPER": "seasync.align",
     "Alignment": "seasync.align",
     "Encoding": "seasync.encoding",
-    "Found": "seasync.film",
+    "FoundSpan": "seasync.film",
     "Match": "seasync.sea.match",
     "Recipe": "seasync.align",
     "Sea": "seasync.search",
@@ -43,7 +43,7 @@ __all__ = [
     "Alignment",
     "Clip",
     "Encoding",
-    "Found",
+    "FoundSpan",
     "Match",
     "Recipe",
     "Sea",

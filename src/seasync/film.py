@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import MOTION, Alignment, Recipe, align_encodings
-from seasync.align.film import Span, fitting_spans
+from seasync.align.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoders.vector import cut
@@ -29,7 +29,7 @@ _SPANS = 5  # from each of the two ways to propose stretches
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundSpan:
     """A stretch of a film that was found for a query.
 
     score       what orders the stretches, lowest first: the recipe's ranking key of the stretch's core
@@ -87,7 +87,7 @@ def find(
     fps: float | None = None,
     cache: bool = True,
     failed: Callable[[str], None] | None = None,
-) -> list[Found]:
+) -> list[FoundSpan]:
     """The k stretches of the films that move in step with the query, best first.
 
     A film's features are kept in the cache folder: a second search of it takes no time. With `failed`,
@@ -96,7 +96,7 @@ def find(
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     asked = Clip.of(query)
     wanted = encode_clip(asked, model, fps=fps, cache=cache)
-    found: list[Found] = []
+    found: list[FoundSpan] = []
     for film in [films] if isinstance(films, Clip | str | PathLike) else films:
         clip = Clip.of(film)
         try:
@@ -113,7 +113,7 @@ def find(
 
 def find_in(
     query: Encoding, film: Encoding, clip: Clip, *, recipe: Recipe = MOTION, query_clip: Clip | None = None
-) -> list[Found]:
+) -> list[FoundSpan]:
     """The best stretches of one encoded film, best first, none overlapping a better one.
 
     Two ways propose stretches: where the query's path gains most, and windows whose mean is most like the
@@ -135,7 +135,7 @@ def find_in(
     stretches = [cut(film, span.start, span.end) for span in whole]
     similarity = windows.similarity(query, stretches, recipe)
     return [
-        Found(
+        FoundSpan(
             clip=replace(clip, start=span.start, end=span.end, id=None),
             score=score[core[span]],
             similarity=float(similarity[at]),
@@ -147,7 +147,7 @@ def find_in(
     ]
 
 
-def _ended(found: Found, film: Clip, encoding: Encoding) -> Found:
+def _ended(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:
     """No longer than the film: a sampling step after its last sample may be. Most need not be looked at."""
     end = found.clip.end or math.inf
     if end <= encoding.seconds[-1]:

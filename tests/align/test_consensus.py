@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seasync.align import align_many
-from seasync.align.consensus import agreed, disagreement
+from seasync.align.consensus import apply_consensus, disagreement
 from seasync.errors import FeatureError
 from tests.align.clips import encoding, retimed, walk
 
@@ -44,7 +44,7 @@ def errors(alignments, places):
 def test_matches_that_agree_are_nearer_to_the_truth(performed):
     (query, *matches), places = performed
     alone = align_many(query, matches)
-    together = agreed(alone, matches)
+    together = apply_consensus(alone, matches)
     assert errors(together, places).mean() < 0.9 * errors(alone, places).mean()
 
 
@@ -59,7 +59,7 @@ def test_one_alignment_gone_wrong_is_put_right(performed):
         path=np.array(astray, np.int32),
         pieces=(replace(alignments[0].pieces[0], start=0, stop=len(astray)),),
     )
-    mended = agreed([wrong, *alignments[1:]], matches, partial="never")
+    mended = apply_consensus([wrong, *alignments[1:]], matches, partial="never")
     assert errors([wrong], places[:2])[0] > 10
     assert errors(mended, places)[0] < 2 * right + 1
 
@@ -68,7 +68,7 @@ def test_paths_stay_paths_and_keep_their_ends_and_scores(performed):
     (query, *matches), _ = performed
     for recipe_partial in ("never", "always"):
         alone = align_many(query, matches, partial=recipe_partial)
-        for before, after in zip(alone, agreed(alone, matches, partial=recipe_partial), strict=True):
+        for before, after in zip(alone, apply_consensus(alone, matches, partial=recipe_partial), strict=True):
             assert (after.draq, after.coverage, len(after.pieces)) == (
                 before.draq,
                 before.coverage,
@@ -89,15 +89,15 @@ def test_what_does_not_align_has_no_say(performed):
     among = [*matches, *strangers]
     alone, mixed = align_many(query, matches), align_many(query, among)
     assert not any(alignment.alignable for alignment in mixed[len(matches) :])
-    for one, other in zip(agreed(alone, matches), agreed(mixed, among), strict=False):
+    for one, other in zip(apply_consensus(alone, matches), apply_consensus(mixed, among), strict=False):
         assert one.path.tolist() == other.path.tolist()
 
 
 def test_with_fewer_than_two_others_nothing_changes(performed):
     (query, *matches), _ = performed
     alone = align_many(query, matches[:2])
-    assert [a.path.tolist() for a in agreed(alone, matches[:2])] == [a.path.tolist() for a in alone]
-    assert agreed([], []) == []
+    assert [a.path.tolist() for a in apply_consensus(alone, matches[:2])] == [a.path.tolist() for a in alone]
+    assert apply_consensus([], []) == []
 
 
 def test_clips_disagree_the_more_the_less_their_features_tell(performed):

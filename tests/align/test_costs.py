@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasync.align import MOTION, PAPER, cost_matrix
-from seasync.align import cost as cost_module
-from seasync.align.cost import CostPair
-from seasync.align.track import prepare
+from seasync.align import cost_pair as cost_module
+from seasync.align.cost_pair import CostPair
+from seasync.align.prepare import prepare
 from seasync.errors import FeatureError
 from tests import naive
 from tests.align.clips import encoding, retimed, stream, walk

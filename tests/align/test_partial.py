@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seasync.align import MOTION, PAPER, align_encodings, align_many, cost_matrix, random_cost, score_many
-from seasync.align import partial as partial_module
-from seasync.align.batch import Abreast
-from seasync.align.order import best_pieces_in_any_order
-from seasync.align.priced import PricedLanes, Prices, best_pieces
+from seasync.align import partial_policy as partial_module
+from seasync.align.any_order import best_pieces_in_any_order
+from seasync.align.batched import BatchedCosts
+from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.errors import FeatureError
 from tests import naive
 from tests.align.clips import encoding, retimed
@@ -45,7 +45,7 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
 def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
     rng = np.random.default_rng(seed)
     costs = [(rng.random(shape) ** rng.integers(1, 9)).astype(np.float32) for shape in shapes]
-    together = PricedLanes(Abreast(costs), costs, 0.57)
+    together = BatchedPrices(BatchedCosts(costs), costs, 0.57)
     for lane, cost in enumerate(costs):
         prices = Prices.of(cost, 0.57)
         gain, pieces = best_pieces(cost, prices)

@@ -21,7 +21,7 @@ from seasync.align import (
     random_cost,
     score_many,
 )
-from seasync.align import cost as cost_module
+from seasync.align import cost_pair as cost_module
 from seasync.align import matrix as matrix_module
 from seasync.align import solve as solve_module
 from seasync.errors import FeatureError

@@ -9,19 +9,19 @@ import pytest
 
 from seasync.align import MOTION, PAPER, align_many, score_many
 from seasync.errors import DataError
+from seasync.evaluate.all_tables import everything
 from seasync.evaluate.data import open_dataset
-from seasync.evaluate.everything import everything
 from seasync.evaluate.metrics import fpe, partners
 from seasync.evaluate.proxies import TCC
+from seasync.evaluate.results import merged
 from seasync.evaluate.study import NO_CONTEXT, Study
-from seasync.evaluate.table import merged
 from seasync.evaluate.tables.agreement import agreement
 from seasync.evaluate.tables.apa import apa
-from seasync.evaluate.tables.avr import Resampled, avr, cycle_errors, resample
-from seasync.evaluate.tables.cost import cost
+from seasync.evaluate.tables.avr import FixedLength, avr, cycle_errors, resample
 from seasync.evaluate.tables.indicators import indicators, percentile_curve
 from seasync.evaluate.tables.phases import contextualized, phases, state_and_change
 from seasync.evaluate.tables.rerank import rerank
+from seasync.evaluate.tables.time_and_storage import cost
 from tests import videos
 from tests.encoders.models import colour_grid
 from tests.evaluate import datasets
@@ -135,7 +135,7 @@ def test_avr_has_every_setting_and_errors_of_the_pick(study):
 
 def test_a_clip_against_itself_has_no_cycle_error(study):
     for recipe in (NO_CONTEXT, PAPER, MOTION):
-        errors = cycle_errors(study.queries[0], study.gallery[0], recipe, Resampled())
+        errors = cycle_errors(study.queries[0], study.gallery[0], recipe, FixedLength())
         assert (errors.fpe, errors.cpe, errors.fixed) == pytest.approx((0, 0, 0), abs=1e-9)
 
 

@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
 from seasync.options import TrainKind  # noqa: E402
 from seasync.train import train_on  # noqa: E402
-from seasync.train.adapt import encode_anew  # noqa: E402
+from seasync.train.adapt import reencode  # noqa: E402
 from seasync.train.judge import (  # noqa: E402
     Errors,
     agreement_errors,
@@ -222,8 +222,8 @@ def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Pa
     old = sea.encoder().name
     learned = get_encoder(f"{old}+nms:{tmp_path / 'first.onnx'}")
     target = Sea(tmp_path / "second.sea", learned)
-    assert encode_anew(sea, target, learned.over, None) == 8  # type: ignore[attr-defined]
-    assert encode_anew(sea, target, learned.over, None) == 8  # type: ignore[attr-defined]
+    assert reencode(sea, target, learned.over, None) == 8  # type: ignore[attr-defined]
+    assert reencode(sea, target, learned.over, None) == 8  # type: ignore[attr-defined]
     reopened = Sea(tmp_path / "second.sea")
     assert [(c.id, c.file, c.label) for c in reopened.clips()] == [
         (c.id, c.file, c.label) for c in sea.clips()
@@ -248,9 +248,9 @@ def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        encode_anew(sea, target, learned.over, stop_at_the_second)  # type: ignore[attr-defined]
+        reencode(sea, target, learned.over, stop_at_the_second)  # type: ignore[attr-defined]
     assert len(target.clips()) == 3
-    encode_anew(sea, target, learned.over, lambda *said: asked.append(said[2]))  # type: ignore[attr-defined]
+    reencode(sea, target, learned.over, lambda *said: asked.append(said[2]))  # type: ignore[attr-defined]
     assert asked == [8, 8, 5, 5]
     assert sorted(clip.id for clip in target.clips()) == sorted(clip.id for clip in sea.clips())
 

@@ -20,14 +20,14 @@ from tests.train.footage import Swings
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
-from seasync.train.batch import Pair  # noqa: E402
-from seasync.train.carl import Carl  # noqa: E402
-from seasync.train.data import split  # noqa: E402
+from seasync.train.carl_task import Carl  # noqa: E402
 from seasync.train.fit import Plan, Training  # noqa: E402
 from seasync.train.judge import cycle_errors  # noqa: E402
-from seasync.train.nms import Nms  # noqa: E402
-from seasync.train.taught import Taught  # noqa: E402
+from seasync.train.nms_task import Nms  # noqa: E402
+from seasync.train.sequences import Pair  # noqa: E402
+from seasync.train.taught_task import Taught  # noqa: E402
 from seasync.train.teacher import Teacher  # noqa: E402
+from seasync.train.training_clips import split  # noqa: E402
 
 NMS = Nms(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
 CARL = Carl(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)
@@ -287,7 +287,7 @@ def test_long_shots_are_seen_in_windows_and_each_shot_by_itself(tmp_path: Path) 
 
 
 def test_too_few_or_too_short_clips_are_refused(tmp_path: Path) -> None:
-    from seasync.train.data import VideoFootage
+    from seasync.train.training_clips import VideoFootage
     from tests.videos import numbered
 
     videos = [numbered(tmp_path / f"{n}.mp4", 12) for n in range(3)]

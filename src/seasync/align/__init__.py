@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seasync.align.alignment import Alignment, Piece
-    from seasync.align.batch import draq_many, dtw_many
-    from seasync.align.cost import cost_matrix
+    from seasync.align.batched import draq_many, dtw_many
+    from seasync.align.cost_pair import cost_matrix
     from seasync.align.matrix import draq, dtw, random_cost
     from seasync.align.recipe import MOTION, PAPER, Recipe
     from seasync.align.scores import Scores
@@ -27,11 +27,11 @@ _HOMES = {
     "Warp": "warp",
     "align_encodings": "solve",
     "align_many": "solve",
-    "cost_matrix": "cost",
+    "cost_matrix": "cost_pair",
     "draq": "matrix",
-    "draq_many": "batch",
+    "draq_many": "batched",
     "dtw": "matrix",
-    "dtw_many": "batch",
+    "dtw_many": "batched",
     "random_cost": "matrix",
     "score_many": "solve",
 }

@@ -21,7 +21,7 @@ HELPERS = 9  # other matches that the way to one leads through
 FEWEST = 2  # of them that must be there at a moment; the path stays as it is where fewer are
 
 
-def agreed(
+def apply_consensus(
     alignments: Sequence[Alignment], matches: Sequence[Encoding], *, partial: Partial = "auto"
 ) -> list[Alignment]:
     """`alignments` of one query with `matches`, each moved to where most ways lead.

@@ -25,8 +25,18 @@ _MOVES_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
-    """The cheapest path (L, 2), its cost without penalties, and the exact mean cost of random paths."""
+class SolvedPath:
+    """A solved cost matrix.
+
+    Attributes
+    ----------
+    path : numpy.ndarray [shape=(L, 2)], int32
+        The cheapest path.
+    cost : float
+        Its cost, without penalties.
+    random : float
+        The mean cost of random paths.
+    """
 
     path: Path
     cost: float
@@ -36,52 +46,96 @@ class Solved:
 def dtw(
     cost: ArrayLike, *, penalty: float = 0.0, band: float | None = None, anchors: Cells = ()
 ) -> tuple[Path, float]:
-    """The cheapest path (L, 2) through cost (n, m), and its cost.
+    """Find the cheapest path through a cost matrix.
 
-    penalty  added for every step that is not diagonal, while choosing; the cost returned is without it
-    band     keep within this share of either side from the straight line between the ends (Sakoe-Chiba)
-    anchors  cells (i, j) that the path must pass through
+    Parameters
+    ----------
+    cost : array_like [shape=(n, m)]
+    penalty : float
+        Added for every step that is not diagonal while choosing; the returned cost is without it.
+    band : float, optional
+        Keep within this share of either side from the straight line between the ends (Sakoe-Chiba).
+    anchors : sequence of (int, int)
+        Cells that the path must pass through.
 
+    Returns
+    -------
+    numpy.ndarray [shape=(L, 2)], int32
+        The path, from (0, 0) to (n − 1, m − 1).
+    float
+        Its cost.
+
+    Raises
+    ------
+    FeatureError
+        If the matrix is empty or holds NaN or infinity, or no path satisfies the band and the anchors.
+
+    Examples
+    --------
     >>> dtw([[0, 1], [1, 0], [1, 0]])[0].tolist()
     [[0, 0], [1, 1], [2, 1]]
     """
-    solved = solve_whole(checked(cost), penalty=penalty, band=band, anchors=anchors)
+    solved = solve_whole(check_cost(cost), penalty=penalty, band=band, anchors=anchors)
     return solved.path, solved.cost
 
 
 def random_cost(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
-    """The mean cost of random paths through cost (n, m): exact, or of that many drawn paths.
+    """Compute the mean cost of random paths through a cost matrix.
 
-    A random path starts at the last cell; at row i and column j, counted from 1, it goes to row i − 1 with
+    A random path starts at the last cell. At row i and column j, counted from 1, it goes to row i − 1 with
     probability i / (i + j), independently to column j − 1 with j / (i + j), and draws again if it would stay.
+
+    Parameters
+    ----------
+    cost : array_like [shape=(n, m)]
+    paths : int, optional
+        Draw that many paths, as the paper does. Default: the exact mean over all of them.
+    seed : int
+        Seed for `paths`.
+
+    Returns
+    -------
+    float
     """
-    matrix = checked(cost)
+    matrix = check_cost(cost)
     if paths is not None:
         if paths < 1:
             raise FeatureError(f"paths: expected a positive number or None, got {paths}")
-        finite(float(matrix.sum()))
+        require_finite(float(matrix.sum()))
         return float(single.sampled_random_cost(matrix, paths, seed))
     return solve_whole(matrix).random
 
 
 def draq(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
-    """Cost of the cheapest path over the mean cost of random ones; 1 where all paths cost nothing."""
-    matrix = checked(cost)
+    """Compute DRAQ of a cost matrix: the cost of the cheapest path over the mean cost of random ones.
+
+    Parameters
+    ----------
+    cost : array_like [shape=(n, m)]
+    paths, seed
+        As in `random_cost`.
+
+    Returns
+    -------
+    float
+        0 is perfect, 1 is no better than chance; 1 if all paths cost nothing.
+    """
+    matrix = check_cost(cost)
     solved = solve_whole(matrix)
     mean = solved.random if paths is None else random_cost(matrix, paths=paths, seed=seed)
     return float(draq_ratio(solved.cost, mean))
 
 
-def checked(cost: ArrayLike) -> Floats:
-    """`cost` as a contiguous float32 matrix, refused if it is empty or not two-dimensional."""
+def check_cost(cost: ArrayLike) -> Floats:
+    """Return `cost` as a contiguous float32 matrix, unless it is empty or not two-dimensional."""
     matrix = np.ascontiguousarray(cost, np.float32)
     if matrix.ndim != 2 or not matrix.size:
         raise FeatureError(f"cost: expected a matrix (n, m) with at least one cell, got {matrix.shape = }")
     return matrix
 
 
-def finite(total: float) -> float:
-    """`total`, to which every cell contributes, refused if one is NaN or infinite."""
+def require_finite(total: float) -> float:
+    """Return `total`, to which every cell contributes, unless one of them is NaN or infinite."""
     if not math.isfinite(total):
         raise FeatureError("cost: holds NaN or infinity; a path's cost would mean nothing")
     return total
@@ -89,8 +143,8 @@ def finite(total: float) -> float:
 
 def solve_whole(
     cost: Floats, *, penalty: float = 0.0, band: float | None = None, anchors: Cells = ()
-) -> Solved:
-    """Solve a matrix (n, m), float32 and finite."""
+) -> SolvedPath:
+    """Solve a float32 matrix, shape (n, m), that `check_cost` has seen."""
     return solve_rows([(0, cost)], *cost.shape, penalty=penalty, band=band, anchors=anchors)
 
 
@@ -102,34 +156,34 @@ def solve_rows(
     penalty: float = 0.0,
     band: float | None = None,
     anchors: Cells = (),
-) -> Solved:
-    """Solve a matrix (n, m) that comes in row blocks (first row, costs (k, m)).
+) -> SolvedPath:
+    """Solve a matrix of shape (n, m) that arrives in row blocks (first row, costs of shape (k, m)).
 
-    Memory: two bits for each of the n × m cells, besides the block at hand.
+    It needs two bits of memory for each of the n × m cells, besides the current block.
     """
     if n * m // 4 > _MOVES_BYTES:
         raise FeatureError(
             f"aligning {n} with {m} samples takes {n * m >> 22} MB for the path alone: "
             "align shorter spans, or sample at a lower rate"
         )
-    corridor, held = _corridor(n, m, band), _held(n, m, anchors)
+    limits, held = _band_limits(n, m, band), _anchor_columns(n, m, anchors)
     moves = np.empty((n, (m + 3) // 4), np.uint8)
     totals = np.full(m + 1, np.inf, np.float32)
     totals[0] = 0.0
     means = np.zeros(m + 1, np.float32)
     for first, costs in blocks:
-        single.advance(costs, first, np.float32(penalty), corridor, held, totals, means, moves)
-    random = finite(float(means[m]))
+        single.advance(costs, first, np.float32(penalty), limits, held, totals, means, moves)
+    random = require_finite(float(means[m]))
     if not np.isfinite(totals[m]):
         raise FeatureError(f"no path passes {list(anchors)} within {band = }: widen the band or drop anchors")
     path = single.trace(moves, n, m)
     cost = float(totals[m])
     if penalty:
         cost -= penalty * int((np.diff(path, axis=0).sum(1) == 1).sum())
-    return Solved(path, cost, random)
+    return SolvedPath(path, cost, random)
 
 
-def _corridor(n: int, m: int, band: float | None) -> NDArray[np.int32]:
+def _band_limits(n: int, m: int, band: float | None) -> NDArray[np.int32]:
     """First and last column allowed in each row, (2, n)."""
     out = np.zeros((2, n), np.int32)
     out[1] = m - 1
@@ -145,7 +199,7 @@ def _corridor(n: int, m: int, band: float | None) -> NDArray[np.int32]:
     return out
 
 
-def _held(n: int, m: int, anchors: Cells) -> NDArray[np.int32]:
+def _anchor_columns(n: int, m: int, anchors: Cells) -> NDArray[np.int32]:
     """First and last column the path must pass in each row, −1 for none, (2, n)."""
     out = np.full((2, n), -1, np.int32)
     for i, j in sorted(anchors):

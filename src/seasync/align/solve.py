@@ -11,13 +11,13 @@ from itertools import pairwise
 import numpy as np
 
 from seasync.align.alignment import Alignment, Piece, end_of
-from seasync.align.batch import Abreast, lane_blocks
-from seasync.align.cost import CostPair
-from seasync.align.matrix import Cells, Solved, random_cost, solve_rows
-from seasync.align.partial import Manner, Parts
+from seasync.align.batched import BatchedCosts, batch_blocks
+from seasync.align.cost_pair import CostPair
+from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
+from seasync.align.partial_policy import PartialPolicy, Pieces
+from seasync.align.prepare import prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.scores import Scores
-from seasync.align.track import prepare
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial
@@ -25,7 +25,7 @@ from seasync.options import Order, Partial
 Moments = Sequence[tuple[float, float]]
 # A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.
 _WHOLE = 1 << 26
-# What the whole path must cost in the mirror, as a share of what it costs otherwise.
+# A mirrored match is taken only if its whole path costs less than this share of the other one's.
 _CHEAPER = 0.97
 
 
@@ -41,27 +41,50 @@ def align_encodings(
     partial: Partial = "auto",
     order: Order = "same",
 ) -> Alignment:
-    """Align two encodings of one encoder.
+    """Align two encodings of the same encoder.
 
-    Where a stream tells left from right (pose), the match is seen in a mirror too; that counts if its score
-    is better and its path clearly cheaper.
+    If a stream distinguishes left from right (pose), the match is also tried as seen in a mirror. The
+    mirrored one is taken if its score is better and its path clearly cheaper.
 
-    anchors      pairs of moments (query seconds, match seconds) that must correspond; they may cross only if
-                 the order is "any"
-    band         keep within this share of the length from the straight line between the ends
-    paths, seed  draw that many random paths for DRAQ instead of computing their exact mean
-    partial      "never": from the first frames to the last; "always": only what corresponds; "auto": whole,
-                 unless leaving something out is clearly better (always whole with a band, or a recipe
-                 without `price`)
-    order        "any" also looks for stretches that come in another order
+    Parameters
+    ----------
+    query, match : Encoding
+        The clips to align.
+    recipe : Recipe
+        How to compare frames.
+    anchors : sequence of (float, float)
+        Pairs of moments (query seconds, match seconds) that must correspond. They may cross only if
+        `order` is "any".
+    band : float, optional
+        Keep the path within this share of the length from the straight line between the ends.
+    paths : int, optional
+        Draw that many random paths for DRAQ instead of computing their exact mean.
+    seed : int
+        Seed for `paths`.
+    partial : {"auto", "never", "always"}
+        "never" aligns from the first frames to the last. "always" aligns only what corresponds. "auto"
+        aligns the whole clips unless leaving something out is clearly better; it is "never" with a band
+        or with a recipe that has no `price`.
+    order : {"same", "any"}
+        "any" also looks for stretches that come in another order.
+
+    Returns
+    -------
+    Alignment
+        With its cost matrix, unless the clips are too long to keep it.
+
+    Raises
+    ------
+    FeatureError
+        If the encodings do not fit together, or no path satisfies the anchors and the band.
     """
     crossing = _crossing(anchors)
     if crossing and order == "same":
         raise FeatureError(f"{crossing}: drop one of them, or let stretches come in any order (order 'any')")
-    manner = Manner.of(recipe, partial, order, held=band is not None)
-    manner = replace(manner, partial="always") if crossing else manner
+    policy = PartialPolicy.of(recipe, partial, order, banded=band is not None)
+    policy = replace(policy, partial="always") if crossing else policy
     random = bind(random_cost, paths=paths, seed=seed)
-    (pairs, twins), costs, found = _pairs(query, [match], recipe), [], []
+    (pairs, mirrored_pairs), costs, found = _pairs(query, [match], recipe), [], []
     for pair in pairs:
         cost = _whole_cost(pair)
         cells = [_cell(pair, *moments) for moments in anchors]
@@ -76,8 +99,8 @@ def align_encodings(
                 )
             whole = replace(whole, random=random(cost))
         costs.append(cost)
-        found.append(manner.parts(cost if pair.moving else None, whole, random, cells))
-    [best] = _sides(found, twins, 1)
+        found.append(policy.choose(cost if pair.moving else None, whole, random, cells))
+    [best] = _choose_side(found, mirrored_pairs, 1)
     return replace(_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
 
 
@@ -89,67 +112,96 @@ def align_many(
     partial: Partial = "auto",
     order: Order = "same",
 ) -> list[Alignment]:
-    """`align_encodings` of the query with every match: the same results, faster together."""
-    pairs, twins = _pairs(query, matches, recipe)
-    parts = _solve_many(pairs, Manner.of(recipe, partial, order), Abreast.solve)
-    return [_alignment(pairs[k], parts[k]) for k in _sides(parts, twins, len(matches))]
+    """Align one query with every match.
+
+    The results are those of `align_encodings`, without cost matrices; solving together is faster.
+
+    Parameters
+    ----------
+    query : Encoding
+    matches : sequence of Encoding, length B
+    recipe, partial, order
+        As in `align_encodings`.
+
+    Returns
+    -------
+    list of Alignment, length B
+    """
+    pairs, mirrored_pairs = _pairs(query, matches, recipe)
+    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order), BatchedCosts.solve)
+    return [_alignment(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(matches))]
 
 
 def score_many(
     query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION, partial: Partial = "never"
 ) -> Scores:
-    """DRAQ of the query with every match, without paths; whole to whole unless `partial` says otherwise."""
-    pairs, twins = _pairs(query, matches, recipe)
-    parts = _solve_many(pairs, Manner.of(recipe, partial, "same"), Abreast.scores)
-    return _scores([parts[k] for k in _sides(parts, twins, len(matches))])
+    """Score one query against every match without tracing whole paths, which is faster than `align_many`.
 
+    Parameters
+    ----------
+    query : Encoding
+    matches : sequence of Encoding, length B
+    recipe, partial
+        As in `align_encodings`; whole to whole by default.
 
-def _scores(parts: Sequence[Parts]) -> Scores:
-    return Scores.of([(part.cost, part.random, *part.coverage) for part in parts])
-
-
-def _sides(parts: Sequence[Parts], twins: dict[int, int], count: int) -> list[int]:
-    """For each of `count` matches, where its parts are: as it is, or in the mirror.
-
-    Of two tries one is the better by chance. A mirror that is true makes the path cheaper; one that is not
-    may only make random paths dearer, and so the score better.
+    Returns
+    -------
+    Scores
+        Arrays of shape (B,).
     """
-    score = _scores(parts).score
-    return [
-        twin if score[twin] < score[k] and parts[twin].whole_cost < _CHEAPER * parts[k].whole_cost else k
-        for k, twin in ((k, twins.get(k, k)) for k in range(count))
-    ]
+    pairs, mirrored_pairs = _pairs(query, matches, recipe)
+    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, "same"), BatchedCosts.scores)
+    return _scores([found[k] for k in _choose_side(found, mirrored_pairs, len(matches))])
+
+
+def _scores(found: Sequence[Pieces]) -> Scores:
+    return Scores.of([(each.cost, each.random, *each.coverage) for each in found])
+
+
+def _choose_side(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count: int) -> list[int]:
+    """For each of `count` matches, the index of its better solution: as it is, or mirrored.
+
+    Of two tries one is better by chance. A mirror that is right makes the path cheaper; one that is wrong may
+    only make random paths more expensive, and so the score better.
+    """
+    score = _scores(found).score
+
+    def better(plain: int, mirrored: int) -> int:
+        cheaper = found[mirrored].whole_cost < _CHEAPER * found[plain].whole_cost
+        return mirrored if cheaper and score[mirrored] < score[plain] else plain
+
+    return [better(k, mirrored_pairs.get(k, k)) for k in range(count)]
 
 
 def _solve_many(
-    pairs: list[CostPair], manner: Manner, solve: Callable[[Abreast], list[Solved]]
-) -> list[Parts]:
-    """Every pair solved whole, abreast where that is faster, then in part where that is better."""
-    found: dict[int, Parts] = {}
-    # A penalty is for single pairs.
-    blocks = [] if manner.recipe.penalty else lane_blocks([pair.shape for pair in pairs])
+    pairs: list[CostPair], policy: PartialPolicy, solve: Callable[[BatchedCosts], list[SolvedPath]]
+) -> list[Pieces]:
+    """Every pair solved whole, in batches where that is faster, then in part where that is better."""
+    found: dict[int, Pieces] = {}
+    # The batched kernels know no penalty.
+    blocks = [] if policy.recipe.penalty else batch_blocks([pair.shape for pair in pairs])
     for block in blocks:
         some = [pairs[k] for k in block]
         costs = [pair.matrix() for pair in some]
-        abreast = Abreast(costs)
-        wholes = [_judged(pair, whole) for pair, whole in zip(some, solve(abreast), strict=True)]
-        parts = manner.parts_abreast(abreast, costs, wholes, [pair.moving for pair in some])
-        found |= zip(block, parts, strict=True)
+        batch = BatchedCosts(costs)
+        wholes = [_as_chance_if_still(pair, whole) for pair, whole in zip(some, solve(batch), strict=True)]
+        chosen = policy.choose_batched(batch, costs, wholes, [pair.moving for pair in some])
+        found |= zip(block, chosen, strict=True)
     for k, pair in enumerate(pairs):
         if k not in found:
             cost = _whole_cost(pair)
-            found[k] = manner.parts(cost if pair.moving else None, _solve(pair, cost), random_cost)
+            found[k] = policy.choose(cost if pair.moving else None, _solve(pair, cost), random_cost)
     return [found[k] for k in range(len(pairs))]
 
 
 def _pairs(
     query: Encoding, matches: Sequence[Encoding], recipe: Recipe
 ) -> tuple[list[CostPair], dict[int, int]]:
-    """The query with every match, then with mirrored ones; and by match, where its mirrored pair is."""
-    one = prepare(query, recipe)
-    pairs = [CostPair(one, prepare(match, recipe), recipe) for match in matches]
-    twins = {k: twin for k, pair in enumerate(pairs) if (twin := pair.mirrored())}
-    return [*pairs, *twins.values()], {k: len(pairs) + at for at, k in enumerate(twins)}
+    """The query with every match, then with mirrored ones; and where each match's mirrored pair is."""
+    prepared = prepare(query, recipe)
+    pairs = [CostPair(prepared, prepare(match, recipe), recipe) for match in matches]
+    mirrored = {k: other for k, pair in enumerate(pairs) if (other := pair.mirrored())}
+    return [*pairs, *mirrored.values()], {k: len(pairs) + at for at, k in enumerate(mirrored)}
 
 
 def _whole_cost(pair: CostPair) -> Floats | None:
@@ -158,23 +210,24 @@ def _whole_cost(pair: CostPair) -> Floats | None:
 
 def _solve(
     pair: CostPair, matrix: Floats | None = None, *, band: float | None = None, anchors: Cells = ()
-) -> Solved:
+) -> SolvedPath:
     """The pair's path through its matrix, or through rows computed as they are needed."""
     penalty = pair.recipe.penalty
     if penalty:
         blocks = pair.blocks() if matrix is None else [(0, matrix)]
         penalty *= sum(float(block.sum(dtype=np.float64)) for _, block in blocks) / np.prod(pair.shape)
     blocks = pair.blocks() if matrix is None else [(0, matrix)]
-    return _judged(pair, solve_rows(blocks, *pair.shape, penalty=penalty, band=band, anchors=anchors))
+    solved = solve_rows(blocks, *pair.shape, penalty=penalty, band=band, anchors=anchors)
+    return _as_chance_if_still(pair, solved)
 
 
-def _judged(pair: CostPair, solved: Solved) -> Solved:
-    """`solved`, but no better than chance if nothing moves: nothing tells a good path from a bad one."""
+def _as_chance_if_still(pair: CostPair, solved: SolvedPath) -> SolvedPath:
+    """A motionless pair gets DRAQ 1: nothing distinguishes a good path from a bad one."""
     return solved if pair.moving else replace(solved, random=solved.cost)
 
 
 def _crossing(anchors: Moments) -> str:
-    """Which two anchors are not in the same order in both clips, in words; empty if none."""
+    """Which two anchors come in different orders in the two clips, in words; empty if none do."""
     for (query, match), (later, earlier) in pairwise(sorted(anchors)):
         if earlier < match:
             return (
@@ -198,10 +251,10 @@ def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[i
     return cell[0], cell[1]
 
 
-def _alignment(pair: CostPair, parts: Parts) -> Alignment:
+def _alignment(pair: CostPair, found: Pieces) -> Alignment:
     query, match = pair.query, pair.match
     pieces, stop = [], 0
-    for piece in parts.pieces:
+    for piece in found.pieces:
         start, stop = stop, stop + len(piece.path)
         of_query, of_match = (
             (float(track.seconds[first]), end_of(track.seconds, last, track.step))
@@ -210,7 +263,7 @@ def _alignment(pair: CostPair, parts: Parts) -> Alignment:
         pieces.append(Piece(start, stop, of_query, of_match, piece.cost, piece.random))
     return Alignment(
         recipe=pair.recipe,
-        path=np.concatenate([piece.path for piece in parts.pieces]),
+        path=np.concatenate([piece.path for piece in found.pieces]),
         query_seconds=query.seconds,
         match_seconds=match.seconds,
         query_frames=query.frames,
@@ -219,8 +272,8 @@ def _alignment(pair: CostPair, parts: Parts) -> Alignment:
         match_motion=pair.motion[1],
         query_step=query.step,
         match_step=match.step,
-        dtw_cost=parts.cost,
-        random_cost=parts.random,
+        dtw_cost=found.cost,
+        random_cost=found.random,
         pieces=tuple(pieces),
-        coverage=parts.coverage,
+        coverage=found.coverage,
     )

@@ -18,7 +18,7 @@ from seasync.options import DatasetKind
 
 if TYPE_CHECKING:
     from seasync.evaluate.dataset import Dataset
-    from seasync.evaluate.table import Table
+    from seasync.evaluate.results import Table
 
 evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
@@ -60,8 +60,8 @@ class Run:
 
     def each(self, table: Callable[..., Table], *, split: bool = False, **options: Any) -> list[Table]:
         """The table of every encoder, as one; with `split`, a set without one is halved."""
+        from seasync.evaluate.results import merged
         from seasync.evaluate.study import Study
-        from seasync.evaluate.table import merged
 
         dataset, other = self.dataset(), self.other()
         dataset = dataset.halved() if split else dataset
@@ -183,7 +183,7 @@ def cost(
     run: Run, clips: Annotated[int, typer.Option(help="Queries to measure on.", min=1)] = 4
 ) -> list[Table]:
     """Time of each stage, DRAQ's share of it, and bytes stored."""
-    from seasync.evaluate.tables.cost import cost
+    from seasync.evaluate.tables.time_and_storage import cost
 
     return run.each(cost, clips=clips)
 
@@ -193,7 +193,7 @@ def planted(run: Run, films: Films = None) -> list[Table]:
     """Real videos against copies with another look and a known warp: error in ms, and retrieval."""
     import tempfile
 
-    from seasync.evaluate.table import merged
+    from seasync.evaluate.results import merged
     from seasync.evaluate.tables.planted import planted
 
     dataset = run.dataset()
@@ -206,7 +206,7 @@ def planted(run: Run, films: Films = None) -> list[Table]:
 @command
 def all_(run: Run) -> list[Table]:
     """Every table that the data allow."""
-    from seasync.evaluate.everything import everything
+    from seasync.evaluate.all_tables import everything
 
     how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
     return everything(run.dataset(), run.other(), encoders=run.encoder, **how)

@@ -12,7 +12,7 @@ from seasync.cli.options import Fps, Json, StorageOptions
 from seasync.cli.progress import progress, resumable
 
 if TYPE_CHECKING:
-    from seasync.train.fit import Trained
+    from seasync.train.fit import TrainingResult
 
 Restart = Annotated[bool, typer.Option("--restart", help="Begin anew although there is a checkpoint.")]
 UNLEARNED = (
@@ -91,7 +91,7 @@ def size_of(width: int | None, layers: int | None) -> dict[str, int]:
     return {name: value for name, value in (("width", width), ("layers", layers)) if value}
 
 
-def _report(trained: Trained, kind: Kind, out: Path, as_json: bool) -> None:
+def _report(trained: TrainingResult, kind: Kind, out: Path, as_json: bool) -> None:
     if as_json:
         import json
 

@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from seasync.evaluate.table import Table, shown
+from seasync.evaluate.results import Table, shown
 
 
 def as_json(table: Table) -> str:

@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from seasync.errors import MissingExtra
-from seasync.evaluate.table import Curve, Row, Table
+from seasync.evaluate.results import Curve, Row, Table
 
 INK, OURS, THEIRS = "#1b2a33", "#0b7285", "#c2762a"
 

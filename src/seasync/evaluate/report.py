@@ -10,7 +10,7 @@ from pathlib import Path
 from seasync.errors import DataError
 from seasync.evaluate.formats import as_html, as_markdown
 from seasync.evaluate.plots import plot
-from seasync.evaluate.table import Table
+from seasync.evaluate.results import Table
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }

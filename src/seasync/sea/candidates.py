@@ -7,18 +7,18 @@ from dataclasses import replace
 from itertools import islice
 
 from seasync.align import Recipe, align_encodings
-from seasync.align.consensus import agreed
-from seasync.align.film import Span
+from seasync.align.consensus import apply_consensus
+from seasync.align.spans import Span
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats
 from seasync.options import Partial, Rerank
 from seasync.ranking import rank
-from seasync.sea.around import fits_around
 from seasync.sea.calibration import alignability
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Query
 from seasync.sea.record import RowIds, Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.surroundings import spans_around
 from seasync.similarity import clip_vectors_of, query_vector
 
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
@@ -63,7 +63,7 @@ class Candidates:
             self._look_around()
 
     def _look_around(self) -> None:
-        found = list(fits_around(self.snapshot, self.query, self.rows, self.recipe))
+        found = list(spans_around(self.snapshot, self.query, self.rows, self.recipe))
         if not found:
             return
         positions, spans, encodings = zip(*found, strict=True)
@@ -109,7 +109,7 @@ class Candidates:
             for encoding in encodings
         ]
         if consensus:
-            alignments = agreed(alignments, encodings, partial=self.partial)
+            alignments = apply_consensus(alignments, encodings, partial=self.partial)
         matches = []
         for at, (n, (clip, duration, part)) in enumerate(best.items()):
             aligned = alignments[at]

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seasync.train.run import train_on as train_on
+    from seasync.train.pipeline import train_on as train_on
 
-_HOME = {"train_on": "run"}
+_HOME = {"train_on": "pipeline"}
 __all__ = sorted(_HOME)
 
 

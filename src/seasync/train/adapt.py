@@ -23,7 +23,6 @@ from seasync.files.objects import write
 from seasync.options import TrainKind
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
-from seasync.train.data import Progress, SeaFootage, split
 from seasync.train.judge import (
     FEWEST,
     Errors,
@@ -33,7 +32,8 @@ from seasync.train.judge import (
     planted_errors,
     retime,
 )
-from seasync.train.run import train_on
+from seasync.train.pipeline import train_on
+from seasync.train.training_clips import Progress, SeaFootage, split
 from seasync.train.views import View
 
 Renew = Callable[[Encoding], Encoding]
@@ -42,7 +42,7 @@ ROWS = 256  # encoded anew at a time
 
 
 @dataclass(frozen=True)
-class Adapted:
+class AdaptResult:
     """How held-out clips align before and after, and whether the sea was encoded anew.
 
     why        it was or was not, in a line
@@ -76,7 +76,7 @@ def adapt(
     restart: bool = False,
     progress: Progress | None = None,
     **training: Any,
-) -> Adapted:
+) -> AdaptResult:
     """Train on `sea` and, if held-out clips then align better, write it to the sea `to`, encoded anew.
 
     Under a recipe with change the new encoder is the old one with the learned features beside it; under the
@@ -122,11 +122,11 @@ def adapt(
     if better:
         if is_uri(target):
             write(model, file.read_bytes())
-        count = encode_anew(sea, Sea(target, new), renewed, progress)
+        count = reencode(sea, Sea(target, new), renewed, progress)
     elif not begun.exists():
         for left in (file, file.with_suffix(".ckpt")):
             left.unlink()
-    return Adapted(
+    return AdaptResult(
         encoder=(new if better else old).name,
         better=better,
         why=why,
@@ -200,7 +200,7 @@ def _planted(
     return planted_errors(firsts, seconds, truths, recipe), planted_errors(*after, truths, recipe)
 
 
-def encode_anew(sea: Sea, target: Sea, renewed: Renew, progress: Progress | None) -> int:
+def reencode(sea: Sea, target: Sea, renewed: Renew, progress: Progress | None) -> int:
     """Write to `target` what `renewed` makes of all clips with frame features, except those already there."""
     snapshot = sea.snapshot()
     about, columns = snapshot.about, [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags"]

@@ -21,13 +21,13 @@ from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError
 from seasync.files import atomic_write
-from seasync.train.batch import Pair
-from seasync.train.carl import Carl
-from seasync.train.data import Footage, Looks, Progress, split
+from seasync.train.carl_task import Carl
 from seasync.train.judge import cycle_errors
 from seasync.train.model import Temporal, write_onnx
-from seasync.train.nms import Nms
+from seasync.train.nms_task import Nms
+from seasync.train.sequences import Pair
 from seasync.train.teacher import Teacher
+from seasync.train.training_clips import Footage, Looks, Progress, split
 
 Task = Nms | Carl
 Tell = Callable[
@@ -65,7 +65,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """What came of it: scores on held-out clips at the best step, all validations, and where it ended."""
 
     best: dict[str, float]
@@ -129,7 +129,7 @@ class Training:
     def checkpoint(self) -> Path:
         return self.file.with_suffix(".ckpt")
 
-    def run(self, *, until: int | None = None, tell: Tell | None = None) -> Trained:
+    def run(self, *, until: int | None = None, tell: Tell | None = None) -> TrainingResult:
         """Train to the end, or `until` a step; what is reached is kept even if it is interrupted."""
         last = self.plan.steps if until is None else min(until, self.plan.steps)
         try:
@@ -147,7 +147,7 @@ class Training:
             self._save()
         self.model.load_state_dict(self.best_weights)
         write_onnx(self.model, self.about(), self.file)
-        return Trained(
+        return TrainingResult(
             self.best, self.history, self.step, len(self.train), len(self.held_out), self.footage.lead[0]
         )
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from seasync.align import MOTION, Recipe, align_many
-from seasync.align.consensus import agreed
+from seasync.align.consensus import apply_consensus
 from seasync.encoding import Encoding, Seconds
 from seasync.similarity import similarity_matrix
-from seasync.train.data import Footage, Progress
+from seasync.train.training_clips import Footage, Progress
 
 CLIPS = 400  # at most, drawn at random: the teacher holds their encodings
 NEIGHBOURS = 10
@@ -46,7 +46,7 @@ class Teacher:
                 progress("teacher", at, len(whole))
             others = [whole[k] for k in nearest[at]]
             matches = [encodings[m] for m in others]
-            alignments = agreed(align_many(encodings[n], matches, recipe=recipe), matches)
+            alignments = apply_consensus(align_many(encodings[n], matches, recipe=recipe), matches)
             for m, alignment in zip(others, alignments, strict=True):
                 if alignment.alignable:
                     warp, seconds = alignment.warp(keep="match"), encodings[m].seconds

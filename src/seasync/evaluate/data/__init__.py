@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from seasync.errors import DataError
-from seasync.evaluate.data import events, folder, kinetics, penn, sea, ucf
+from seasync.evaluate.data import events, folder, kinetics, penn, sea_clips, ucf
 from seasync.evaluate.dataset import Dataset
 from seasync.options import DatasetKind, expect
 
@@ -17,8 +17,8 @@ def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: floa
 
     `fps` is the rate of ready-made features, which do not carry it themselves.
     """
-    if kind == "sea" or (kind is None and sea.is_sea(path)):
-        return sea.load(path)
+    if kind == "sea" or (kind is None and sea_clips.is_sea(path)):
+        return sea_clips.load(path)
     root = Path(path)
     if not root.is_dir():
         raise DataError(f"{root}: no such folder; a data set is a folder, or a sea by path or URI")

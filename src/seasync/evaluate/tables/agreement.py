@@ -11,8 +11,8 @@ from seasync.align import Recipe
 from seasync.align.consensus import disagreement
 from seasync.errors import DataError
 from seasync.evaluate.controls import clock
+from seasync.evaluate.results import Row, Table, add_mean, record
 from seasync.evaluate.study import RECIPES, Indices, Study
-from seasync.evaluate.table import Row, Table, add_mean, record
 from seasync.evaluate.tables.apa import FPS, pair_event_errors
 
 FEWEST = 3

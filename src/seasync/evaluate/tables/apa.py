@@ -13,8 +13,8 @@ from seasync.evaluate import paper
 from seasync.evaluate.dataset import Item
 from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error, partners
 from seasync.evaluate.metrics import apa as agreement
+from seasync.evaluate.results import Row, Table, add_mean, record
 from seasync.evaluate.study import RECIPES, Indices, Study
-from seasync.evaluate.table import Row, Table, add_mean, record
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking
 
@@ -28,7 +28,7 @@ NOTES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class QueryAgreement:
     """One query against its k candidates: (k,) each, events (k, E) in seconds."""
 
     covered: Array
@@ -63,7 +63,7 @@ def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "auto") 
 
 def _judge(
     study: Study, candidates: list[Indices], similarity: Array, recipe: Recipe, partial: Partial, at: int
-) -> Judged:
+) -> QueryAgreement:
     query = study.queries[at].item
     agreements, per_path, events = [], [], []
     alignments = study.align(at, candidates[at], recipe, partial)
@@ -77,7 +77,7 @@ def _judge(
     table = np.array([np.full(width, np.nan) if e is None else e for e in events]) if known else None
     columns = np.array(agreements).T
     ranking = Ranking(recipe.rerank, similarity[at, candidates[at]], Scores.of_alignments(alignments))
-    return Judged(columns[0], columns[1], np.array(per_path), table, ranking)
+    return QueryAgreement(columns[0], columns[1], np.array(per_path), table, ranking)
 
 
 def pair_agreement(query: Item, match: Item, alignment: Alignment) -> Agreement:
@@ -115,7 +115,7 @@ def pair_event_errors(query: Item, match: Item, alignment: Alignment) -> Array |
     return event_error(mine, theirs, reached)
 
 
-def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: Partial, seed: int) -> Row:
+def _row(study: Study, recipe: Recipe, judged: list[QueryAgreement], partial: Partial, seed: int) -> Row:
     row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
 
     def top(values: str, by: Rerank) -> list[float]:
@@ -136,7 +136,7 @@ def _row(study: Study, recipe: Recipe, judged: list[Judged], partial: Partial, s
     return row
 
 
-def _add_events(row: Row, judged: list[Judged], seed: int) -> None:
+def _add_events(row: Row, judged: list[QueryAgreement], seed: int) -> None:
     """Clips may have different numbers of events, so each query is averaged first."""
     errors = [(j.events, j.events[j.ranking.pick("draq")]) for j in judged if j.events is not None]
     add_mean(row, "event error", [_mean(table) for table, _ in errors], scale=FPS, seed=seed)

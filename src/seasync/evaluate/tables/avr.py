@@ -10,8 +10,8 @@ from seasync.align import Recipe
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import Array, cpe, fpe, partners
+from seasync.evaluate.results import Row, Table, add_mean, add_median, record
 from seasync.evaluate.study import RECIPES, Indices, Sample, Study, align_pairs, compared_keys
-from seasync.evaluate.table import Row, Table, add_mean, add_median, record
 
 FIXED = 64
 NOTES = (
@@ -36,7 +36,7 @@ class Cycle:
 def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
     """FPE and CPE of the pick among k candidates, retrieved or oracle, by every recipe and way of ranking."""
     rows = []
-    resampled = Resampled()
+    resampled = FixedLength()
     for source in ("retrieved", "oracle"):
         for recipe in RECIPES:
             candidates = study.retrieved(recipe, k) if source == "retrieved" else study.oracle(k, seed=seed)
@@ -57,7 +57,7 @@ def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
 
 
 def _rows(
-    study: Study, recipe: Recipe, source: str, candidates: list[Indices], resampled: Resampled, seed: int
+    study: Study, recipe: Recipe, source: str, candidates: list[Indices], resampled: FixedLength, seed: int
 ) -> list[Row]:
     rankings = study.rankings(candidates, recipe)
     picked = {
@@ -91,7 +91,7 @@ def _rows(
     return rows
 
 
-def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: Resampled) -> Cycle:
+def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: FixedLength) -> Cycle:
     """Align query → match keeping the match, match → query keeping the query, and compare."""
     there, back, frames = _there_and_back(query.encoding, match.encoding, recipe)
     # A recipe with a finer grid counts finer frames: errors are given in the encoder's own.
@@ -112,7 +112,7 @@ def _there_and_back(query: Encoding, match: Encoding, recipe: Recipe) -> tuple[A
     return there, back, forward.query_frames
 
 
-class Resampled:
+class FixedLength:
     """Encodings drawn at FIXED evenly spaced times, each made once."""
 
     def __init__(self) -> None:

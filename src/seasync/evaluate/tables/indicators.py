@@ -11,8 +11,8 @@ from seasync.align import Recipe, Scores, cost_matrix
 from seasync.errors import DataError
 from seasync.evaluate.bootstrap import RESAMPLES
 from seasync.evaluate.metrics import kendall_tau
+from seasync.evaluate.results import Curve, Row, Table, record
 from seasync.evaluate.study import RECIPES, Indices, Study
-from seasync.evaluate.table import Curve, Row, Table, record
 from seasync.evaluate.tables.apa import pair_agreement
 from seasync.ranking import Ranking
 

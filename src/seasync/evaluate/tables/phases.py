@@ -25,8 +25,8 @@ from seasync.evaluate.proxies import (
     phase_progression,
     set_tau,
 )
+from seasync.evaluate.results import Row, Table, add_figure, record
 from seasync.evaluate.study import Sample, Study
-from seasync.evaluate.table import Row, Table, add_figure, record
 
 Array = NDArray[np.float64]
 Embed = Callable[[Encoding], NDArray[Any]]

@@ -17,8 +17,8 @@ from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.metrics import Array, recall_at
 from seasync.evaluate.planting import Planted, film_name, plant
+from seasync.evaluate.results import Row, Table, add_figure, add_mean, record
 from seasync.evaluate.study import RECIPES, Progress, Study, align_pairs, encode_items
-from seasync.evaluate.table import Row, Table, add_figure, add_mean, record
 from seasync.options import Partial
 
 WAYS: tuple[tuple[Recipe, Partial], ...] = (*((recipe, "never") for recipe in RECIPES), (MOTION, "auto"))

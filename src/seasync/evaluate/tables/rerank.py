@@ -6,8 +6,8 @@ import numpy as np
 
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import precision_at, recall_at
+from seasync.evaluate.results import Row, Table, add_mean, record
 from seasync.evaluate.study import RECIPES, Study, compared_keys
-from seasync.evaluate.table import Row, Table, add_mean, record
 
 NOTES = (
     "R@k: queries with the same action anywhere among the first k after re-ranking, in per cent; "

@@ -14,8 +14,8 @@ from seasync.align import Recipe, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.evaluate import paper
+from seasync.evaluate.results import Row, Table, add_mean, record
 from seasync.evaluate.study import RECIPES, Indices, Sample, Study
-from seasync.evaluate.table import Row, Table, add_mean, record
 
 QUERIES = 50  # on which the quick stages are measured
 EXTRACTED = (

@@ -1,8 +1,9 @@
-"""What frames are worth, and the path that gains most: the pieces of a partial alignment.
+"""Prices of frames, and the path that gains most by them: the pieces of a partial alignment.
 
 A frame's random price is what a random path would spend on it: its mean cost with the other clip's frames,
-times the mean number of cells that such a path has in a row. Leaving a frame out costs a share of that; the
-best path weighs it against the cost of its cells, and may jump ahead where both clips hold something foreign.
+times the mean number of cells that such a path has in a row. Leaving a frame out costs a share of that. The
+best path weighs it against the cost of its cells, and may jump ahead where both clips show something that the
+other one lacks.
 """
 
 from __future__ import annotations
@@ -12,22 +13,30 @@ from itertools import pairwise
 
 import numpy as np
 
-from seasync.align.batch import Abreast, reserve
+from seasync.align.batched import BatchedCosts, scratch
 from seasync.align.kernels import lanes
-from seasync.align.kernels import partial as kernels
+from seasync.align.kernels import priced_paths as kernels
 from seasync.align.matrix import Cells, Path
 from seasync.encoding import Floats
 
-# Shares of the random price of both clips, whole:
-_JUMP = 0.025  # what a jump costs
+# Shares of the random price of both clips as a whole:
+_JUMP = 0.025  # the cost of a jump
 _MARGIN = 0.02  # what leaving something out must gain over the whole path
 
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """What the frames of a pair are worth: rows (n,), columns (m,) float32, `share` of their random prices.
+    """What leaving out each frame of a pair costs.
 
-    totals  the sums of both
+    Attributes
+    ----------
+    rows : numpy.ndarray [shape=(n,)], float32
+        `share` times the random price of each of the query's frames.
+    columns : numpy.ndarray [shape=(m,)], float32
+        The same for the match.
+    totals : (float, float)
+        The sums of both.
+    share : float
     """
 
     rows: Floats
@@ -37,26 +46,27 @@ class Prices:
 
     @classmethod
     def of(cls, cost: Floats, share: float) -> Prices:
-        """The prices of a cost matrix (n, m)."""
+        """Compute the prices of a cost matrix, shape (n, m)."""
         rows, columns = (np.empty(length, np.float32) for length in cost.shape)
         return cls(rows, columns, kernels.prices(cost, share, rows, columns), share)
 
     @property
     def whole(self) -> float:
-        """The random price of both clips."""
+        """The random price of both clips together."""
         return sum(self.totals) / self.share
 
     @property
     def jump(self) -> np.float32:
+        """The cost of a jump."""
         return np.float32(_JUMP * self.whole)
 
     @property
     def anchor(self) -> np.float32:
-        """What makes a cell worth more than all the rest."""
+        """A reward that makes one cell worth more than all the rest."""
         return np.float32(1 + 2 * self.whole)
 
     def gain(self, cost: Floats, pieces: list[Path]) -> float:
-        """Of these pieces of a path through cost (n, m)."""
+        """What these pieces of a path gain, given the cost matrix, shape (n, m)."""
         measured = (kernels.measure(cost, self.rows, self.columns, piece) for piece in pieces)
         gain = sum(rows + columns - along for along, rows, columns in measured)
         return float(gain) - float(self.jump) * (len(pieces) - 1)
@@ -67,9 +77,21 @@ class Prices:
 
 
 def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
-    """The gain of the best path with jumps, and its pieces (L, 2), in order in both clips.
+    """Find the best path with jumps.
 
-    anchors  cells that it must pass, none before the other in one clip and after it in the other
+    Parameters
+    ----------
+    cost : numpy.ndarray [shape=(n, m)], float32
+    prices : Prices
+    anchors : sequence of (int, int)
+        Cells that it must pass, in the same order in both clips.
+
+    Returns
+    -------
+    float
+        What the path gains.
+    list of numpy.ndarray [shape=(L, 2)]
+        Its pieces, in order in both clips.
     """
     if anchors:
         return _pieces_through(sorted(anchors), cost, prices)
@@ -78,7 +100,7 @@ def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[floa
 
 
 def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
-    """From anchor to anchor: in the box between two, both corners are worth more than all the rest."""
+    """Go from anchor to anchor: in the box between two, both corners get a reward above all else."""
     n, m = cost.shape
     pieces: list[Path] = []
     for (i, j), (k, last) in pairwise([(0, 0), *anchors, (n - 1, m - 1)]):
@@ -95,32 +117,34 @@ def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float
     return prices.gain(cost, pieces), pieces
 
 
-class PricedLanes:
-    """`Prices` and `best_pieces` of every lane of a block of cost matrices, computed together."""
+class BatchedPrices:
+    """`Prices` and `best_pieces` of every matrix of a batch, computed together."""
 
-    def __init__(self, abreast: Abreast, costs: list[Floats], share: float) -> None:
+    def __init__(self, batch: BatchedCosts, costs: list[Floats], share: float) -> None:
         self.costs, self.share = costs, share
-        count, n, m = lanes.LANES, abreast.n, abreast.m
+        count, n, m = lanes.LANES, batch.n, batch.m
         self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
         self.totals, self.ends = np.empty((count, 2)), np.empty(count, np.int32)
         gains = np.empty(count, np.float32)
-        self.moves = reserve("moves", np.uint8, n, m * count)
-        self.places = reserve("places", np.int32, n + 1, (m + 1) * count)
+        self.moves = scratch("moves", np.uint8, n, m * count)
+        self.places = scratch("places", np.int32, n + 1, (m + 1) * count)
         kernels.lane_prices(
-            abreast.planes, abreast.rows, abreast.columns, share, self.rows, self.columns, self.totals
+            batch.planes, batch.rows, batch.columns, share, self.rows, self.columns, self.totals
         )
         jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
         kernels.lane_gains(
-            abreast.planes, abreast.rows, abreast.columns, self.rows, self.columns, jumps,
+            batch.planes, batch.rows, batch.columns, self.rows, self.columns, jumps,
             self.moves, self.places, gains, self.ends,
         )  # fmt: skip
         self.gains: list[float] = gains.tolist()
 
     def prices(self, lane: int) -> Prices:
+        """The prices of one matrix of the batch."""
         n, m = self.costs[lane].shape
         columns = self.columns.reshape(-1, lanes.LANES)[:m, lane].copy()
         return Prices(self.rows[:n, lane].copy(), columns, tuple(self.totals[lane].tolist()), self.share)
 
     def pieces(self, lane: int) -> list[Path]:
+        """The pieces of its best path."""
         path, breaks = kernels.trace(self.moves, self.places, self.ends[lane], lane, lanes.LANES)
         return [path[a:b] for a, b in pairwise(breaks)]

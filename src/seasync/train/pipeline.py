@@ -12,11 +12,11 @@ from seasync.errors import EncoderError, SeaError
 from seasync.options import TrainKind
 from seasync.sea.sources import find_sources
 from seasync.search import Sea
-from seasync.train.carl import Carl
-from seasync.train.data import Footage, Looks, Progress, SeaFootage, VideoFootage
-from seasync.train.fit import Plan, Trained, Training
-from seasync.train.nms import Nms
-from seasync.train.taught import Taught
+from seasync.train.carl_task import Carl
+from seasync.train.fit import Plan, Training, TrainingResult
+from seasync.train.nms_task import Nms
+from seasync.train.taught_task import Taught
+from seasync.train.training_clips import Footage, Looks, Progress, SeaFootage, VideoFootage
 
 TASKS: Mapping[TrainKind, Any] = {"nms": Nms, "carl": Carl, "taught": Taught}
 
@@ -33,7 +33,7 @@ def train_on(
     restart: bool = False,
     progress: Progress | None = None,
     **plan: Any,
-) -> Trained:
+) -> TrainingResult:
     """Train a temporal encoder on the clips of a sea (or its place), or on videos, and write it to `file`.
 
     kind      "nms": out-of-order frames and changing speed; "carl": sequence contrastive within a clip;

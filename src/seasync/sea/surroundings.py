@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seasync.align import Recipe
-from seasync.align.film import Span, fitting_spans
+from seasync.align.spans import Span, fitting_spans
 from seasync.encoders.vector import cut, joined
 from seasync.encoding import Encoding
 
@@ -30,7 +30,7 @@ class Part:
 Place = tuple[str, str, int]  # content of the film, how it was cut, number of the part
 
 
-def fits_around(
+def spans_around(
     snapshot: Snapshot, query: Query, rows: RowIds, recipe: Recipe
 ) -> Iterator[tuple[int, Span, Encoding]]:
     """Of each hit in `rows` that is part of a film: its place in `rows`, and the stretch that fits best.

@@ -1,4 +1,4 @@
-"""A clip prepared under a recipe: everything its side of a cost matrix needs, computed once in O(T·d)."""
+"""Preparing a clip for a recipe: everything its side of a cost matrix needs, computed once in O(T·d)."""
 
 from __future__ import annotations
 
@@ -7,27 +7,38 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align.kernels import features as kernels
+from seasync.align.kernels import preparation as kernels
 from seasync.align.recipe import Recipe
 from seasync.encoding import FOUND, MIRRORS, WINDOW, Encoding, Floats, Indices, Seconds, Stream, windows
 from seasync.errors import FeatureError
 
 Int32s = NDArray[np.int32]
-# Frames within this share of a sampling step from a uniform clock are taken as they are.
+# Frames within this share of a sampling step from a uniform rate are taken as they are.
 _JITTER = 0.02
 _ONE_PART = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Strand:
+class PreparedStream:
     """One stream of a clip, prepared.
 
-    rows    (T + extra, d) centred features, then window means or context rows: one side of the Gram matrix
-    links   (3, T) int32: the frames ahead and behind whose difference is the change; the row of the own mean
-    scales  (2, T) float32: factors of state and change
-    lower   (n,) int32 the frame at or before each grid point
-    grid    (3, n) float32: way from there to the next frame, 1 / norm, motion
-    still   nothing moves: there is nothing to align by
+    Attributes
+    ----------
+    name : str
+    rows : numpy.ndarray [shape=(T + extra, d)], float32
+        Centered features, then window means or context rows: one side of the Gram matrix.
+    links : numpy.ndarray [shape=(3, T)], int32
+        The frames ahead and behind whose difference is the change, and the row of the frame's own mean.
+    scales : numpy.ndarray [shape=(2, T)], float32
+        Factors of state and change.
+    lower : numpy.ndarray [shape=(n,)], int32
+        The frame at or before each grid point.
+    grid : numpy.ndarray [shape=(3, n)], float32
+        The way from there to the next frame (0–1), 1 / norm, and motion.
+    found : float
+        Share of the frames in which the encoder found its subject.
+    still : bool
+        Nothing moves, so there is nothing to align by.
     """
 
     name: str
@@ -41,10 +52,11 @@ class Strand:
 
     @property
     def length(self) -> int:
+        """Number of frames, T."""
         return int(self.links.shape[1])
 
-    def mirrored(self) -> Strand:
-        """The stream of the same movement seen in a mirror; itself if its columns know no left and right."""
+    def mirrored(self) -> PreparedStream:
+        """The stream of the same movement seen in a mirror; itself if its columns have no left and right."""
         if self.name not in MIRRORS:
             return self
         columns, signs = MIRRORS[self.name]
@@ -52,30 +64,44 @@ class Strand:
 
     @property
     def sides(self) -> tuple[Int32s, Floats, Int32s, Floats]:
+        """What the kernels take besides the rows."""
         return self.links, self.scales, self.lower, self.grid
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
-    """A clip on the grid of its leading stream: seconds (n,), file frame numbers (n,), its strands."""
+class PreparedClip:
+    """A clip on the grid of its leading stream.
+
+    Attributes
+    ----------
+    encoder : str
+        Fingerprint of the encoder.
+    seconds : numpy.ndarray [shape=(n,)], float64
+        Times of the grid points in the file.
+    frames : numpy.ndarray [shape=(n,)], int64
+        Numbers of the file frames nearest to them.
+    streams : tuple of PreparedStream
+    step : float
+        Seconds between sampled frames.
+    """
 
     encoder: str
     seconds: Seconds
     frames: Indices
-    strands: tuple[Strand, ...]
+    streams: tuple[PreparedStream, ...]
     step: float
 
     def __len__(self) -> int:
         return len(self.seconds)
 
-    def mirrored(self) -> Track:
-        """The clip as a mirror would show it, as far as its streams can tell."""
-        return replace(self, strands=tuple(strand.mirrored() for strand in self.strands))
+    def mirrored(self) -> PreparedClip:
+        """The clip as a mirror would show it, as far as its streams have a left and a right."""
+        return replace(self, streams=tuple(stream.mirrored() for stream in self.streams))
 
 
 @dataclass(frozen=True, eq=False)
-class _Clock:
-    """Features at the samples of a nearly uniform clock: seconds (T,), features (T, d), shots (S,)."""
+class _Samples:
+    """Features at nearly uniform times: seconds (T,), features (T, d), shots (S,)."""
 
     seconds: Seconds
     features: Floats
@@ -83,30 +109,30 @@ class _Clock:
     rate: float
 
 
-def prepare(encoding: Encoding, recipe: Recipe) -> Track:
-    """`encoding` under `recipe`."""
+def prepare(encoding: Encoding, recipe: Recipe) -> PreparedClip:
+    """Prepare an encoding for a recipe."""
     lead, *others = encoding.streams
-    clock = _clock(lead, recipe)
-    factor = 1 if recipe.grid_fps is None else max(1, round(recipe.grid_fps / clock.rate))
-    point = np.arange(factor * (len(clock.seconds) - 1) + 1, dtype=np.int32)
+    samples = _resample(lead, recipe)
+    factor = 1 if recipe.grid_fps is None else max(1, round(recipe.grid_fps / samples.rate))
+    point = np.arange(factor * (len(samples.seconds) - 1) + 1, dtype=np.int32)
     lower, weight = point // np.int32(factor), point % factor / factor
     if factor == 1:
-        seconds = clock.seconds
+        seconds = samples.seconds
     else:
-        seconds = clock.seconds[lower]
-        seconds[:-1] += weight[:-1] * np.diff(clock.seconds)[lower[:-1]]
-    strands = [_strand(lead, clock, lower, weight, recipe)]
+        seconds = samples.seconds[lower]
+        seconds[:-1] += weight[:-1] * np.diff(samples.seconds)[lower[:-1]]
+    streams = [_prepare_stream(lead, samples, lower, weight, recipe)]
     for stream in others:
-        own = _clock(stream, recipe)
-        strands.append(_strand(stream, own, *_between(own.seconds, seconds), recipe))
+        own = _resample(stream, recipe)
+        streams.append(_prepare_stream(stream, own, *_between(own.seconds, seconds), recipe))
     frames = lead.frames
     if seconds is not lead.seconds:
         frames = np.rint(np.interp(seconds, lead.seconds, lead.frames)).astype(np.int64)
-    return Track(encoding.encoder, seconds, frames, tuple(strands), 1 / clock.rate)
+    return PreparedClip(encoding.encoder, seconds, frames, tuple(streams), 1 / samples.rate)
 
 
-def _clock(stream: Stream, recipe: Recipe) -> _Clock:
-    """The stream at its own rate, uniformly: linear between true timestamps, nearest across a cut."""
+def _resample(stream: Stream, recipe: Recipe) -> _Samples:
+    """Resample a stream uniformly at its own rate: linear between timestamps, nearest across a cut."""
     seconds, features, shots = stream.seconds, stream.features, stream.shots
     if features.dtype != np.float32 or not features.flags.c_contiguous:
         features = np.ascontiguousarray(features, np.float32)
@@ -115,8 +141,8 @@ def _clock(stream: Stream, recipe: Recipe) -> _Clock:
     ordered = np.sort(steps)  # many times faster than np.median on so few
     median = (ordered[(len(steps) - 1) // 2] + ordered[len(steps) // 2]) / 2 if len(steps) else 0.0
     rate = 1 / float(steps[steps < 1.5 * median].mean()) if len(steps) else 1.0
-    as_they_are = _Clock(seconds, features, shots, rate)
-    if recipe.grid_fps is None and recipe.change_seconds is None:
+    as_they_are = _Samples(seconds, features, shots, rate)
+    if recipe.grid_fps is None and not recipe.compares_change:
         return as_they_are
     count = round((seconds[-1] - seconds[0]) * rate) + 1
     uniform = seconds[0] + np.arange(count) / rate
@@ -130,11 +156,11 @@ def _clock(stream: Stream, recipe: Recipe) -> _Clock:
     mixed = features[lower] + weight[:, None].astype(np.float32) * (features[upper] - features[lower])
     nearest = np.where(weight > 0.5, upper, lower)
     starts = np.searchsorted(nearest, shots)
-    return _Clock(uniform, mixed, np.unique(starts[starts < count]), rate)
+    return _Samples(uniform, mixed, np.unique(starts[starts < count]), rate)
 
 
 def _between(times: Seconds, wanted: Seconds) -> tuple[Int32s, Seconds]:
-    """The last of `times` at or before each wanted one, and the way to the next, 0–1."""
+    """The last of `times` at or before each wanted one, and the way from it to the next (0–1)."""
     place = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, max(len(times) - 2, 0))
     if len(times) == 1:
         return place.astype(np.int32), np.zeros(len(wanted))
@@ -143,21 +169,23 @@ def _between(times: Seconds, wanted: Seconds) -> tuple[Int32s, Seconds]:
 
 
 def _uncut(lower: Int32s, weight: Seconds, shots: Indices) -> Seconds:
-    """`weight`, but 0 or 1 where a cut lies between: nothing is in between two shots; half-way is before."""
+    """Round weights to 0 or 1 where a cut lies between: there is nothing in between two shots."""
     if len(shots) == 1:
         return weight
     return np.where(np.isin(lower + 1, shots), np.where(weight > 0.5 + 1e-6, 1.0, 0.0), weight)
 
 
-def _strand(stream: Stream, clock: _Clock, lower: Int32s, weight: Seconds, recipe: Recipe) -> Strand:
-    """The stream at its clock; grid point a lies `weight` (n,) of the way from frame `lower` to the next."""
-    length, width = clock.features.shape
-    window, starts, stops = _windows(length, clock.shots, recipe.windows)
+def _prepare_stream(
+    stream: Stream, samples: _Samples, lower: Int32s, weight: Seconds, recipe: Recipe
+) -> PreparedStream:
+    """Prepare a stream; a grid point lies `weight`, shape (n,), of the way from frame `lower` to the next."""
+    length, width = samples.features.shape
+    window, starts, stops = _windows(length, samples.shots, recipe.windows)
     several = len(starts) > 1
     extra = 2 if recipe.context else len(starts) if several else 0
     rows = np.empty((length + extra, width), np.float32)
-    # With windows, rows are only ever compared within a shot: centred there they are smallest.
-    mean, raw = kernels.centre(clock.features, clock.shots if several else _ONE_PART, rows)
+    # With windows, rows are only ever compared within a shot: centered there they are smallest.
+    mean, raw = kernels.centre(samples.features, samples.shots if several else _ONE_PART, rows)
     spread = np.empty(0)
     if recipe.context:
         kernels.context_rows(rows, length, mean)
@@ -168,18 +196,18 @@ def _strand(stream: Stream, clock: _Clock, lower: Int32s, weight: Seconds, recip
     if several:
         links[2] = length + window
     if recipe.change_seconds is not None:
-        reach = max(1, round(recipe.change_seconds * clock.rate))
-        links[0], links[1] = _neighbours(length, clock.shots, reach)
-    weight = _uncut(lower, weight, clock.shots)
+        reach = max(1, round(recipe.change_seconds * samples.rate))
+        links[0], links[1] = _neighbours(length, samples.shots, reach)
+    weight = _uncut(lower, weight, samples.shots)
     products = kernels.energies(rows, length, links[2], links[0], links[1], recipe.context)
     scales, grid, still = kernels.scale(
-        products, raw, spread, window, starts, stops, lower, weight, recipe.change_seconds is not None
+        products, raw, spread, window, starts, stops, lower, weight, recipe.compares_change
     )
-    return Strand(stream.name, rows, links, scales, lower, grid, stream.found, bool(still))
+    return PreparedStream(stream.name, rows, links, scales, lower, grid, stream.found, bool(still))
 
 
 def _neighbours(length: int, shots: Indices, reach: int) -> tuple[Indices, Indices]:
-    """The frames `reach` later and earlier than each, kept inside its shot; (T,) each."""
+    """The frames `reach` later and earlier than each, kept inside its shot; shape (T,) each."""
     at = np.arange(length)
     if len(shots) == 1:
         return np.minimum(at + reach, length - 1), np.maximum(at - reach, 0)
@@ -189,7 +217,7 @@ def _neighbours(length: int, shots: Indices, reach: int) -> tuple[Indices, Indic
 
 
 def _windows(length: int, shots: Indices, windowed: bool) -> tuple[Int32s, Indices, Indices]:
-    """Each frame's window (T,), and where the windows start and stop."""
+    """Each frame's window, shape (T,), and where the windows start and stop."""
     if not windowed or (len(shots) == 1 and length <= WINDOW):
         return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
     spans = [
@@ -202,14 +230,14 @@ def _windows(length: int, shots: Indices, windowed: bool) -> tuple[Int32s, Indic
     return window.astype(np.int32), starts.copy(), stops.copy()
 
 
-def shared(query: Track, match: Track) -> list[tuple[Strand, Strand]]:
-    """The strands both clips have and found their subject in; the first they share if there is none."""
+def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[PreparedStream, PreparedStream]]:
+    """The streams that both clips have and whose subject was found in both; else the first they share."""
     if query.encoder != match.encoder:
         raise FeatureError(
             f"the query is encoded by {query.encoder!r}, the match by {match.encoder!r}: encode both by one"
         )
-    others = {strand.name: strand for strand in match.strands}
-    pairs = [(strand, others[strand.name]) for strand in query.strands if strand.name in others]
+    others = {stream.name: stream for stream in match.streams}
+    pairs = [(stream, others[stream.name]) for stream in query.streams if stream.name in others]
     if not pairs:
         raise FeatureError("the encodings have no stream in common: encode both by one encoder")
     for one, other in pairs:

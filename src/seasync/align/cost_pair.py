@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from seasync.align.kernels import cost as kernels
+from seasync.align.kernels import cosines as kernels
+from seasync.align.prepare import PreparedClip, PreparedStream, prepare, shared_streams
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.track import Strand, Track, prepare, shared
 from seasync.encoding import MIRRORS, Encoding, Floats
 
 # Cells of cost computed at a time: 16 MB.
@@ -18,39 +18,65 @@ _SLICE = 1 << 18
 
 
 def cost_matrix(query: Encoding, match: Encoding, *, recipe: Recipe = MOTION) -> Floats:
-    """The cost of pairing each grid point of the query with each of the match, (n, m) float32.
+    """Compute the cost of pairing each grid point of the query with each of the match.
 
-    All ones if one of the clips is motionless: there is nothing to prefer one pair by.
+    Parameters
+    ----------
+    query, match : Encoding
+        Two encodings of the same encoder.
+    recipe : Recipe
+
+    Returns
+    -------
+    numpy.ndarray [shape=(n, m)], float32
+        All ones if one of the clips is motionless: then nothing makes one pair better than another.
+
+    Raises
+    ------
+    FeatureError
+        If the encodings do not fit together.
     """
     return CostPair(prepare(query, recipe), prepare(match, recipe), recipe).matrix()
 
 
 class CostPair:
-    """Costs of one pair of clips. shape (n, m); motion (n,), (m,); moving: neither is motionless."""
+    """The costs of one pair of clips, computed when they are asked for.
 
-    def __init__(self, query: Track, match: Track, recipe: Recipe) -> None:
+    Attributes
+    ----------
+    query, match : PreparedClip
+    recipe : Recipe
+    shape : (int, int)
+        Grid points of the query and of the match, (n, m).
+    motion : (numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)])
+        How much moves at each grid point, 1 on average.
+    moving : bool
+        Whether something moves in both clips.
+    """
+
+    def __init__(self, query: PreparedClip, match: PreparedClip, recipe: Recipe) -> None:
         self.recipe = recipe
         self.query, self.match = query, match
         self.shape = len(query), len(match)
-        pairs = [(a, b) for a, b in shared(query, match) if not a.still and not b.still]
+        pairs = [(a, b) for a, b in shared_streams(query, match) if not a.still and not b.still]
         self.moving = bool(pairs)
-        self.strands = [_StrandPair(a, b, recipe.context) for a, b in pairs]
+        self.streams = [_StreamPair(a, b, recipe.context) for a, b in pairs]
         self.motion = _motion([a for a, _ in pairs], len(query)), _motion([b for _, b in pairs], len(match))
 
     def mirrored(self) -> CostPair | None:
-        """The query with the match seen in a mirror; None if no stream that counts tells left from right."""
-        if not any(pair.match.name in MIRRORS for pair in self.strands):
+        """The pair with the match seen in a mirror; None if no stream has a left and a right."""
+        if not any(pair.match.name in MIRRORS for pair in self.streams):
             return None
         return CostPair(self.query, self.match.mirrored(), self.recipe)
 
     def matrix(self) -> Floats:
-        """All costs, (n, m) float32."""
+        """All costs, shape (n, m), float32."""
         out = np.empty(self.shape, np.float32)
         self.rows(0, out)
         return out
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
-        """(first row, costs (k, m)) block after block, bounded in memory; a block lives until the next."""
+        """Yield (first row, costs of shape (k, m)) in bounded memory; a block is valid until the next one."""
         n, m = self.shape
         buffer = np.empty((max(1, min(n, _BLOCK // m)), m), np.float32)
         for first in range(0, n, len(buffer)):
@@ -59,16 +85,16 @@ class CostPair:
             yield first, block
 
     def rows(self, first: int, out: Floats) -> None:
-        """Write the costs of the rows from `first` on into out (k, m); ask for rows in order, from 0."""
+        """Write the costs of the rows from `first` on into `out`, shape (k, m); ask in order, from row 0."""
         if not self.moving:
             out[:] = 1.0
             return
         out[:] = 0.0
-        for pair in self.strands:
+        for pair in self.streams:
             pair.add(first, out)
         kernels.finish_costs(
             out,
-            len(self.strands),
+            len(self.streams),
             self.recipe.power,
             self.recipe.stillness,
             self.motion[0][first : first + len(out)],
@@ -76,21 +102,21 @@ class CostPair:
         )
 
 
-def _motion(strands: list[Strand], length: int) -> Floats:
-    """How much moves at each grid point, the mean of all strands, (length,)."""
-    if not strands:
+def _motion(streams: list[PreparedStream], length: int) -> Floats:
+    """How much moves at each grid point, the mean over the streams, shape (length,)."""
+    if not streams:
         return np.ones(length, np.float32)
-    if len(strands) == 1:
-        only: Floats = strands[0].grid[2]
+    if len(streams) == 1:
+        only: Floats = streams[0].grid[2]
         return only
-    mean: Floats = np.mean([strand.grid[2] for strand in strands], axis=0, dtype=np.float32)
+    mean: Floats = np.mean([stream.grid[2] for stream in streams], axis=0, dtype=np.float32)
     return mean
 
 
 def _products(rows: Floats, others: Floats) -> Floats:
-    """rows (k, d) · othersᵀ (d, m), in slices too small for BLAS to spread over threads.
+    """The product rows (k, d) · othersᵀ (d, m), in slices too small for BLAS to spread over threads.
 
-    Threads that share a small product wait for each other longer than they work; on a busy machine, for ever.
+    Threads that share a small product wait for each other longer than they work.
     """
     (count, width), height = rows.shape, max(4, _SLICE // others.size)
     out = np.empty((count, len(others)), np.float32)
@@ -104,17 +130,17 @@ def _products(rows: Floats, others: Floats) -> Floats:
     return out
 
 
-class _StrandPair:
-    """One stream of both clips, and what one block of rows hands to the next."""
+class _StreamPair:
+    """One stream of both clips, and the state that one block of rows hands to the next."""
 
-    def __init__(self, query: Strand, match: Strand, context: bool) -> None:
+    def __init__(self, query: PreparedStream, match: PreparedStream, context: bool) -> None:
         self.query, self.match, self.context = query, match, context
         self.done = np.empty(1, np.int64)
         self.ring = np.empty((2, match.length + 1), np.float32)
         self.sums = np.empty(match.length + 2 if context else 0, np.float64)
 
     def add(self, first: int, out: Floats) -> None:
-        """Add the cosines of grid rows first … to out (k, m): one Gram block of the frames they touch."""
+        """Add the cosines of the grid rows from `first` on to `out`, shape (k, m), from one Gram block."""
         if first == 0:
             self.done[0] = -1
             self.sums[:] = 0.0

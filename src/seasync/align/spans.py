@@ -1,4 +1,4 @@
-"""Where in a long film a whole query fits: streamed over the film, in memory that does not grow with it."""
+"""Find where in a long film a whole query fits, streaming over the film in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seasync.align.cost import CostPair
-from seasync.align.kernels import film as kernels
+from seasync.align.cost_pair import CostPair
+from seasync.align.kernels import streaming as kernels
+from seasync.align.prepare import prepare
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.track import prepare
 from seasync.encoding import Encoding
 
 _REEL = 4096  # samples of a film that are prepared at a time
@@ -20,18 +20,37 @@ _RANDOM_SHARE = 0.75
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a film, in seconds."""
+    """A stretch of a film.
+
+    Attributes
+    ----------
+    start, end : float
+        Seconds of the film.
+    """
 
     start: float
     end: float
 
 
 def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, count: int = 5) -> list[Span]:
-    """The `count` best stretches of the film for the whole query, none overlapping another, best first.
+    """Find the stretches of a film that fit a whole query best.
 
-    The query is used from its first sample to its last, the film from anywhere to anywhere. Each frame taken
-    in earns the recipe's threshold times what it would cost a random path; each cell of the path is paid for.
-    Time O(n·m); memory a few numbers for each sample of the film, beside its features.
+    The path uses the query from its first sample to its last and the film from anywhere to anywhere. Each
+    frame that it includes earns the recipe's threshold times what it would cost a random path; each cell
+    costs. This takes O(n·m) time, and a few numbers per sample of the film besides its features.
+
+    Parameters
+    ----------
+    query, film : Encoding
+        Two encodings of the same encoder.
+    recipe : Recipe
+    count : int
+        How many stretches to return at most.
+
+    Returns
+    -------
+    list of Span
+        Best first; none overlaps another. Empty if nothing moves.
     """
     coarse = replace(recipe, grid_fps=None)
     asked = prepare(query, coarse)
@@ -69,7 +88,7 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
 
 
 def _reels(film: Encoding) -> Iterator[Encoding]:
-    """The film in parts of bounded length, taken apart at cuts where there are any."""
+    """The film in parts of bounded length, split at cuts where there are any."""
     first, length = 0, len(film.seconds)
     while first < length:
         last = min(first + _REEL, length)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasync.align import MOTION
-from seasync.align import film as film_module
-from seasync.align.film import fitting_spans
-from seasync.align.kernels.film import add_column_sums, stream_gains
+from seasync.align import spans as spans_module
+from seasync.align.kernels.streaming import add_column_sums, stream_gains
+from seasync.align.spans import fitting_spans
 from seasync.encoders import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from tests import naive
@@ -82,6 +82,6 @@ def test_a_film_taken_apart_gives_the_same_stretch(
     query = movement(40, 3)
     film = encoding(np.concatenate([movement(70, 8), query, movement(180, 9)]), shots)
     whole = fitting_spans(encoding(query), film, count=1)
-    monkeypatch.setattr(film_module, "_REEL", 100)
+    monkeypatch.setattr(spans_module, "_REEL", 100)
     apart = fitting_spans(encoding(query), film, count=1)
     assert (apart[0].start, apart[0].end) == pytest.approx((whole[0].start, whole[0].end), abs=0.3)

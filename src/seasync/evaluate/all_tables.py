@@ -9,16 +9,16 @@ from pathlib import Path
 
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset
+from seasync.evaluate.results import Table, merged
 from seasync.evaluate.study import Progress, Study
-from seasync.evaluate.table import Table, merged
 from seasync.evaluate.tables.agreement import agreement
 from seasync.evaluate.tables.apa import apa
 from seasync.evaluate.tables.avr import avr
-from seasync.evaluate.tables.cost import cost
 from seasync.evaluate.tables.indicators import indicators
 from seasync.evaluate.tables.phases import phases
 from seasync.evaluate.tables.planted import planted
 from seasync.evaluate.tables.rerank import rerank
+from seasync.evaluate.tables.time_and_storage import cost
 
 PLANTED_CLIPS = 40  # of each split; their films must be encoded too
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seasync.encoders.transformer import Shape
-from seasync.train.carl import Carl
+from seasync.train.carl_task import Carl
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from seasync.encoders.transformer import Shape
-from seasync.train.batch import Batch, Pair, altered, padded
+from seasync.train.sequences import Batch, Pair, altered, padded
 
 Ints = NDArray[np.int64]
 

@@ -1,0 +1,166 @@
+"""Partial alignment: whether two clips correspond as a whole or in pieces, in order or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from seasync.align.any_order import best_pieces_in_any_order
+from seasync.align.batched import BatchedCosts, random_cost_many
+from seasync.align.kernels import priced_paths as kernels
+from seasync.align.matrix import Cells, Path, SolvedPath, random_cost
+from seasync.align.prices import BatchedPrices, Prices, best_pieces
+from seasync.align.recipe import Recipe
+from seasync.encoding import Floats
+from seasync.errors import FeatureError
+from seasync.options import Order, Partial, expect
+
+# Cells of the largest matrix that is searched for pieces: 5 bytes each.
+_LARGEST = 1 << 25
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The path between two clips, in one or more pieces.
+
+    Attributes
+    ----------
+    pieces : list of SolvedPath
+        In the query's order.
+    coverage : (float, float)
+        Share of the query's and of the match's random price that they cover.
+    whole_cost : float
+        Cost of the path that covers both clips as a whole.
+    """
+
+    pieces: list[SolvedPath]
+    coverage: tuple[float, float]
+    whole_cost: float
+
+    @classmethod
+    def whole(cls, path: SolvedPath) -> Pieces:
+        """Both clips as a whole, in one piece."""
+        return cls([path], (1.0, 1.0), path.cost)
+
+    @property
+    def cost(self) -> float:
+        """Cost of all pieces."""
+        return sum(piece.cost for piece in self.pieces)
+
+    @property
+    def random(self) -> float:
+        """Mean cost of random paths through the boxes around the pieces."""
+        return sum(piece.random for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class PartialPolicy:
+    """How much of two clips must correspond, and in what order; see `align_encodings`."""
+
+    recipe: Recipe
+    partial: Partial
+    order: Order
+
+    @classmethod
+    def of(cls, recipe: Recipe, partial: Partial, order: Order, *, banded: bool = False) -> PartialPolicy:
+        """Check the options, and turn "auto" into "never" where pieces are not an option.
+
+        Raises
+        ------
+        ValueError
+            If `partial` or `order` is not one of its allowed values.
+        FeatureError
+            If the options contradict each other.
+        """
+        expect("partial", partial, Partial)
+        expect("order", order, Order)
+        if banded and (partial == "always" or order == "any"):
+            raise FeatureError("a band is for whole clips: leave it out, or partial and order")
+        if order == "any" and partial == "never":
+            raise FeatureError("order='any' takes clips apart: it needs partial='auto' or 'always'")
+        if banded or (partial == "auto" and recipe.price is None and order == "same"):
+            partial = "never"
+        return cls(recipe, partial, order)
+
+    def choose(
+        self,
+        cost: Floats | None,
+        whole: SolvedPath,
+        random: Callable[[Floats], float],
+        anchors: Cells = (),
+    ) -> Pieces:
+        """The whole path, or pieces if they are asked for or clearly better.
+
+        Parameters
+        ----------
+        cost : numpy.ndarray [shape=(n, m)], optional
+            Without it the whole path stays.
+        whole : SolvedPath
+            The path from end to end.
+        random : callable
+            Gives the mean cost of random paths through a box around a piece.
+        anchors : sequence of (int, int)
+            Cells that the pieces must pass.
+        """
+        if self.partial == "never" or cost is None:
+            return Pieces.whole(whole)
+        if cost.size > _LARGEST:
+            if self.partial == "auto":
+                return Pieces.whole(whole)
+            raise FeatureError("the clips are too long to align in part: align shorter spans of them")
+        prices = Prices.of(cost, self.share)
+        if self.order == "same":
+            gain, pieces = best_pieces(cost, prices, anchors)
+        else:
+            gain, pieces = best_pieces_in_any_order(cost, prices, anchors)
+        if self.partial == "auto" and not prices.better(gain, whole.cost):
+            return Pieces.whole(whole)
+        randoms = [random(box) for box in _boxes(cost, pieces)]
+        return _measured(cost, prices, pieces, randoms, whole)
+
+    def choose_batched(
+        self, batch: BatchedCosts, costs: list[Floats], wholes: list[SolvedPath], moving: list[bool]
+    ) -> list[Pieces]:
+        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole."""
+        if self.order == "any":
+            pairs = zip(costs, wholes, moving, strict=True)
+            return [self.choose(cost if moves else None, whole, random_cost) for cost, whole, moves in pairs]
+        out = [Pieces.whole(whole) for whole in wholes]
+        if self.partial == "never":
+            return out
+        priced = BatchedPrices(batch, costs, self.share)
+        apart: dict[int, tuple[Prices, list[Path]]] = {}
+        for lane, (whole, moves) in enumerate(zip(wholes, moving, strict=True)):
+            prices = priced.prices(lane)
+            if moves and (self.partial == "always" or prices.better(priced.gains[lane], whole.cost)):
+                apart[lane] = prices, priced.pieces(lane)
+        boxes = [box for lane, (_, pieces) in apart.items() for box in _boxes(costs[lane], pieces)]
+        randoms = iter(random_cost_many(boxes))
+        for lane, (prices, pieces) in apart.items():
+            own = [next(randoms) for _ in pieces]
+            out[lane] = _measured(costs[lane], prices, pieces, own, wholes[lane])
+        return out
+
+    @property
+    def share(self) -> float:
+        """What leaving a frame out costs, as a share of its random price."""
+        return self.recipe.threshold if self.recipe.price is None else self.recipe.price
+
+
+def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
+    """The part of the matrix around each piece."""
+    corners = ((piece[0].tolist(), piece[-1].tolist()) for piece in pieces)
+    return [cost[i : k + 1, j : last + 1] for (i, j), (k, last) in corners]
+
+
+def _measured(
+    cost: Floats, prices: Prices, pieces: list[Path], randoms: list[float], whole: SolvedPath
+) -> Pieces:
+    """Pieces with their costs and their coverage."""
+    solved, covered = [], [0.0, 0.0]
+    for piece, random in zip(pieces, randoms, strict=True):
+        along, rows, columns = kernels.measure(cost, prices.rows, prices.columns, piece)
+        solved.append(SolvedPath(piece, along, random))
+        covered = [covered[0] + rows, covered[1] + columns]
+    of_query, of_match = (a / b if b > 0 else 1.0 for a, b in zip(covered, prices.totals, strict=True))
+    return Pieces(solved, (of_query, of_match), whole.cost)
