@@ -53,8 +53,8 @@ def test_find(run, stored: tuple[str, str], encoder: str) -> None:  # type: igno
     code, out, error = run("find", stored[0], stored[1], "--encoder", encoder, "--json")
     assert (code, error) == (0, "")
     found = json.loads(out)
-    assert found["query"] == stored[0]
-    assert found["found"][0]["file"] == stored[1]
+    assert found["query"]["file"] == stored[0]
+    assert found["found"][0]["clip"]["file"] == stored[1]
 
 
 @pytest.mark.parametrize("name", ["film.mp4", "film.webm", "film.gif", "film.png"])
@@ -121,7 +121,7 @@ def test_replace(  # type: ignore[no-untyped-def]
 def test_search_and_its_table(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
     sea = f"{bucket}/footage.sea"
     assert run("add", stored[1], "--sea", sea, "--encoder", encoder)[0] == 0
-    assert json.loads(run("search", stored[0], "--sea", sea, "--json")[1])["matches"][0]["file"] == stored[1]
+    assert json.loads(run("search", stored[0], "--sea", sea, "--json")[1])["matches"][0]["clip"]["file"] == stored[1]
     assert "a match.mp4" in run("search", stored[0], "--sea", sea)[1].replace("\n", "")
 
 
