@@ -121,7 +121,8 @@ def test_replace(  # type: ignore[no-untyped-def]
 def test_search_and_its_table(run, stored: tuple[str, str], bucket: str, encoder: str) -> None:  # type: ignore[no-untyped-def]
     sea = f"{bucket}/footage.sea"
     assert run("add", stored[1], "--sea", sea, "--encoder", encoder)[0] == 0
-    assert json.loads(run("search", stored[0], "--sea", sea, "--json")[1])["matches"][0]["clip"]["file"] == stored[1]
+    found = json.loads(run("search", stored[0], "--sea", sea, "--json")[1])
+    assert found["matches"][0]["clip"]["file"] == stored[1]
     assert "a match.mp4" in run("search", stored[0], "--sea", sea)[1].replace("\n", "")
 
 

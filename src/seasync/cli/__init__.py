@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import warnings
 from importlib import import_module
@@ -50,6 +52,8 @@ for _name in _COMMANDS:
 def main() -> None:
     """Run the command line. What goes wrong is one line on stderr and exit code 1."""
     warnings.showwarning = _one_line_warning
+    if isinstance(sys.stdout, io.TextIOWrapper):  # file names may hold bytes that are not UTF-8
+        sys.stdout.reconfigure(errors="surrogateescape" if os.name == "posix" else "backslashreplace")
     try:
         app()
     except SeasyncError as error:

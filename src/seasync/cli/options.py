@@ -48,10 +48,10 @@ Sea = Annotated[
 def _into_environment(options: list[str] | None) -> list[str] | None:
     """Keep storage options where everything that opens a URI looks for them, other processes included."""
     from seasync.errors import StoreError
-    from seasync.files.objects import add_storage_options
+    from seasync.files.objects import add_storage_options, parse_options
 
     try:
-        add_storage_options(options or [])
+        add_storage_options(parse_options(options or []))
     except StoreError as error:
         raise typer.BadParameter(str(error)) from None
     return options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from contextlib import suppress
 from pathlib import Path
 from zipfile import BadZipFile
@@ -15,6 +16,7 @@ from seasync.encoding import Encoding, Stream
 from seasync.errors import FeatureError
 from seasync.files import DiskCache, atomic_write, fetch
 from seasync.files.disk_cache import touch
+from seasync.files.location import expect_ordinary
 
 LIMIT_BYTES = 2 << 30
 _FORM = "1"  # raised when the same fingerprint would give another encoding
@@ -26,7 +28,8 @@ def content_hash(file: str | Path) -> str:
     path = fetch(file)
     for part in sorted(path.iterdir()) if path.is_dir() else [path]:
         if path.is_dir():
-            digest.update(part.name.encode())
+            digest.update(os.fsencode(part.name))
+        expect_ordinary(part)
         with part.open("rb") as opened:
             digest.update(hashlib.file_digest(opened, "sha256").digest())
     return digest.hexdigest()[:32]

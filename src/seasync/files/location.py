@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
 
-from seasync.errors import StoreError
+from seasync.errors import StoreError, VideoError
 
 # Two letters at least: `C:` is a drive of Windows.
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -156,6 +157,31 @@ class Location(PathLike[str]):
     @property
     def _inside(self) -> str:
         return self.text.partition("://")[2]
+
+
+def printable(place: Place) -> str:
+    """A place as text that can be printed and stored: bytes of a name that are not UTF-8 as `\\xe9`.
+
+    >>> printable("caf\\udce9.mp4")
+    'caf\\\\xe9.mp4'
+    """
+    shown = re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", str(place))
+    return shown.encode(errors="backslashreplace").decode()  # Windows has other surrogates
+
+
+def expect_ordinary(place: Place) -> None:
+    """Raise VideoError if a path is something that must not be opened to be read: a FIFO, socket or device.
+
+    Opening a FIFO waits for a writer, and a device may never end.
+    """
+    try:
+        mode = os.stat(place).st_mode
+    except OSError:  # it is told where it is opened
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kinds = ((stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+        kind = next((name for test, name in kinds if test(mode)), "a device")
+        raise VideoError(f"{place}: {kind}, not a file; expected a video or a folder of pictures")
 
 
 Place = str | PathLike[str]

@@ -58,16 +58,10 @@ def parse_options(options: Iterable[str]) -> dict[str, str]:
     return {key.lower(): value for key, _, value in pairs}
 
 
-def add_storage_options(options: Iterable[str]) -> None:
-    """Put KEY=VALUE texts into the environment, where everything that opens a URI looks for them.
-
-    Raises
-    ------
-    StoreError
-        If one of them is not KEY=VALUE.
-    """
-    if given := parse_options(options):
-        os.environ[OPTIONS] = json.dumps(storage_options(given))
+def add_storage_options(options: Mapping[str, str]) -> None:
+    """Put options into the environment, where everything that opens a URI looks for them."""
+    if options:
+        os.environ[OPTIONS] = json.dumps(storage_options(options))
 
 
 def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSystem, str]:

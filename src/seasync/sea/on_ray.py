@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError, SeasyncError
-from seasync.files.objects import OPTIONS
+from seasync.files.objects import add_storage_options
 from seasync.sea.cluster import Cluster
 from seasync.sea.encode import damage_to, here
 from seasync.sea.ingest import Added, Run, Shard, about_of, agreed_fps, bring
@@ -50,8 +50,7 @@ class Job:
     def record(self) -> Record:
         """The sea, on a worker, with the options also for videos."""
         os.environ["SEASYNC_THREADS"] = str(self.threads)
-        if self.storage_options:
-            os.environ[OPTIONS] = " ".join(f"{key}={value}" for key, value in self.storage_options.items())
+        add_storage_options(self.storage_options)
         return Record(self.uri, storage_options=self.storage_options)
 
 

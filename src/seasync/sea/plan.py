@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from seasync.clip import Clip
 from seasync.errors import SeaError, StoreError, VideoError
 from seasync.files import is_uri
+from seasync.files.location import printable
 from seasync.files.objects import objects
 from seasync.sea.index import EXACT_UP_TO
 from seasync.sea.rows import clip_id
@@ -124,6 +125,9 @@ def plan(
 
     for source in sources:
         file, size = str(source.file), size_of(source)
+        if (shown := printable(file)) != file:  # the record holds text
+            yield Failure(shown, f"{shown}: the name is not valid UTF-8; rename the file or folder", size)
+            continue
         try:
             content = (contents or {}).get(file) or content_hash(file)
             if count := known.of(source, content, split):

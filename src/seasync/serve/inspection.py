@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from seasync.errors import VideoError
 from seasync.files import atomic_write
+from seasync.files.location import expect_ordinary
 
 # Containers that hold pictures themselves. FFmpeg also knows formats that name other files to open
 # (playlists, edit lists, manifests) or that draw any text file as a picture: an upload must not be one.
@@ -76,6 +77,7 @@ def check_container(path: Path, pixels: int) -> set[str]:
     names: set[str] = set()
     allowed = {"format_whitelist": STILLS if path.is_dir() else CONTAINERS, "protocol_whitelist": "file"}
     for part in images(path) if path.is_dir() else [path]:
+        expect_ordinary(part)
         try:
             with av.open(str(part), options=allowed, metadata_errors="ignore") as container:
                 names |= set(container.format.name.split(","))

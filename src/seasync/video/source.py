@@ -23,6 +23,7 @@ from av.video.stream import VideoStream
 
 from seasync.errors import VideoError
 from seasync.files import fetch
+from seasync.files.location import expect_ordinary
 
 File = str | PathLike[str]
 
@@ -109,6 +110,7 @@ def open_file(file: File) -> Iterator[InputContainer]:
     path = fetch(file)
     if not path.exists():
         raise VideoError(f"{file}: no such file")
+    expect_ordinary(path)
     if path.is_file() and not path.stat().st_size:
         raise VideoError(f"{file}: the file is empty; expected a video")
     try:
