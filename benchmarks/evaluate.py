@@ -128,7 +128,7 @@ def made_up(seed: int = 0) -> Study:
 
     queries = tuple(sample(f"query {at}") for at in range(978))
     gallery = tuple(sample(f"clip {at}") for at in range(1172))
-    return Study("made up", "made up", queries, gallery, itself=False)
+    return Study("made up", "made up", queries, gallery, leave_one_out=False)
 
 
 if __name__ == "__main__":

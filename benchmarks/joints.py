@@ -23,9 +23,9 @@ from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Sample, Study
-from seasync.train.fit import Plan, Training
-from seasync.train.nms_task import Nms
-from seasync.train.taught_task import Taught
+from seasync.train.fit import Training, TrainingPlan
+from seasync.train.nms_task import NmsTask
+from seasync.train.taught_task import TaughtTask
 from seasync.train.training_clips import SHORTEST
 
 CANDIDATES = 25
@@ -62,9 +62,9 @@ def main() -> int:
     drawn = np.random.default_rng(0).permutation(len(study.queries))[: options.queries]
     candidates = study.retrieved(MOTION, CANDIDATES)
     models: dict[str, TemporalEncoder | None] = {"joints": None}
-    for task in (Nms(), Taught()):
+    for task in (NmsTask(), TaughtTask()):
         file, begin = options.out / f"joints-{task.kind}.onnx", time.perf_counter()
-        trained = Training(joints, task, Plan(), file).run()
+        trained = Training(joints, task, TrainingPlan(), file).run()
         scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items())
         print(f"{file.name}: {len(joints.clips)} clips, {time.perf_counter() - begin:.0f} s; {scores}")
         models[task.kind] = TemporalEncoder(task.kind, joints, TemporalModel(file))

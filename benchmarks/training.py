@@ -7,7 +7,7 @@ are kept in DIR: run it again and they are not trained again. Differences are to
 recipe, query by query, with 95 % bootstrap intervals. How much clips disagree is told without labels, and so
 stands beside what the labels say.
 
-Controls: features that only tell where in the clip a frame is; transformers that were never trained.
+Controls: features that only report where in the clip a frame is; transformers that were never trained.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from seasync.encoders.temporal import TemporalEncoder
 from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
 from seasync.evaluate.bootstrap import mean_interval
-from seasync.evaluate.controls import clock
-from seasync.train.pipeline import Kind, train_on
+from seasync.evaluate.controls import position_only_encoding
+from seasync.options import TrainKind
+from seasync.train.pipeline import train_on
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by
@@ -47,7 +48,7 @@ FROZEN, CLASS, POSE = "dinov2-small", "dinov2-small-cls", "dinov2-small+pose"
 class Design:
     """A way to train: what is learned, on which features (of streams, the first), and for how long."""
 
-    kind: Kind
+    kind: TrainKind
     encoder: str = FROZEN
     steps: int = 400
     reach: int = 0
@@ -89,7 +90,9 @@ def main() -> int:
     tested = parts(players(options.golf / "events.csv"))[: options.parts]
     for part, test in enumerate(tested):
         inside = {name: [clips[n] for n in test] for name, clips in frozen.items()}
-        shown = dict(inside) | {"control: position only": [clock(clip) for clip in inside[FROZEN]]}
+        shown = dict(inside) | {
+            "control: position only": [position_only_encoding(clip) for clip in inside[FROZEN]]
+        }
         for name in options.designs:
             design, file = (
                 DESIGNS[name],

@@ -14,7 +14,7 @@ from seasync.errors import DataError
 from seasync.evaluate import formats
 from seasync.evaluate.plots import plot
 from seasync.evaluate.report import write_report
-from seasync.evaluate.results import Curve, Table, add_figure, add_mean, add_median, record
+from seasync.evaluate.results import Curve, Table, add_figure, add_mean, add_median, run_settings
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def table():
         "avr",
         "Cycle & co",
         rows,
-        record(seed=0),
+        run_settings(seed=0),
         paper,
         main="FPE",
         compare=("context", "rerank"),

@@ -9,11 +9,11 @@ import pytest
 
 from seasync.align import MOTION, PAPER, align_many, score_many
 from seasync.errors import DataError
-from seasync.evaluate.all_tables import everything
+from seasync.evaluate.all_tables import all_tables
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.metrics import fpe, partners
 from seasync.evaluate.proxies import TCC
-from seasync.evaluate.results import merged
+from seasync.evaluate.results import merge_tables
 from seasync.evaluate.study import NO_CONTEXT, Study
 from seasync.evaluate.tables.agreement import agreement
 from seasync.evaluate.tables.apa import apa
@@ -53,13 +53,13 @@ def row(table, **setting):
 
 
 def test_without_a_split_each_clip_looks_among_all_others(study):
-    assert study.itself
+    assert study.leave_one_out
     for at, candidates in enumerate(study.retrieved(MOTION, 100)):
         assert sorted([*candidates, at]) == list(range(len(study.gallery)))
 
 
 def test_with_a_split_test_clips_look_in_the_training_clips(penn):
-    assert not penn.itself
+    assert not penn.leave_one_out
     assert {s.item.split for s in penn.queries} == {"test"}
     assert {s.item.split for s in penn.gallery} == {"train"}
 
@@ -67,7 +67,7 @@ def test_with_a_split_test_clips_look_in_the_training_clips(penn):
 def test_another_data_set_can_be_the_gallery(folder, penn, tmp_path):
     other = datasets.features(tmp_path, classes=2, seed=9)
     crossed = Study.of(open_dataset(folder), open_dataset(other))
-    assert not crossed.itself
+    assert not crossed.leave_one_out
     assert len(crossed.gallery) == 8
     assert crossed.paper is None
     penn_like = replace(open_dataset(folder), paper="PennAction")
@@ -319,7 +319,7 @@ def test_cost_of_extracting_is_told_with_each_stage_s_share_of_it(tmp_path):
 
 
 def test_everything_leaves_out_what_the_data_do_not_allow(tmp_path):
-    tables = everything(open_dataset(datasets.features(tmp_path, phases=False)))
+    tables = all_tables(open_dataset(datasets.features(tmp_path, phases=False)))
     assert [t.name for t in tables] == ["rerank", "avr", "agreement", "indicators", "cost", "phases"]
     missing = [note for note in tables[0].notes if note.startswith("Without")]
     assert [note.split(":")[0] for note in missing] == ["Without the table apa", "Without the table planted"]
@@ -327,11 +327,11 @@ def test_everything_leaves_out_what_the_data_do_not_allow(tmp_path):
 
 def test_tables_of_several_encoders_are_one(study):
     other = replace(study, encoder="others")
-    both = merged([indicators(study, per_query=1), indicators(other, per_query=1)])
+    both = merge_tables([indicators(study, per_query=1), indicators(other, per_query=1)])
     assert len(both.rows) == 14
     assert both.settings["encoder"] == ["features", "others"]
     assert both.curves[0].name.startswith("features, ")
-    controls = [r["features"] for r in merged([agreement(study), agreement(other)]).rows]
+    controls = [r["features"] for r in merge_tables([agreement(study), agreement(other)]).rows]
     assert controls.count("control: position only") == 3
 
 

@@ -28,8 +28,8 @@ from seasync.train.judge import (  # noqa: E402
     Errors,
     agreement_errors,
     cycle_errors,
-    fell,
-    judged,
+    decreased,
+    judge,
     planted_errors,
     retime,
 )
@@ -50,10 +50,10 @@ def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
 
 def test_errors_fell_means_more_than_chance_on_clip_after_clip() -> None:
     before = np.linspace(80, 120, 9)
-    assert fell(before, before - 1)
-    assert not fell(before, before)
-    assert not fell(before, before + 1)
-    assert not fell(before, before - np.array([9, -8, 9, -9, 8, -9, 9, -8, 0]))
+    assert decreased(before, before - 1)
+    assert not decreased(before, before)
+    assert not decreased(before, before + 1)
+    assert not decreased(before, before - np.array([9, -8, 9, -9, 8, -9, 9, -8, 0]))
 
 
 def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
@@ -61,7 +61,7 @@ def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
     same, lower, higher, a_little_higher = errors, errors - 20, errors + 100, errors + 20
 
     def is_better(agreement: Pair, planted: Pair) -> bool:
-        return judged(agreement, planted)[0]
+        return judge(agreement, planted)[0]
 
     assert is_better((errors, lower), None)
     assert not is_better((errors, same), None)
@@ -97,7 +97,7 @@ def test_the_verdict_gives_its_reason_with_both_changes_and_their_standard_error
         ),
         (None, None, r"nothing could be measured"),
     ):
-        assert re.search(why, judged(agreement, planted)[1])
+        assert re.search(why, judge(agreement, planted)[1])
 
 
 def test_errors_are_small_where_features_tell_the_moment() -> None:
@@ -181,7 +181,7 @@ def test_too_few_clips_to_judge_by_are_told_before_anything_is_trained(tmp_path:
 
 def test_what_an_interruption_left_is_gone_on_with_or_begun_anew(tmp_path: Path, sea: Sea) -> None:
     train(sea, tmp_path / "new.onnx", "nms")
-    with pytest.raises(EncoderError, match=r"other clips or settings; begin anew with --restart"):
+    with pytest.raises(EncoderError, match=r"other clips or settings; start over with --restart"):
         adapt(sea, tmp_path / "new.sea")
     assert "why" in adapt(sea, tmp_path / "new.sea", "--restart")
 

@@ -20,19 +20,19 @@ from tests.train.footage import Swings
 
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
-from seasync.train.carl_task import Carl  # noqa: E402
-from seasync.train.fit import Plan, Training  # noqa: E402
+from seasync.train.carl_task import CarlTask  # noqa: E402
+from seasync.train.fit import Training, TrainingPlan  # noqa: E402
 from seasync.train.judge import cycle_errors  # noqa: E402
-from seasync.train.nms_task import Nms  # noqa: E402
+from seasync.train.nms_task import NmsTask  # noqa: E402
 from seasync.train.sequences import Pair  # noqa: E402
-from seasync.train.taught_task import Taught  # noqa: E402
+from seasync.train.taught_task import TaughtTask  # noqa: E402
 from seasync.train.teacher import Teacher  # noqa: E402
 from seasync.train.training_clips import split  # noqa: E402
 
-NMS = Nms(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
-CARL = Carl(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)
-TAUGHT = Taught(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
-PLAN = Plan(steps=60, batch=8, rate=3e-3, warmup=5, every=20)
+NMS = NmsTask(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
+CARL = CarlTask(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)
+TAUGHT = TaughtTask(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
+PLAN = TrainingPlan(steps=60, batch=8, rate=3e-3, warmup=5, every=20)
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_speeds_are_what_the_frames_say() -> None:
 def test_displaced_frames_are_labelled_and_all_others_are_in_place() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        order = NMS.misplaced(30, rng)
+        order = NMS.displaced_order(30, rng)
         assert sorted(order) == list(range(30))
         assert (order != np.arange(30)).sum() == round(0.15 * 30)
     batch = replace(NMS, noise=0.0).draw([pair(60)], np.random.default_rng(0))
@@ -113,7 +113,9 @@ def test_files_are_held_out_whole_and_always_the_same() -> None:
     [(NMS, "order AUC"), (CARL, "same moment found"), (TAUGHT, "same moment found")],
     ids=["nms", "carl", "taught"],
 )
-def test_pretext_tasks_are_learned_on_clips_never_seen(tmp_path: Path, task: Nms | Carl, scored: str) -> None:
+def test_pretext_tasks_are_learned_on_clips_never_seen(
+    tmp_path: Path, task: NmsTask | CarlTask, scored: str
+) -> None:
     plan = replace(PLAN, steps=120, every=60)
     best = Training(Swings(24), task, plan, tmp_path / "m.onnx").run().best
     untrained = Training(Swings(24), task, replace(plan, steps=1, rate=1e-9), tmp_path / "u.onnx").run().best
@@ -123,7 +125,9 @@ def test_pretext_tasks_are_learned_on_clips_never_seen(tmp_path: Path, task: Nms
 
 
 @pytest.mark.parametrize("task", [NMS, CARL, TAUGHT], ids=["nms", "carl", "taught"])
-def test_the_exported_file_gives_what_the_trained_model_gives(tmp_path: Path, task: Nms | Carl) -> None:
+def test_the_exported_file_gives_what_the_trained_model_gives(
+    tmp_path: Path, task: NmsTask | CarlTask
+) -> None:
     footage = Swings(12)
     training = Training(footage, task, replace(PLAN, steps=6, every=3), tmp_path / "m.onnx")
     training.run()
@@ -140,7 +144,7 @@ def test_the_exported_file_gives_what_the_trained_model_gives(tmp_path: Path, ta
 
 
 @pytest.mark.parametrize("task", [NMS, CARL, TAUGHT], ids=["nms", "carl", "taught"])
-def test_of_a_still_picture_only_carl_can_tell_the_time(tmp_path: Path, task: Nms | Carl) -> None:
+def test_of_a_still_picture_only_carl_can_tell_the_time(tmp_path: Path, task: NmsTask | CarlTask) -> None:
     """The shortcut of absolute places: features that follow the clock whatever is shown."""
     Training(Swings(12), task, replace(PLAN, steps=4, every=4), tmp_path / "m.onnx").run()
     still = TemporalModel(tmp_path / "m.onnx").run(np.ones((40, 8), np.float32))
@@ -185,7 +189,7 @@ def phase_error(features: list[Floats], phases: list[Floats]) -> float:
 
 
 @pytest.mark.parametrize("task", [NMS, CARL], ids=["nms", "carl"])
-def test_validation_tells_what_clips_lose_there_and_back(tmp_path: Path, task: Nms | Carl) -> None:
+def test_validation_tells_what_clips_lose_there_and_back(tmp_path: Path, task: NmsTask | CarlTask) -> None:
     footage = Swings(12)
     plan = replace(PLAN, steps=1, every=1, held_out=0.4)
     training = Training(footage, replace(task, window=64), plan, tmp_path / "m.onnx")
@@ -223,7 +227,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Training(Swings(12), NMS, PLAN, tmp_path / "m.onnx").run(tell=stop)
+        Training(Swings(12), NMS, PLAN, tmp_path / "m.onnx").run(report=stop)
     assert Training(Swings(12), NMS, PLAN, tmp_path / "m.onnx").step == 3
 
 
@@ -238,7 +242,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "m.onnx"
     Training(Swings(12), NMS, PLAN, file).run(until=1)
     for other in (replace(PLAN, seed=1), replace(PLAN, steps=70)):
-        with pytest.raises(EncoderError, match=r"other clips or settings; begin anew with --restart"):
+        with pytest.raises(EncoderError, match=r"other clips or settings; start over with --restart"):
             Training(Swings(12), NMS, other, file)
     with pytest.raises(EncoderError, match="other clips or settings"):
         Training(Swings(12, seed=5), NMS, PLAN, file)

@@ -60,7 +60,7 @@ class Run:
 
     def each(self, table: Callable[..., Table], *, split: bool = False, **options: Any) -> list[Table]:
         """The table of every encoder, as one; with `split`, a set without one is halved."""
-        from seasync.evaluate.results import merged
+        from seasync.evaluate.results import merge_tables
         from seasync.evaluate.study import Study
 
         dataset, other = self.dataset(), self.other()
@@ -69,7 +69,7 @@ class Run:
         for name in self.encoder or [dataset.encoder]:
             study = Study.of(dataset, other, encoder=name, jobs=self.jobs, progress=progress)
             made.append(table(study, seed=self.seed, **options))
-        return [merged(made)]
+        return [merge_tables(made)]
 
     def show(self, tables: list[Table]) -> None:
         """Print the tables in the format asked for; write the report."""
@@ -193,23 +193,23 @@ def planted(run: Run, films: Films = None) -> list[Table]:
     """Real videos against copies with another look and a known warp: error in ms, and retrieval."""
     import tempfile
 
-    from seasync.evaluate.results import merged
+    from seasync.evaluate.results import merge_tables
     from seasync.evaluate.tables.planted import planted
 
     dataset = run.dataset()
     with tempfile.TemporaryDirectory() as made:
         how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
         names = run.encoder or ["dinov2-small"]
-        return [merged([planted(dataset, films or Path(made), encoder=name, **how) for name in names])]
+        return [merge_tables([planted(dataset, films or Path(made), encoder=name, **how) for name in names])]
 
 
 @command
 def all_(run: Run) -> list[Table]:
     """Every table that the data allow."""
-    from seasync.evaluate.all_tables import everything
+    from seasync.evaluate.all_tables import all_tables
 
     how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
-    return everything(run.dataset(), run.other(), encoders=run.encoder, **how)
+    return all_tables(run.dataset(), run.other(), encoders=run.encoder, **how)
 
 
 @evaluate.command()

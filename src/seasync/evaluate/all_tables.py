@@ -9,7 +9,7 @@ from pathlib import Path
 
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset
-from seasync.evaluate.results import Table, merged
+from seasync.evaluate.results import Table, merge_tables
 from seasync.evaluate.study import Progress, Study
 from seasync.evaluate.tables.agreement import agreement
 from seasync.evaluate.tables.apa import apa
@@ -23,7 +23,7 @@ from seasync.evaluate.tables.time_and_storage import cost
 PLANTED_CLIPS = 40  # of each split; their films must be encoded too
 
 
-def everything(
+def all_tables(
     dataset: Dataset,
     gallery: Dataset | None = None,
     *,
@@ -39,7 +39,7 @@ def everything(
         return [Study.of(data, gallery, encoder=n, jobs=jobs, progress=progress) for n in names]
 
     whole = studies(dataset)
-    halves = studies(dataset.halved()) if whole[0].itself else whole
+    halves = studies(dataset.halved()) if whole[0].leave_one_out else whole
 
     def of(table: Callable[..., Table], some: Sequence[Study]) -> Callable[[], list[Table]]:
         return lambda: [table(study, seed=seed) for study in some]
@@ -55,7 +55,7 @@ def everything(
     tables, missing = [], []
     for name, make in wanted.items():
         try:
-            tables.append(merged(make()))
+            tables.append(merge_tables(make()))
         except DataError as error:
             missing.append(f"Without the table {name}: {error}")
     if not tables:

@@ -26,7 +26,7 @@ def position_only(length: int) -> Array:
     return np.stack([np.arange(length) / length, np.ones(length)], axis=1)
 
 
-def clock(encoding: Encoding) -> Encoding:
+def position_only_encoding(encoding: Encoding) -> Encoding:
     """The clip with features that tell where in it a frame is, and nothing else."""
     lead = encoding.streams[0]
     told = replace(lead, name="position", features=position_only(len(lead.seconds)).astype(np.float32))

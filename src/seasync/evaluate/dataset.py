@@ -156,14 +156,14 @@ def find_videos(folder: Path) -> dict[str, Path]:
     return {f.relative_to(folder).as_posix(): f for f in files}
 
 
-def need(path: Path, what: str, where_from: str) -> Path:
+def require(path: Path, what: str, where_from: str) -> Path:
     """`path` if it exists; else one line that says what is missing and where it is usually had."""
     if not path.exists():
         raise DataError(f"{path}: {what} is missing; {where_from}")
     return path
 
 
-def integers(text: str, *, where: str) -> NDArray[np.int64]:
+def parse_integers(text: str, *, where: str) -> NDArray[np.int64]:
     """Integers separated by spaces, semicolons or commas."""
     try:
         return np.array([int(part) for part in text.replace(";", " ").replace(",", " ").split()], np.int64)

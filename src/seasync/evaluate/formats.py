@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from seasync.evaluate.results import Table, shown
+from seasync.evaluate.results import Table, format_cell
 
 
 def as_json(table: Table) -> str:
@@ -77,7 +77,7 @@ def as_latex(table: Table) -> str:
     for row in table.rows:
         cells = []
         for column in columns:
-            value, bracket, bounds = shown(row, column).partition(" [")
+            value, bracket, bounds = format_cell(row, column).partition(" [")
             cells.append(_tex(value) + (rf" {{\scriptsize [{_tex(bounds)}}}" if bracket else ""))
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
@@ -121,7 +121,7 @@ def body(table: Table) -> list[list[str]]:
     for row in table.rows:
         cells = []
         for column in table.columns:
-            cells.append(shown(row, column))
+            cells.append(format_cell(row, column))
             if _both(table, column):
                 cells.append(table.paper_value(row, column) or "–")
         made.append(cells)

@@ -76,7 +76,7 @@ class Table:
         return ", ".join(found)
 
 
-def merged(tables: Sequence[Table]) -> Table:
+def merge_tables(tables: Sequence[Table]) -> Table:
     """The same table of several encoders as one: all rows and curves, the encoders listed in the settings."""
     first = tables[0]
     if len(tables) == 1:
@@ -118,7 +118,7 @@ def add_figure(
     row[f"{name}_interval"] = list(interval(statistic, n, seed=seed))
 
 
-def record(**settings: Any) -> Row:
+def run_settings(**settings: Any) -> Row:
     """Settings of a run, with the versions it ran on."""
     return settings | {
         "versions": _versions(("seasync", "numpy", "numba", "scipy", "scikit-learn", "onnxruntime"))
@@ -148,7 +148,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def shown(row: Row, column: str) -> str:
+def format_cell(row: Row, column: str) -> str:
     """A cell for reading: figures with their interval, settings in words."""
     value = row.get(column)
     if value is None:

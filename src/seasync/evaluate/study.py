@@ -51,7 +51,7 @@ class Study:
     encoder: str
     queries: tuple[Sample, ...]
     gallery: tuple[Sample, ...]
-    itself: bool
+    leave_one_out: bool
     paper: str | None = None
     jobs: int = 2
 
@@ -101,14 +101,14 @@ class Study:
         """
         queries, gallery = ([s.encoding for s in side] for side in (self.queries, self.gallery))
         similarity = similarity_matrix(queries, gallery, trajectory=recipe.trajectory)
-        if self.itself:
+        if self.leave_one_out:
             np.fill_diagonal(similarity, -np.inf)
         return similarity
 
     def retrieved(self, recipe: Recipe, k: int) -> list[Indices]:
         """The k nearest gallery clips of each query, nearest first."""
         order = np.argsort(-self.similarities(recipe), axis=1, kind="stable")
-        return list(order[:, : min(k, len(self.gallery) - self.itself)])
+        return list(order[:, : min(k, len(self.gallery) - self.leave_one_out)])
 
     def oracle(self, k: int, *, seed: int = 0) -> list[Indices]:
         """Up to k random gallery clips of each query's own label."""
@@ -117,7 +117,7 @@ class Study:
         chosen = []
         for at, sample in enumerate(self.queries):
             same = np.flatnonzero(labels == sample.item.label)
-            if self.itself:
+            if self.leave_one_out:
                 same = same[same != at]
             chosen.append(random.permutation(same)[:k])
         return chosen
@@ -153,7 +153,7 @@ class Study:
             "queries": len(self.queries),
             "gallery": len(self.gallery),
             "labels": len(labels),
-            "gallery_is_queries": self.itself,
+            "gallery_is_queries": self.leave_one_out,
         }
 
 

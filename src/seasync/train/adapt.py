@@ -1,12 +1,11 @@
-"""Adapting a sea: train on it, see whether held-out clips align better, and if so encode it anew."""
+"""Adapting a sea: train on it and, if held-out clips then align better, encode it again."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,12 +22,13 @@ from seasync.files.objects import write
 from seasync.options import TrainKind
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
+from seasync.train.fit import TrainingPlan
 from seasync.train.judge import (
     FEWEST,
     Errors,
     agreement_errors,
     cycle_errors,
-    judged,
+    judge,
     planted_errors,
     retime,
 )
@@ -36,22 +36,36 @@ from seasync.train.pipeline import train_on
 from seasync.train.training_clips import Progress, SeaFootage, split
 from seasync.train.views import View
 
-Renew = Callable[[Encoding], Encoding]
-JUDGED = 40  # held-out clips, at most
-ROWS = 256  # encoded anew at a time
+Reencode = Callable[[Encoding], Encoding]
+MOST_JUDGED = 40  # held-out clips at most
+ROWS = 256  # clips that are encoded again at a time
 
 
 @dataclass(frozen=True)
 class AdaptResult:
-    """How held-out clips align before and after, and whether the sea was encoded anew.
+    """How held-out clips align before and after, and whether the sea was encoded again.
 
-    why        it was or was not, in a line
-    step       of the training whose weights were judged; at 0 they are untrained
-    agreement  how far the way from clip to clip is from the ways through others, in milliseconds (None of
-               fewer than four clips)
-    planted    mean error of clips against themselves, altered and at another pace, in milliseconds (None
-               where too few files can be read)
-    cycle      squared frames at 30 a second, there and back (FPE); it is told, but does not decide
+    Attributes
+    ----------
+    encoder : str
+        Name of the encoder that the result uses.
+    better : bool
+        Whether the sea was encoded again.
+    why : str
+        The reason, in one line.
+    step : int
+        The training step whose weights were judged; 0 means untrained.
+    clips : int
+        Clips that were encoded again.
+    judged : int
+        Held-out clips that were compared.
+    agreement : (float, float), optional
+        Disagreement between clips before and after, in milliseconds; None with fewer than four clips.
+    planted : (float, float), optional
+        Error of clips against altered, retimed copies of themselves before and after, in milliseconds; None
+        if too few files can be read.
+    cycle : (float, float)
+        Cycle error (FPE) before and after, in squared frames at 30 per second. It does not decide.
     """
 
     encoder: str
@@ -71,58 +85,94 @@ def adapt(
     *,
     kind: TrainKind = "taught",
     recipe: Recipe = MOTION,
-    held_out: float = 0.2,
-    seed: int = 0,
+    views: int = 0,
+    size: Mapping[str, int] | None = None,
+    steps: int = TrainingPlan.steps,
+    batch: int = TrainingPlan.batch,
+    rate: float = TrainingPlan.rate,
+    held_out: float = TrainingPlan.held_out,
+    patience: int = TrainingPlan.patience,
+    seed: int = TrainingPlan.seed,
     restart: bool = False,
     progress: Progress | None = None,
-    **training: Any,
 ) -> AdaptResult:
-    """Train on `sea` and, if held-out clips then align better, write it to the sea `to`, encoded anew.
+    """Train on a sea and, if held-out clips then align better, write it to a new sea, encoded again.
 
-    Under a recipe with change the new encoder is the old one with the learned features beside it; under the
-    paper's it is the learned features alone. The model lies beside the new sea, by path or URI; for one at a
-    URI the checkpoint is kept in the cache of this machine. Interrupted and called again, it goes on where it
-    was. If clips do not align better, model and checkpoint are removed. The old sea stays as it is.
+    With a recipe that compares change, the new encoder is the old one plus the learned features; with the
+    paper's recipe it is the learned features alone. The model lies beside the new sea; if that is at a URI,
+    the checkpoint is kept in this machine's cache. Call it again after an interruption: it resumes. If clips
+    do not align better, model and checkpoint are removed. The old sea never changes.
 
-    kind, restart, training  steps, size, views, …: as in `train_on`
+    Parameters
+    ----------
+    sea : Sea
+        The sea to train on.
+    to : path or URI
+        The new sea, NAME.sea.
+    recipe : Recipe
+        How held-out clips are aligned to judge the encoder.
+    kind, views, size, steps, batch, rate, held_out, patience, seed, restart, progress
+        As in `seasync.train.train_on`.
+
+    Returns
+    -------
+    AdaptResult
+
+    Raises
+    ------
+    SeaError
+        If `to` is no usable name or is taken, or too few clips are held out.
     """
     target = str(to).rstrip("/")
     if not target.endswith(".sea"):
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
     file = _model_file(target)
-    model = _beside(target) if is_uri(target) else str(file)
+    model = _model_beside(target) if is_uri(target) else str(file)
     begun = Sea(target)  # a store that does not answer says so before anything is trained
     if begun.exists() and (restart or f":{model}" not in begun.snapshot().about.encoder):
         raise SeaError(f"{target}: there is a sea already; name a new one")
     footage = SeaFootage(sea)
-    held = _to_judge_by(sea, footage, held_out, seed)
-    how: dict[str, Any] = {"held_out": held_out, "seed": seed, "restart": restart, "progress": progress}
-    trained = train_on(sea, kind=kind, file=file, **how, **training)
-    # By its file, not by its name: at a URI it is put only if it is better.
+    held = _held_out_clips(sea, footage, held_out, seed)
+    trained = train_on(
+        sea,
+        kind=kind,
+        file=file,
+        views=views,
+        size=size,
+        steps=steps,
+        batch=batch,
+        rate=rate,
+        held_out=held_out,
+        patience=patience,
+        seed=seed,
+        restart=restart,
+        progress=progress,
+    )
+    # Loaded from its local file: at a URI it is stored only if it is better.
     lead = get_encoder(footage.lead[0])
     old, learned = sea.encoder(), TemporalEncoder(f"{lead.name}+{kind}:{model}", lead, TemporalModel(file))
     beside = recipe.compares_change
     sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])
     new = SumEncoder(sides) if len(sides) > 1 else learned
 
-    def renewed(encoding: Encoding) -> Encoding:
-        """What the new encoder would make of a clip, given what the old one made of it."""
+    def reencoded(encoding: Encoding) -> Encoding:
+        """What the new encoder would make of a clip, from what the old one made of it."""
         after = learned.over(encoding)
         if beside:
             return replace(encoding, encoder=new.fingerprint, streams=(*encoding.streams, after.streams[0]))
         return replace(after, encoder=new.fingerprint)
 
     clips, before = [footage.clips[n] for n in held], footage.encodings(held)
-    after = [renewed(encoding) for encoding in before]
+    after = [reencoded(encoding) for encoding in before]
     cycle = cycle_errors(before, recipe), cycle_errors(after, recipe)
     agreement = agreement_errors(before, after, recipe)
-    planted = _planted(clips, before, old, footage.fps, renewed, recipe, np.random.default_rng(seed))
-    better, why = judged(agreement, planted)
+    planted = _planted_errors(clips, before, old, footage.fps, reencoded, recipe, np.random.default_rng(seed))
+    better, why = judge(agreement, planted)
     count = 0
     if better:
         if is_uri(target):
             write(model, file.read_bytes())
-        count = reencode(sea, Sea(target, new), renewed, progress)
+        count = reencode(sea, Sea(target, new), reencoded, progress)
     elif not begun.exists():
         for left in (file, file.with_suffix(".ckpt")):
             left.unlink()
@@ -139,26 +189,26 @@ def adapt(
     )
 
 
-def _to_judge_by(sea: Sea, footage: SeaFootage, share: float, seed: int) -> list[int]:
-    """Numbers of held-out clips; that they are too few is said before anything is trained."""
+def _held_out_clips(sea: Sea, footage: SeaFootage, share: float, seed: int) -> list[int]:
+    """Numbers of the held-out clips; raises before anything is trained if they are too few."""
     held = split(footage.clips, share, seed)[1]
     if len(held) < FEWEST:
         raise SeaError(
             f"{sea.uri}: {len(held)} of {len(footage.clips)} clips held out, too few to judge by; hold out a "
             "larger share, or add clips"
         )
-    return held[:JUDGED]
+    return held[:MOST_JUDGED]
 
 
 def _model_file(target: str) -> Path:
-    """Where the model is trained, with its checkpoint: beside the sea; for one at a URI, in the cache."""
+    """Where the model is trained: beside the sea, or in the cache if the sea is at a URI."""
     if not is_uri(target):
-        return Path(_beside(target)).absolute()
+        return Path(_model_beside(target)).absolute()
     name = hashlib.sha256(target.encode()).hexdigest()[:32]
     return cache_folder() / "adapt" / f"{name}.onnx"
 
 
-def _beside(target: str) -> str:
+def _model_beside(target: str) -> str:
     return f"{target.removesuffix('.sea')}.onnx"
 
 
@@ -166,16 +216,16 @@ def _means(pair: tuple[Errors, Errors]) -> tuple[float, float]:
     return float(pair[0].mean()), float(pair[1].mean())
 
 
-def _planted(
+def _planted_errors(
     clips: Sequence[Clip],
     before: Sequence[Encoding],
     encoder: Encoder,
     fps: float,
-    renewed: Renew,
+    reencoded: Reencode,
     recipe: Recipe,
     rng: np.random.Generator,
 ) -> tuple[Errors, Errors] | None:
-    """Planted errors before and after, of the clips without a cut whose files can be read."""
+    """Planted errors before and after, for clips without a cut whose files can be read."""
     parts = parts_of(encoder)
     if not all(isinstance(part, TakesFrames) for part in parts):
         return None
@@ -196,12 +246,15 @@ def _planted(
             truths.append(truth)
     if len(firsts) < FEWEST:
         return None
-    after = [*map(renewed, firsts)], [*map(renewed, seconds)]
+    after = [*map(reencoded, firsts)], [*map(reencoded, seconds)]
     return planted_errors(firsts, seconds, truths, recipe), planted_errors(*after, truths, recipe)
 
 
-def reencode(sea: Sea, target: Sea, renewed: Renew, progress: Progress | None) -> int:
-    """Write to `target` what `renewed` makes of all clips with frame features, except those already there."""
+def reencode(sea: Sea, target: Sea, reencoded: Reencode, progress: Progress | None) -> int:
+    """Write all clips with frame features to `target`, encoded again, and return how many there are.
+
+    Clips that `target` already has are left alone, so an interrupted call can be repeated.
+    """
     snapshot = sea.snapshot()
     about, columns = snapshot.about, [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags"]
     kept = snapshot.table(["id"], "features_0 IS NOT NULL")
@@ -215,7 +268,7 @@ def reencode(sea: Sea, target: Sea, renewed: Renew, progress: Progress | None) -
     with target.writing():
         for start in range(0, len(missing), ROWS):
             if progress:
-                progress("encoding anew", start, len(missing))
+                progress("encoding again", start, len(missing))
             chosen = missing[start : start + ROWS]
             table = snapshot.take(chosen, columns)
             rows = [
@@ -223,7 +276,7 @@ def reencode(sea: Sea, target: Sea, renewed: Renew, progress: Progress | None) -
                     clip,
                     **{name: row[name] for name in ("content", "split", "part", "parts", "fps", "duration")},
                     tags=tuple(row["tags"] or ()),
-                    encoding=renewed(encoding),
+                    encoding=reencoded(encoding),
                 )
                 for clip, row, encoding in zip(
                     snapshot.clips_of(table), table.to_pylist(), snapshot.encodings(chosen), strict=True

@@ -1,4 +1,4 @@
-"""CARL-style: two ways through one clip, drawn at random, must agree on which moments are the same.
+"""The CARL-style task: two random sequences of one clip must agree on which moments are the same.
 
 The sequence contrastive loss of CARL: frame i of one sequence is compared with all frames of the other; the
 softmax of the similarities should be the Gaussian of their distance in time.
@@ -16,17 +16,27 @@ from torch import nn
 from torch.nn import functional
 
 from seasync.encoders.transformer import Shape
-from seasync.train.sequences import Batch, Pair, altered, padded
+from seasync.train.sequences import Batch, Pair, pad_batch, with_noise
 
 
 @dataclass(frozen=True)
-class Carl:
+class CarlTask:
     """The task and its settings.
 
-    spread       of the Gaussian, in seconds: √10 frames at 30 a second
-    temperature  of the softmax
-    shortest     share of the clip that a sequence covers, at least
-    noise        on every frame, as a share of each channel's spread
+    Attributes
+    ----------
+    width, layers, heads, feedforward, hidden, output, dropout
+        Size of the transformer.
+    window : int
+        Frames of a sequence at most.
+    spread : float
+        Standard deviation of the Gaussian in seconds: √10 frames at 30 per second.
+    temperature : float
+        Temperature of the softmax.
+    shortest : float
+        Least share of the clip that a sequence covers.
+    noise : float
+        Noise on every frame, as a share of each channel's spread.
     """
 
     kind = "carl"
@@ -46,9 +56,11 @@ class Carl:
 
     @property
     def stretch(self) -> int:
+        """Frames that positions are stretched over."""
         return self.window
 
     def shape(self, features: int) -> Shape:
+        """The transformer for frame features of this dimension."""
         return Shape(
             features,
             self.width,
@@ -61,31 +73,31 @@ class Carl:
         )
 
     def head(self) -> Any:
-        """The projection that the loss looks through; it is not exported."""
+        """The projection before the loss; it is not exported."""
         width = self.shape(1).dimension
         return nn.Sequential(nn.Linear(width, 512), nn.LayerNorm(512), nn.ReLU(), nn.Linear(512, width))
 
     def draw(self, pairs: Sequence[Pair], rng: np.random.Generator) -> Batch:
-        """Two sequences of every pair, one after the other."""
+        """Draw two sequences of every pair, one after the other."""
         sequences, seconds, places = [], [], []
         for pair in pairs:
             for looks, times in ((pair.one, pair.seconds), (pair.other, pair.partner)):
-                at = self.way_through(looks.shape[1], rng)
-                # One look for the whole way: what changes within it is the action.
-                sequences.append(altered(looks[rng.integers(len(looks)), at], rng, self.noise))
+                at = self.draw_frames(looks.shape[1], rng)
+                # One look for the whole sequence: what changes within it is the action.
+                sequences.append(with_noise(looks[rng.integers(len(looks)), at], rng, self.noise))
                 seconds.append(times[at])
                 places.append(np.linspace(0, self.window - 1, len(at)))
-        return padded(sequences, places, seconds=seconds)
+        return pad_batch(sequences, places, seconds=seconds)
 
-    def way_through(self, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Frames of a stretch of the clip, some of them left out, at most `window`; increasing."""
+    def draw_frames(self, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw at most `window` frames of a random stretch of the clip, in order."""
         span = max(2, round(length * rng.uniform(self.shortest, 1.0)))
         start = rng.integers(0, length - span + 1)
         count = min(self.window, max(2, round(span * rng.uniform(0.5, 1.0))))
         return np.sort(start + rng.permutation(span)[:count])
 
     def losses(self, head: Any, features: Any, batch: Batch) -> dict[str, Any]:
-        """Of features (2B, T, d): KL divergence, both ways."""
+        """KL divergence in both directions, from features of shape (2B, T, d)."""
         projected = functional.normalize(head(features), dim=-1)
         one, other = projected[::2], projected[1::2]
         seconds = batch.labels["seconds"]
@@ -99,8 +111,10 @@ class Carl:
         return {"sequence": (forth + back) / 2}
 
     def scores(self, head: Any, features: Any, batch: Batch) -> dict[str, float]:
-        """How often the most similar frame of the other sequence is within a tenth of a second of the truth,
-        among frames that have one so near; and how often any frame of it is, which is chance."""
+        """How often the most similar frame of the other sequence is within 0.1 s of the truth, and chance.
+
+        Only frames that have a true partner so near count.
+        """
         seconds = batch.labels["seconds"].float()
         similar = (features[::2] @ features[1::2].transpose(1, 2)).masked_fill(~batch.known[1::2, None], -9)
         distance = (seconds[::2, :, None] - seconds[1::2, None, :]).abs()
@@ -112,14 +126,14 @@ class Carl:
         return {"same moment found": found, "chance": luck, "score": (found - luck) / max(1 - luck, 1e-9)}
 
 
-_NEAR = 0.1
+_NEAR = 0.1  # seconds
 
 
 def _divergence(logits: Any, closeness: Any, rows: Any, columns: Any) -> Any:
-    """KL of softmax(closeness) from softmax(logits) over columns, the mean of the rows; (B, T, U)."""
+    """Mean over the rows of the KL divergence of softmax(logits) from softmax(closeness), (B, T, U)."""
     logits = logits.masked_fill(~columns[:, None], -1e4)
     target = closeness.masked_fill(~columns[:, None], -1e9).softmax(-1)
-    # A row none of whose moments is in the other sequence has nothing to say.
+    # A row whose moment is not in the other sequence carries no information.
     rows = rows & (closeness.masked_fill(~columns[:, None], -1e9).amax(-1) > -8)
     each = functional.kl_div(logits.log_softmax(-1), target, reduction="none").sum(-1)
     return each[rows].mean() if rows.any() else each.sum() * 0

@@ -1,4 +1,4 @@
-"""The training loop: steps, validation, early stop, and checkpoints that go on exactly where they were."""
+"""The training loop: steps, validation, early stopping, and checkpoints that resume exactly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,29 +21,43 @@ from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError
 from seasync.files import atomic_write
-from seasync.train.carl_task import Carl
+from seasync.train.carl_task import CarlTask
 from seasync.train.judge import cycle_errors
 from seasync.train.model import Temporal, write_onnx
-from seasync.train.nms_task import Nms
+from seasync.train.nms_task import NmsTask
 from seasync.train.sequences import Pair
 from seasync.train.teacher import Teacher
-from seasync.train.training_clips import Footage, Looks, Progress, split
+from seasync.train.training_clips import ClipViews, Footage, Progress, split
 
-Task = Nms | Carl
-Tell = Callable[
-    [int, dict[str, float]], None
-]  # after each step: its number, losses and, now and then, scores
-VALIDATED, CYCLED = 64, 16  # held-out clips, at most: in the tasks, and there and back to each other
-ANEW = "begin anew with --restart (in Python restart=True), or write to another file"
+Task = NmsTask | CarlTask
+# Called after each step with its number and losses; after a validation with scores too.
+Report = Callable[[int, dict[str, float]], None]
+VALIDATED, CYCLED = 64, 16  # held-out clips at most, for the task's scores and for cycle errors
+START_OVER = "start over with --restart (in Python restart=True), or write to another file"
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """How long and how to train.
 
-    steps, batch   how many, and clips in each; the rate rises over `warmup` steps and falls as a cosine
-    every          steps between validations; after `patience` of them without a better score it stops
-    held_out       share of the files that is only validated on
+    Attributes
+    ----------
+    steps : int
+        Training steps.
+    batch : int
+        Clips per step.
+    rate : float
+        Highest learning rate; it rises over `warmup` steps and falls as a cosine.
+    warmup : int
+    decay : float
+        Weight decay.
+    every : int
+        Steps between validations.
+    patience : int
+        Training stops after this many validations without a better score.
+    held_out : float
+        Share of the files that are used for validation only.
+    seed : int
     """
 
     steps: int = 400
@@ -57,7 +71,7 @@ class Plan:
     seed: int = 0
 
     def rate_at(self, step: int) -> float:
-        """The learning rate: up in a line, down in half a cosine."""
+        """The learning rate at a step: linear warm-up, then half a cosine."""
         if step < self.warmup:
             return self.rate * (step + 1) / self.warmup
         done = (step - self.warmup) / max(1, self.steps - self.warmup)
@@ -66,7 +80,20 @@ class Plan:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What came of it: scores on held-out clips at the best step, all validations, and where it ended."""
+    """The outcome of a training.
+
+    Attributes
+    ----------
+    best : dict of str to float
+        Scores on held-out clips at the best step.
+    history : list of dict
+        Scores of all validations.
+    steps : int
+        Steps that were trained.
+    training_clips, held_out_clips : int
+    encoder : str
+        Name of the encoder whose frame features the model takes.
+    """
 
     best: dict[str, float]
     history: list[dict[str, float]]
@@ -77,25 +104,45 @@ class TrainingResult:
 
     @property
     def kept(self) -> int:
-        """The step whose weights were kept; at 0 they are untrained."""
+        """The step whose weights were kept; 0 means untrained."""
         return int(self.best.get("step", 0))
 
 
 class Training:
-    """One training, from its first step or from the checkpoint beside `file`."""
+    """One training, from its first step or from the checkpoint beside `file`.
+
+    Parameters
+    ----------
+    footage : Footage
+        Clips with frame features.
+    task : NmsTask or CarlTask
+        What is learned.
+    plan : TrainingPlan
+    file : pathlib.Path
+        The model to write, .onnx; the checkpoint lies beside it as .ckpt.
+    views : ClipViews, optional
+        Altered views of the clips. Default: the plain ones.
+    progress : callable, optional
+        Called as ``progress(what, done, total)`` while the teacher works.
+
+    Raises
+    ------
+    EncoderError
+        If the checkpoint belongs to a training with other clips or settings.
+    """
 
     def __init__(
         self,
         footage: Footage,
         task: Task,
-        plan: Plan,
+        plan: TrainingPlan,
         file: Path,
         *,
-        looks: Looks | None = None,
+        views: ClipViews | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.footage, self.task, self.plan, self.file = footage, task, plan, file
-        self.looks = looks or Looks(footage)
+        self.views = views or ClipViews(footage)
         self.train, self.held_out = split(footage.clips, plan.held_out, plan.seed)
         self.device = best_device()
         torch.manual_seed(plan.seed)
@@ -114,9 +161,9 @@ class Training:
 
     @cached_property
     def teachers(self) -> list[Teacher | None]:
-        """One for each side of the split, so that what is learned of pairs is also validated on pairs.
+        """One teacher for each side of the split, so that pairs are also validated on pairs.
 
-        Made with the first step: a training that is done needs none.
+        They are made at the first step: a finished training needs none.
         """
         return [
             Teacher(self.footage, numbers, seed=self.plan.seed, progress=self._progress)
@@ -127,22 +174,23 @@ class Training:
 
     @property
     def checkpoint(self) -> Path:
+        """The checkpoint's file."""
         return self.file.with_suffix(".ckpt")
 
-    def run(self, *, until: int | None = None, tell: Tell | None = None) -> TrainingResult:
-        """Train to the end, or `until` a step; what is reached is kept even if it is interrupted."""
+    def run(self, *, until: int | None = None, report: Report | None = None) -> TrainingResult:
+        """Train to the end, or `until` a step; an interruption keeps what was reached."""
         last = self.plan.steps if until is None else min(until, self.plan.steps)
         try:
             if not self.history:
-                self._validate()  # what is there before anything is learned
+                self._validate()  # the score before anything is learned, to compare with
             while self.step < last and self.stale <= self.plan.patience:
-                said = self._step()
+                values = self._step()
                 self.step += 1
                 if self.step % self.plan.every == 0 or self.step == self.plan.steps:
-                    said |= self._validate()
+                    values |= self._validate()
                     self._save()
-                if tell:
-                    tell(self.step, said)
+                if report:
+                    report(self.step, values)
         finally:
             self._save()
         self.model.load_state_dict(self.best_weights)
@@ -152,6 +200,7 @@ class Training:
         )
 
     def about(self) -> About:
+        """What the model's file says about it."""
         footage, window = self.footage, self.task.window
         return About(
             kind=self.task.kind,
@@ -165,7 +214,7 @@ class Training:
         )
 
     def _step(self) -> dict[str, float]:
-        """One step; all that is random in it follows from the seed and its number."""
+        """Run one step; all randomness in it follows from the seed and the step's number."""
         plan = self.plan
         rng = np.random.default_rng((plan.seed, self.step))
         torch.manual_seed(plan.seed * 1_000_003 + self.step)
@@ -186,19 +235,19 @@ class Training:
         return {name: float(loss.detach()) for name, loss in losses.items()}
 
     def _pairs(self, chosen: Sequence[int], rng: np.random.Generator, teacher: Teacher | None) -> list[Pair]:
-        """Each clip with itself or, as often as is `taught`, with one that moves in step with it."""
+        """Pair each clip with itself or, for the share `taught`, with one that moves in step with it."""
         partners = [
             teacher.partner(n, rng) if teacher and rng.random() < self.task.taught else None for n in chosen
         ]
         others = [n if partner is None else partner[0] for n, partner in zip(chosen, partners, strict=True)]
-        seen = self.looks.of([*chosen, *others])
+        seen = self.views.of([*chosen, *others])
         return [
             Pair(one.looks, other.looks, one.seconds, other.seconds if partner is None else partner[1])
             for one, other, partner in zip(seen[: len(chosen)], seen[len(chosen) :], partners, strict=True)
         ]
 
     def _validate(self) -> dict[str, float]:
-        """Scores on held-out clips, with the same draws every time."""
+        """Score held-out clips, with the same draws every time."""
         rng = np.random.default_rng((self.plan.seed, 1 << 32))
         batch = self.task.draw(self._pairs(self.held_out[:VALIDATED] * 4, rng, self.teachers[1]), rng)
         self.model.eval()
@@ -217,9 +266,9 @@ class Training:
         return scores
 
     def _cycle(self) -> dict[str, float]:
-        """What held-out clips lose there and back to each other, by the paper's recipe (FPE)."""
+        """Cycle error (FPE) of held-out clips among each other, by the paper's recipe."""
         encodings = []
-        for seen in self.looks.of(self.held_out[:CYCLED]):
+        for seen in self.views.of(self.held_out[:CYCLED]):
             length = min(len(seen.seconds), self.task.window)
             whole = [
                 torch.from_numpy(seen.looks[:1, :length]),
@@ -234,9 +283,9 @@ class Training:
         return {"cycle error": float(cycle_errors(encodings, PAPER).mean())} if len(encodings) > 1 else {}
 
     def _standardize(self) -> None:
-        """Features at mean 0 and spread 1, by up to 200 training clips."""
+        """Scale features to mean 0 and spread 1, measured on up to 200 training clips."""
         sample = np.random.default_rng(self.plan.seed).permutation(self.train)[:200].tolist()
-        frames = np.concatenate([seen.looks[0] for seen in self.looks.of(sample)])
+        frames = np.concatenate([seen.looks[0] for seen in self.views.of(sample)])
         self.model.shift.copy_(torch.from_numpy(frames.mean(0)))
         self.model.scale.copy_(torch.from_numpy(1 / (frames.std(0) + 1e-6)))
 
@@ -244,10 +293,11 @@ class Training:
         return torch.autocast("cuda", torch.bfloat16) if self.device == "cuda" else nullcontext()
 
     def _identity(self) -> str:
-        """What a checkpoint must have been made of to be gone on with."""
+        """A digest of everything that must be the same for a checkpoint to be resumed."""
         clips = [(clip.file, clip.start, clip.end) for clip in self.footage.clips]
-        said = repr((self.task, self.plan, self.footage.fingerprint, self.footage.fps, clips))
-        return hashlib.sha256(said.encode()).hexdigest()
+        task = self.task.kind, asdict(self.task)
+        same = repr((task, asdict(self.plan), self.footage.fingerprint, self.footage.fps, clips))
+        return hashlib.sha256(same.encode()).hexdigest()
 
     def _save(self) -> None:
         state = {
@@ -269,9 +319,9 @@ class Training:
             state = torch.load(self.checkpoint, weights_only=True, map_location=self.device)
             known = state["identity"]
         except Exception as error:  # pickle, zip and torch errors of a file that is something else
-            raise EncoderError(f"{self.checkpoint}: not a checkpoint of a training; {ANEW}") from error
+            raise EncoderError(f"{self.checkpoint}: not a checkpoint of a training; {START_OVER}") from error
         if known != self._identity():
-            raise EncoderError(f"{self.checkpoint}: of a training with other clips or settings; {ANEW}")
+            raise EncoderError(f"{self.checkpoint}: of a training with other clips or settings; {START_OVER}")
         self.model.load_state_dict(state["model"])
         self.head.load_state_dict(state["head"])
         self.optimizer.load_state_dict(state["optimizer"])

@@ -1,4 +1,4 @@
-"""How well clips align under an encoder, measured without labels, on clips that it was not trained on."""
+"""Measuring how well clips align with an encoder: without labels, on clips it was not trained on."""
 
 from __future__ import annotations
 
@@ -15,51 +15,65 @@ from seasync.encoding import Encoding, Seconds, Stream
 from seasync.train.teacher import nearest_others
 
 Errors = NDArray[np.float64]
-NEIGHBOURS = 3  # that a clip goes to and back
-COMPANY = 10  # that must agree on where it goes
-FEWEST = 3  # clips that planted errors tell anything of, and others that agreement does
+NEIGHBORS = 3  # nearest clips that a clip is aligned with and back, for cycle errors
+AGREEING = 10  # nearest clips whose alignments are compared with each other
+FEWEST = 3  # clips needed for planted errors, and other clips needed for agreement
 FRAME_MS = 1000 / 30
 
 
-def fell(before: Errors, after: Errors) -> bool:
-    """Whether errors (N,) fell, clip by clip, by more than the standard error of their mean."""
-    rise, error = _rise(before, after)
+def decreased(before: Errors, after: Errors) -> bool:
+    """Whether errors, shape (N,), fell by more than the standard error of their mean change."""
+    rise, error = _mean_change(before, after)
     return rise < -error
 
 
-def _rise(before: Errors, after: Errors) -> tuple[float, float]:
-    """How much the mean has risen, clip by clip, and the standard error of that."""
+def _mean_change(before: Errors, after: Errors) -> tuple[float, float]:
+    """The mean change, clip by clip, and its standard error."""
     rises = after - before
     return float(rises.mean()), float(rises.std() / len(rises) ** 0.5)
 
 
-def judged(
-    agreement: tuple[Errors, Errors] | None, planted: tuple[Errors, Errors] | None
-) -> tuple[bool, str]:
-    """Whether an encoder is better, by errors before and after, and why: one fell, the other did not suffer.
+def judge(agreement: tuple[Errors, Errors] | None, planted: tuple[Errors, Errors] | None) -> tuple[bool, str]:
+    """Decide whether an encoder got better: one kind of error fell, the other did not suffer.
 
-    Clips that disagree less about which moments are the same tell of better features, but a clock would win;
-    planted errors no clock can win, but they are of clips with themselves, where frozen features are hard to
-    beat. So agreement decides if the planted errors rise by less than a frame, and planted errors decide
+    Features that align better disagree less, but so do features that know nothing but the position in the
+    clip. Planted errors expose those, but they compare clips with themselves, where frozen features are hard
+    to beat. So agreement decides if planted errors rise by less than a frame, and planted errors decide
     unless clips disagree more.
+
+    Parameters
+    ----------
+    agreement, planted : (numpy.ndarray [shape=(N,)], numpy.ndarray [shape=(N,)]), optional
+        Errors before and after, in milliseconds; None if they could not be measured.
+
+    Returns
+    -------
+    bool
+        Whether it is better.
+    str
+        The reason, with the mean changes.
     """
     better, why = False, "no error falls by more than its standard error"
-    if agreement is not None and fell(*agreement):
+    if agreement is not None and decreased(*agreement):
         better = planted is None or bool(planted[1].mean() < planted[0].mean() + FRAME_MS)
         why = "clips disagree less" + ("" if better else ", but planted truth loses a frame or more")
-    elif planted is not None and fell(*planted):
-        better = agreement is None or not fell(*agreement[::-1])
+    elif planted is not None and decreased(*planted):
+        better = agreement is None or not decreased(*agreement[::-1])
         why = "planted truth is met more closely" + ("" if better else ", but clips disagree more")
     named = (("clips disagree", agreement), ("planted truth", planted))
-    rises = ["{} {:+.1f} ± {:.1f} ms".format(name, *_rise(*pair)) for name, pair in named if pair is not None]
+    rises = [
+        "{} {:+.1f} ± {:.1f} ms".format(name, *_mean_change(*pair))
+        for name, pair in named
+        if pair is not None
+    ]
     return better, f"{why} ({', '.join(rises) or 'nothing could be measured'})"
 
 
 def agreement_errors(
     before: Sequence[Encoding], after: Sequence[Encoding], recipe: Recipe
 ) -> tuple[Errors, Errors] | None:
-    """How much clips disagree, in milliseconds, by the one and the other encoder; None of too few clips."""
-    nearest = nearest_others(before, COMPANY, recipe)
+    """How much clips disagree with each encoder, in milliseconds, shape (N,); None with too few clips."""
+    nearest = nearest_others(before, AGREEING, recipe)
     if len(nearest[0]) < FEWEST:
         return None
 
@@ -71,9 +85,9 @@ def agreement_errors(
 
 
 def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:
-    """Of each clip, there and back through its nearest others: squared frames at 30 a second (FPE)."""
+    """Cycle error (FPE) of each clip with its nearest others, in squared frames at 30 per second."""
     errors = []
-    for query, others in zip(encodings, nearest_others(encodings, NEIGHBOURS, recipe), strict=True):
+    for query, others in zip(encodings, nearest_others(encodings, NEIGHBORS, recipe), strict=True):
         matches = [encodings[n] for n in others]
         there = align_many(query, matches, recipe=recipe, partial="never")
         back = [align_encodings(match, query, recipe=recipe, partial="never") for match in matches]
@@ -88,9 +102,15 @@ def cycle_errors(encodings: Sequence[Encoding], recipe: Recipe) -> Errors:
 def planted_errors(
     encodings: Sequence[Encoding], retimed: Sequence[Encoding], truths: Sequence[Seconds], recipe: Recipe
 ) -> Errors:
-    """Mean distance of each clip's alignment with its retimed self from the truth, in milliseconds.
+    """Mean error of each clip's alignment with its retimed copy, in milliseconds.
 
-    truths  when the sampled frames of the retimed clip happen in the first
+    Parameters
+    ----------
+    encodings, retimed : sequence of Encoding
+        The clips and their copies.
+    truths : sequence of numpy.ndarray [shape=(T,)]
+        When each sampled frame of a copy happens in the original, in seconds.
+    recipe : Recipe
     """
     errors = []
     for first, second, truth in zip(encodings, retimed, truths, strict=True):
@@ -100,9 +120,16 @@ def planted_errors(
 
 
 def retime(encoding: Encoding, rng: np.random.Generator) -> tuple[Encoding, Seconds]:
-    """The clip at a smoothly changing pace between half and double, and when its frames happened before.
+    """Retime a clip at a smoothly changing pace between half and double.
 
-    Only for clips without a cut: what lies between two sampled frames is drawn in a straight line.
+    It suits only clips without a cut, because features between two samples are interpolated.
+
+    Returns
+    -------
+    Encoding
+        The retimed clip.
+    numpy.ndarray [shape=(T,)]
+        When each of its frames happens in the original, in seconds.
     """
     times = encoding.seconds
     first, last = times[0], times[-1]
@@ -111,12 +138,12 @@ def retime(encoding: Encoding, rng: np.random.Generator) -> tuple[Encoding, Seco
     pace = np.exp(np.clip(np.sin(np.pi * np.outer(share, np.arange(1, 4))) @ waves, -0.7, 0.7))
     truth = np.append(0, np.cumsum(np.diff(times) * (pace[1:] + pace[:-1])))
     truth = first + truth * (last - first) / max(truth[-1], 1e-9)
-    streams = tuple(_moved(stream, np.interp(stream.seconds, times, truth)) for stream in encoding.streams)
+    streams = tuple(_resample(stream, np.interp(stream.seconds, times, truth)) for stream in encoding.streams)
     mean, trajectory = clip_vector_parts(streams[0].features, times)
     return replace(encoding, streams=streams, mean=mean, trajectory=trajectory), truth
 
 
-def _moved(stream: Stream, moments: Seconds) -> Stream:
-    """The stream showing, at each of its times, what it showed at these moments."""
+def _resample(stream: Stream, moments: Seconds) -> Stream:
+    """The stream with the features that it had at other moments, interpolated."""
     columns = [np.interp(moments, stream.seconds, column) for column in stream.features.T]
     return replace(stream, features=np.stack(columns, axis=1).astype(np.float32))

@@ -1,4 +1,4 @@
-"""The temporal transformer in torch, to be trained; what comes of it is the ONNX file that serves."""
+"""The temporal transformer in torch, for training; the trained model is exported to ONNX."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from seasync.files import atomic_write
 
 
 class Temporal(nn.Module):
-    """(B, T, features) → (B, T, dimension), as `seasync.encoders.transformer` describes it.
+    """The transformer that `seasync.encoders.transformer` describes.
 
-    Dropout is for training only. `shift` and `scale` bring features to mean 0 and spread 1.
+    It maps (B, T, features) to (B, T, dimension). Dropout is for training only; `shift` and `scale` bring
+    features to mean 0 and spread 1.
     """
 
     def __init__(self, shape: Shape, *, dropout: float = 0.1) -> None:
@@ -39,7 +40,7 @@ class Temporal(nn.Module):
         self.register_buffer("scale", torch.ones(shape.features))
 
     def forward(self, features: Any, places: Any, known: Any) -> Any:
-        """features (B, T, d), places (B, T) in time, known (B, T): False where a short clip is padded."""
+        """Run it on features (B, T, d) at places (B, T); `known` (B, T) is False where a clip is padded."""
         x = (features - self.shift) * self.scale
         for linear, norm in zip(self.hidden, self.norms, strict=True):
             x = self.dropout(x)
@@ -59,7 +60,7 @@ class Temporal(nn.Module):
         return functional.normalize(x, dim=-1) if self.shape.unit else x
 
     def weights(self) -> dict[str, Floats]:
-        """As `transformer_graph` takes them: batch normalization folded into the linear layer before it."""
+        """The weights for `transformer_graph`, batch normalization folded into the layer before it."""
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.state_dict().items()}
         weights = {name: array for name, array in arrays.items() if not name.startswith("norms.")}
         for n in range(len(self.hidden)):
@@ -71,7 +72,7 @@ class Temporal(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and two linear layers, each normalized before and added after."""
+    """One pre-norm transformer layer."""
 
     def __init__(self, shape: Shape, dropout: float) -> None:
         super().__init__()
@@ -97,9 +98,9 @@ class Layer(nn.Module):
 
 
 def _neighbours(heads: int, reach: int) -> Any:
-    """Attention to begin with, (heads, 2·reach + 1): one head looks at the frame before, one at the next, …
+    """Initial attention, shape (heads, 2·reach + 1): heads look at the previous frame, the next one, …
 
-    From zeros it takes many times as long to find out that neighbours matter.
+    From zeros, training takes many times as long to discover that neighbors matter.
     """
     apart = torch.arange(-reach, reach + 1.0)
     looks = torch.tensor([(-1) ** n * (1 + n // 2) for n in range(heads)])
@@ -107,21 +108,21 @@ def _neighbours(heads: int, reach: int) -> Any:
 
 
 def sines(places: Any, width: int) -> Any:
-    """`seasync.encoders.transformer.positions` for a batch of places (B, T): (B, T, width)."""
+    """`seasync.encoders.transformer.positions` for a batch of places: (B, T) → (B, T, width)."""
     channel = torch.arange(width, dtype=torch.float64, device=places.device)
     angles = places[..., None].double() / 10_000 ** (channel / width)
     return torch.where(channel % 2 == 1, angles.cos(), angles.sin()).float()
 
 
 def _over_known(norm: Any, x: Any, known: Any) -> Any:
-    """Batch normalization (B, T, c) by the frames that are there."""
+    """Batch normalization, (B, T, c), over the frames that are not padding."""
     out = torch.zeros_like(x)
     out[known] = norm(x[known]).to(x.dtype)
     return out
 
 
 def write_onnx(model: Temporal, about: About, file: Path) -> None:
-    """The model as a file that serves without torch; written whole or not at all."""
+    """Write the model as an ONNX file that runs without torch, atomically."""
     import onnx
 
     with atomic_write(file, make_folder=True, error=EncoderError) as part:

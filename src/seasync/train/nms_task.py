@@ -1,9 +1,9 @@
-"""NMS-style: learn from time itself. Which frames stand where they do not belong, and how fast does it run?
+"""The NMS-style task: detect frames out of order, and tell the speed at which a clip runs.
 
-A transformer is trained on two tasks at every frame: *order* (some frames have changed places: is this one of
-them?) and *speed* (the clip runs at changing speed: how many frames were skipped after this one?). Each frame
-takes its look from one of several views at random and positions begin anywhere, so that neither appearance
-nor place gives the answer away. The published NMS does not tell its hyper-parameters; these are ours.
+The transformer answers two questions at every frame. *Order*: some frames have changed places, is this one of
+them? *Speed*: the clip runs at changing speed, how many frames were skipped after this one? Each frame takes
+its look from one of several views at random, and positions begin anywhere, so that neither appearance nor
+position gives the answer away. The NMS paper does not publish its hyper-parameters; these are ours.
 """
 
 from __future__ import annotations
@@ -18,19 +18,29 @@ from torch import nn
 from torch.nn import functional
 
 from seasync.encoders.transformer import Shape
-from seasync.train.sequences import Batch, Pair, altered, padded
+from seasync.train.sequences import Batch, Pair, pad_batch, with_noise
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Nms:
+class NmsTask:
     """The task and its settings.
 
-    skips      frames from one to the next, at each speed
-    lasts      how many frames a speed lasts, at least and at most
-    displaced  share of the frames that change places
-    noise      on every frame, as a share of each channel's spread
+    Attributes
+    ----------
+    width, layers, heads, feedforward, dropout, reach
+        Size of the transformer.
+    window : int
+        Frames of a sequence at most.
+    skips : tuple of int
+        Frames from one sampled frame to the next, at each speed.
+    lasts : (int, int)
+        Fewest and most frames that a speed lasts.
+    displaced : float
+        Share of the frames that change places.
+    noise : float
+        Noise on every frame, as a share of each channel's spread.
     """
 
     kind = "nms"
@@ -49,31 +59,32 @@ class Nms:
     noise: float = 0.1
 
     def shape(self, features: int) -> Shape:
+        """The transformer for frame features of this dimension."""
         return Shape(features, self.width, self.layers, self.heads, self.feedforward, reach=self.reach)
 
     def head(self) -> Any:
-        """What the tasks need on top of the features; it is not exported."""
+        """The two classifiers on top of the features; they are not exported."""
         return nn.ModuleDict(
             {"order": nn.Linear(self.width, 1), "speed": nn.Linear(self.width, len(self.skips))}
         )
 
     def draw(self, pairs: Sequence[Pair], rng: np.random.Generator) -> Batch:
-        """A sequence of the first clip of every pair."""
+        """Draw a sequence of the first clip of every pair."""
         sequences, orders, speeds, places = [], [], [], []
         for looks in (pair.one for pair in pairs):
             at, speed = self.at_changing_speed(looks.shape[1], rng)
-            order = self.misplaced(len(at), rng)
+            order = self.displaced_order(len(at), rng)
             sequences.append(
-                altered(looks[rng.integers(len(looks), size=len(at)), at[order]], rng, self.noise)
+                with_noise(looks[rng.integers(len(looks), size=len(at)), at[order]], rng, self.noise)
             )
             moved = order != np.arange(len(at))
             orders.append(moved)
             speeds.append(np.where(moved, -1, speed))
             places.append(rng.integers(0, 1000) + np.arange(len(at)))
-        return padded(sequences, places, order=orders, speed=speeds)
+        return pad_batch(sequences, places, order=orders, speed=speeds)
 
     def at_changing_speed(self, length: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-        """Frames of a clip of `length` frames, up to `window` of them, and the number of each one's speed."""
+        """Draw up to `window` frames of a clip of `length` frames, and the number of each one's speed."""
         fitting = [n for n, skip in enumerate(self.skips) if 4 * skip <= length] or [0]
         at = int(rng.integers(0, max(1, length - self.window + 1)))
         frames: list[int] = []
@@ -88,8 +99,8 @@ class Nms:
                     at += self.skips[speed]
         return np.array(frames), np.array(speeds)
 
-    def misplaced(self, length: int, rng: np.random.Generator) -> Ints:
-        """0 … length − 1 with a share of the numbers, at least two, rotated among each other."""
+    def displaced_order(self, length: int, rng: np.random.Generator) -> Ints:
+        """The order 0 … length − 1 with a share of the positions, at least two, rotated."""
         order = np.arange(length)
         count = max(2, round(self.displaced * length))
         moved = rng.permutation(length)[:count]
@@ -97,19 +108,19 @@ class Nms:
         return order
 
     def losses(self, head: Any, features: Any, batch: Batch) -> dict[str, Any]:
-        """Of features (B, T, d)."""
+        """Cross entropies of both questions, from features of shape (B, T, d)."""
         order, speed = batch.labels["order"], batch.labels["speed"]
-        told = speed >= 0
+        labeled = speed >= 0
         answer = head["order"](features)[..., 0]
         return {
             "order": functional.binary_cross_entropy_with_logits(
                 answer[batch.known], order[batch.known].float()
             ),
-            "speed": functional.cross_entropy(head["speed"](features)[told], speed[told]),
+            "speed": functional.cross_entropy(head["speed"](features)[labeled], speed[labeled]),
         }
 
     def scores(self, head: Any, features: Any, batch: Batch) -> dict[str, float]:
-        """Order as the area under the ROC curve (chance .5), speed as its accuracy, mean of the speeds."""
+        """Order as the area under the ROC curve (chance .5), speed as its mean accuracy per speed."""
         order, speed = batch.labels["order"][batch.known].bool().numpy(), batch.labels["speed"]
         area = _area_under_curve(head["order"](features)[..., 0][batch.known].numpy(), order)
         guess = head["speed"](features).argmax(-1)

@@ -12,13 +12,13 @@ from seasync.errors import EncoderError, SeaError
 from seasync.options import TrainKind
 from seasync.sea.sources import find_sources
 from seasync.search import Sea
-from seasync.train.carl_task import Carl
-from seasync.train.fit import Plan, Training, TrainingResult
-from seasync.train.nms_task import Nms
-from seasync.train.taught_task import Taught
-from seasync.train.training_clips import Footage, Looks, Progress, SeaFootage, VideoFootage
+from seasync.train.carl_task import CarlTask
+from seasync.train.fit import Training, TrainingPlan, TrainingResult
+from seasync.train.nms_task import NmsTask
+from seasync.train.taught_task import TaughtTask
+from seasync.train.training_clips import ClipViews, Footage, Progress, SeaFootage, VideoFootage
 
-TASKS: Mapping[TrainKind, Any] = {"nms": Nms, "carl": Carl, "taught": Taught}
+TASKS: Mapping[TrainKind, Any] = {"nms": NmsTask, "carl": CarlTask, "taught": TaughtTask}
 
 
 def train_on(
@@ -30,37 +30,72 @@ def train_on(
     fps: float | None = None,
     views: int = 0,
     size: Mapping[str, int] | None = None,
+    steps: int = TrainingPlan.steps,
+    batch: int = TrainingPlan.batch,
+    rate: float = TrainingPlan.rate,
+    held_out: float = TrainingPlan.held_out,
+    patience: int = TrainingPlan.patience,
+    seed: int = TrainingPlan.seed,
     restart: bool = False,
     progress: Progress | None = None,
-    **plan: Any,
 ) -> TrainingResult:
-    """Train a temporal encoder on the clips of a sea (or its place), or on videos, and write it to `file`.
+    """Train a temporal encoder and write it to a file.
 
-    kind      "nms": out-of-order frames and changing speed; "carl": sequence contrastive within a clip;
-              "taught": between clips, by their alignments
-    encoder   what makes the frame features of videos, sampled at `fps` (`dinov2-small`); a sea has its own
-    views     altered views of each clip, encoded first and drawn from frame by frame
-    size      other numbers than the task's own, such as {"width": 256, "layers": 2}
-    restart   begin anew although `file` has a checkpoint beside it
-    plan      steps, batch, rate, held_out, patience, seed, …: see `seasync.train.fit.Plan`
+    Call it again after an interruption: it resumes exactly where it was.
+
+    Parameters
+    ----------
+    source : Sea, path or sequence of paths
+        A sea (or where it is), or videos.
+    kind : {"nms", "carl", "taught"}
+        What is learned. "nms": frames out of order and changing speed. "carl": the same moments in two
+        sequences of one clip. "taught": the same moments in two clips, from their alignments.
+    file : path
+        The model to write, .onnx; a checkpoint lies beside it.
+    encoder : str, optional
+        What makes the frame features of videos. Default: `dinov2-small`. A sea has its own.
+    fps : float, optional
+        Sampled frames per second of videos.
+    views : int
+        Altered views of each clip that are encoded first and drawn from.
+    size : mapping of str to int, optional
+        Sizes other than the task's own, such as ``{"width": 256, "layers": 2}``.
+    steps, batch, rate, held_out, patience, seed
+        As in `seasync.train.fit.TrainingPlan`.
+    restart : bool
+        Start over although `file` has a checkpoint beside it.
+    progress : callable, optional
+        Called as ``progress(what, done, total)``.
+
+    Returns
+    -------
+    TrainingResult
+
+    Raises
+    ------
+    EncoderError
+        If `file` is not named .onnx, or its checkpoint has other settings.
+    FeatureError
+        If there are too few clips.
     """
     file = Path(file)
     if file.suffix != ".onnx":
         raise EncoderError(f"{file}: the model is written as ONNX; name it something.onnx")
     task = TASKS[kind](**_sized(size or {}))
+    plan = TrainingPlan(steps=steps, batch=batch, rate=rate, held_out=held_out, patience=patience, seed=seed)
     if restart:
         file.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
     frames = get_encoder(footage.lead[0]) if views else None
-    looks = Looks(footage, encoder=frames, views=views, progress=progress)
-    training = Training(footage, task, Plan(**plan), file, looks=looks, progress=progress)
+    clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
+    training = Training(footage, task, plan, file, views=clip_views, progress=progress)
 
-    def tell(step: int, said: dict[str, float]) -> None:
+    def report(step: int, values: dict[str, float]) -> None:
         if progress:
-            losses = ", ".join(f"{name} {value:.3f}" for name, value in said.items())
+            losses = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
             progress(losses, step, training.plan.steps)
 
-    return training.run(tell=tell)
+    return training.run(report=report)
 
 
 def _footage(

@@ -1,4 +1,4 @@
-"""Sequences of features put together for a training step."""
+"""Pairs of clips and padded batches for one training step."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from seasync.encoding import Floats, Seconds
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two clips that show the same, often one and the same clip, with the looks of each.
+    """Two clips that show the same movement (often the same clip twice), each under several looks.
 
-    one, other    (V, T, d), (W, U, d)
-    seconds       (T,) of the frames of one
-    partner       (U,) when the frames of the other happen in one; NaN where that is not known
+    Attributes
+    ----------
+    one : numpy.ndarray [shape=(V, T, d)]
+    other : numpy.ndarray [shape=(W, U, d)]
+    seconds : numpy.ndarray [shape=(T,)]
+        Times of the frames of `one`.
+    partner : numpy.ndarray [shape=(U,)]
+        When the frames of `other` happen in `one`; NaN where that is unknown.
     """
 
     one: Floats
@@ -30,7 +35,17 @@ class Pair:
 
 @dataclass(frozen=True)
 class Batch:
-    """features (B, T, d); places (B, T) in time; known (B, T), False where a short sequence is filled up."""
+    """Sequences of one training step, padded to the same length.
+
+    Attributes
+    ----------
+    features : torch.Tensor [shape=(B, T, d)]
+    places : torch.Tensor [shape=(B, T)]
+        Positions in time.
+    known : torch.Tensor [shape=(B, T)], bool
+        False where a short sequence is padded.
+    labels : dict of str to torch.Tensor [shape=(B, T)]
+    """
 
     features: Any
     places: Any
@@ -38,14 +53,15 @@ class Batch:
     labels: dict[str, Any]
 
     def to(self, device: str) -> Batch:
+        """The batch on a device."""
         labels = {name: label.to(device) for name, label in self.labels.items()}
         return Batch(self.features.to(device), self.places.to(device), self.known.to(device), labels)
 
 
-def padded(
+def pad_batch(
     sequences: Sequence[Floats], places: Sequence[NDArray[Any]], **labels: Sequence[NDArray[Any]]
 ) -> Batch:
-    """Sequences (T_i, d), their places (T_i,) and labels (T_i,) as one batch, filled up with 0 and −1."""
+    """Combine sequences (T_i, d), their places (T_i,) and labels (T_i,), padded with 0 and −1."""
     known = np.zeros((len(sequences), max(map(len, sequences))), bool)
     features = np.zeros((*known.shape, sequences[0].shape[1]), np.float32)
     for n, sequence in enumerate(sequences):
@@ -62,8 +78,8 @@ def padded(
     return Batch(torch.from_numpy(features), filled(places, 0).double(), torch.from_numpy(known), tensors)
 
 
-def altered(sequence: Floats, rng: np.random.Generator, noise: float) -> Floats:
-    """(T, d) with noise of its own on every frame, `noise` of each channel's spread over the sequence."""
+def with_noise(sequence: Floats, rng: np.random.Generator, noise: float) -> Floats:
+    """Add noise to every frame, shape (T, d): `noise` times each channel's spread over the sequence."""
     spread = sequence.std(axis=0, keepdims=True)
     jitter: Floats = np.float32(noise) * spread * rng.standard_normal(sequence.shape, np.float32)
     return sequence + jitter

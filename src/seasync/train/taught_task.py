@@ -1,8 +1,8 @@
-"""Taught: learn which moments of two clips are the same from their alignments.
+"""The taught task: learn which moments of two clips are the same from their alignments.
 
-The teacher aligns training clips with each other by the recipe and all streams there are. The pupil sees the
-leading stream alone and learns, by CARL's sequence loss, features in which partners are alike. Its
-transformer knows only how far frames are apart, so it cannot answer by where in the clip they are.
+A teacher aligns the training clips with each other, using all streams of the encoder. The model sees the
+leading stream alone and learns, by CARL's sequence loss, features in which aligned frames are similar. Its
+transformer knows only how far frames are apart, so it cannot answer by their position in the clip.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seasync.encoders.transformer import Shape
-from seasync.train.carl_task import Carl
+from seasync.train.carl_task import CarlTask
 
 
 @dataclass(frozen=True)
-class Taught(Carl):
-    """The task and its settings; `taught` is the share of pairs of two clips, the others are of one."""
+class TaughtTask(CarlTask):
+    """The task and its settings; the share `taught` of the pairs shows two clips, the others one."""
 
     kind = "taught"
     taught = 0.9
@@ -28,9 +28,11 @@ class Taught(Carl):
 
     @property
     def stretch(self) -> int:
+        """Positions are not stretched."""
         return 0
 
     def shape(self, features: int) -> Shape:
+        """The transformer for frame features of this dimension."""
         return Shape(
             features, self.width, self.layers, self.heads, self.feedforward, unit=True, reach=self.reach
         )

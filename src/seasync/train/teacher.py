@@ -1,4 +1,4 @@
-"""A teacher: alignments of the training clips with each other, by the recipe and all streams there are."""
+"""The teacher: alignments of training clips with each other, using all streams of the encoder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from seasync.encoding import Encoding, Seconds
 from seasync.similarity import similarity_matrix
 from seasync.train.training_clips import Footage, Progress
 
-CLIPS = 400  # at most, drawn at random: the teacher holds their encodings
-NEIGHBOURS = 10
+CLIPS = 400  # at most, drawn at random: the teacher keeps their encodings in memory
+NEIGHBORS = 10
 
 
 def nearest_others(encodings: Sequence[Encoding], count: int, recipe: Recipe) -> list[list[int]]:
@@ -25,7 +25,17 @@ def nearest_others(encodings: Sequence[Encoding], count: int, recipe: Recipe) ->
 
 
 class Teacher:
-    """Knows, of clips without a cut, which others move in step with them, and when."""
+    """For clips without a cut: which other clips move in step with them, and when.
+
+    Parameters
+    ----------
+    footage : Footage
+    numbers : sequence of int
+        The clips to align.
+    recipe : Recipe
+    seed : int
+    progress : callable, optional
+    """
 
     def __init__(
         self,
@@ -39,8 +49,8 @@ class Teacher:
         numbers = sorted(np.random.default_rng(seed).permutation(numbers)[:CLIPS].tolist())
         encodings = footage.encodings(numbers)
         whole = [n for n, encoding in enumerate(encodings) if len(encoding.shots) == 1]
-        self._pupils: dict[int, list[tuple[int, Seconds]]] = {}
-        nearest = nearest_others([encodings[n] for n in whole], NEIGHBOURS, recipe) if len(whole) > 1 else []
+        self._partners: dict[int, list[tuple[int, Seconds]]] = {}
+        nearest = nearest_others([encodings[n] for n in whole], NEIGHBORS, recipe) if len(whole) > 1 else []
         for at, n in enumerate(whole[: len(nearest)]):
             if progress:
                 progress("teacher", at, len(whole))
@@ -51,13 +61,13 @@ class Teacher:
                 if alignment.alignable:
                     warp, seconds = alignment.warp(keep="match"), encodings[m].seconds
                     times = np.where(warp.covers(seconds), warp.at(seconds), np.nan)
-                    self._pupils.setdefault(numbers[n], []).append((numbers[m], times))
+                    self._partners.setdefault(numbers[n], []).append((numbers[m], times))
 
     def __len__(self) -> int:
-        """How many pairs it knows."""
-        return sum(map(len, self._pupils.values()))
+        """Number of aligned pairs."""
+        return sum(map(len, self._partners.values()))
 
     def partner(self, number: int, rng: np.random.Generator) -> tuple[int, Seconds] | None:
-        """A clip that moves in step with clip `number`, and when its frames happen there, if there is one."""
-        known = self._pupils.get(number)
+        """Draw a clip that aligns with clip `number`, and when its frames happen there; None if none does."""
+        known = self._partners.get(number)
         return known[int(rng.integers(len(known)))] if known else None

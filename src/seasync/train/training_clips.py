@@ -1,4 +1,4 @@
-"""Frame features to train on: of a sea, read from its record as they are needed, or of videos."""
+"""Clips to train on: those of a sea, read as they are needed, or videos."""
 
 from __future__ import annotations
 
@@ -25,8 +25,15 @@ Progress = Callable[[str, int, int], None]
 class Footage(Protocol):
     """Clips with frame features of one encoder.
 
-    fingerprint  of the encoder of all streams
-    lead         name and fingerprint of what makes the leading stream; that one is learned on
+    Attributes
+    ----------
+    fingerprint : str
+        Fingerprint of the whole encoder.
+    lead : (str, str)
+        Name and fingerprint of the encoder of the leading stream, on which the model is trained.
+    dimension : int
+    fps : float
+    clips : list of Clip
     """
 
     fingerprint: str
@@ -36,12 +43,12 @@ class Footage(Protocol):
     clips: list[Clip]
 
     def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
-        """What the encoder made of these clips."""
+        """The encodings of these clips."""
         ...
 
 
 class SeaFootage:
-    """The clips of a sea that keep frame features. Only those asked for are in memory."""
+    """The clips of a sea that keep frame features; they are read when they are needed."""
 
     def __init__(self, sea: Sea) -> None:
         self._snapshot = snapshot = sea.snapshot()
@@ -58,14 +65,15 @@ class SeaFootage:
         )
         self._rows = table["_rowid"].to_numpy()
         self.clips = snapshot.clips_of(table)
-        _enough(len(self.clips), sea.uri)
+        _require_enough(len(self.clips), sea.uri)
 
     def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
+        """The encodings of these clips."""
         return [encoding for encoding in self._snapshot.encodings(self._rows[list(chosen)]) if encoding]
 
 
 class VideoFootage:
-    """Videos, encoded first (or found in the cache) and held in memory."""
+    """Videos, encoded first (or found in the cache) and kept in memory."""
 
     def __init__(
         self,
@@ -88,13 +96,14 @@ class VideoFootage:
             if len(encoding.seconds) >= SHORTEST:
                 self._encodings.append(encoding)
                 self.clips.append(Clip.of(video))
-        _enough(len(self.clips), f"{len(videos)} videos")
+        _require_enough(len(self.clips), f"{len(videos)} videos")
 
     def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
+        """The encodings of these clips."""
         return [self._encodings[n] for n in chosen]
 
 
-def _enough(count: int, where: str) -> None:
+def _require_enough(count: int, where: str) -> None:
     if count < 5:
         raise FeatureError(
             f"{where}: {count} clips of at least {SHORTEST} sampled frames with frame features; "
@@ -103,36 +112,36 @@ def _enough(count: int, where: str) -> None:
 
 
 def split(clips: Sequence[Clip], share: float, seed: int) -> tuple[list[int], list[int]]:
-    """Numbers of the clips to train on, and of those held out; clips of one file stay together."""
-    files = sorted({clip.file for clip in clips}, key=lambda file: _draw(f"{seed} {Path(file).name}"))
+    """Split clips into those to train on and those held out, by number; clips of a file stay together."""
+    files = sorted({clip.file for clip in clips}, key=lambda file: _digest(f"{seed} {Path(file).name}"))
     held = set(files[: max(1, round(share * len(files)))])
     inside = [clip.file in held for clip in clips]
     return [n for n, out in enumerate(inside) if not out], [n for n, out in enumerate(inside) if out]
 
 
-def _draw(text: str) -> str:
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """A clip as training sees it: its longest shot under several looks (V, T, d), and its seconds (T,)."""
+class TrainingClip:
+    """A clip as training sees it: its longest shot under V looks, (V, T, d), and its seconds, (T,)."""
 
     looks: Floats
     seconds: Seconds
 
 
-def longest_shot(encoding: Encoding) -> Seen:
-    """The longest stretch without a cut, under its one look."""
+def longest_shot(encoding: Encoding) -> TrainingClip:
+    """The longest stretch without a cut, under its plain look."""
     stream = encoding.streams[0]
     ends = np.append(stream.shots[1:], len(stream.seconds))
     longest = int(np.argmax(ends - stream.shots))
     inside = slice(stream.shots[longest], ends[longest])
-    return Seen(stream.features[None, inside], stream.seconds[inside])
+    return TrainingClip(stream.features[None, inside], stream.seconds[inside])
 
 
-class Looks:
-    """Clips under their plain look and, of `views`, under others; those are held in memory."""
+class ClipViews:
+    """Clips under their plain look and `views` altered ones, which are kept in memory."""
 
     def __init__(
         self,
@@ -143,19 +152,19 @@ class Looks:
         progress: Progress | None = None,
     ) -> None:
         self._footage = footage
-        self._views: list[list[Seen]] = [[] for _ in footage.clips]
+        self._views: list[list[TrainingClip]] = [[] for _ in footage.clips]
         for at, clip in enumerate(footage.clips if views else ()):
             if progress:
                 progress("views", at, len(footage.clips))
             for n in range(views):
                 self._views[at].append(longest_shot(encode_clip(clip, View(encoder, n), fps=footage.fps)))
 
-    def of(self, chosen: Sequence[int]) -> list[Seen]:
+    def of(self, chosen: Sequence[int]) -> list[TrainingClip]:
         """These clips, each with its plain look first."""
         out = []
         for number, encoding in zip(chosen, self._footage.encodings(chosen), strict=True):
             plain = longest_shot(encoding)
-            # A view may see a cut where the plain picture has none; it is left out then.
+            # A view may show a cut where the plain picture has none; then it does not match and is left out.
             views = [view.looks for view in self._views[number] if len(view.seconds) == len(plain.seconds)]
-            out.append(Seen(np.concatenate([plain.looks, *views]), plain.seconds))
+            out.append(TrainingClip(np.concatenate([plain.looks, *views]), plain.seconds))
         return out

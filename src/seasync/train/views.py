@@ -1,4 +1,4 @@
-"""Views: the same clip cropped, mirrored and coloured otherwise, to break shortcuts through appearance."""
+"""Altered views of a clip (cropped, mirrored, recolored), to break shortcuts through appearance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from seasync.video import Frames
 
 
 class View:
-    """Encoder number `number` of altered pictures: one alteration per clip, drawn from its first picture."""
+    """An encoder that alters pictures first: one alteration per clip, drawn from its first picture.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        One that takes frames.
+    number : int
+        Each number gives another alteration of the same clip.
+    """
 
     def __init__(self, encoder: object, number: int) -> None:
         if not isinstance(encoder, TakesFrames):
@@ -26,6 +34,7 @@ class View:
         self._encoder, self._number = encoder, number
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
+        """Encode the altered frames."""
         encoding = self._encoder.encode(self._altered(batches))
         return Encoding(self.fingerprint, encoding.streams, encoding.mean, encoding.trajectory)
 
@@ -39,7 +48,7 @@ class View:
 
 
 class Alteration:
-    """A crop (half to all of the area), a mirror every other time, brightness, contrast, colour, grey."""
+    """A random crop (half to all of the area), mirror, brightness, contrast, color mix or gray."""
 
     def __init__(self, rng: np.random.Generator, size: tuple[int, ...]) -> None:
         share = np.sqrt(rng.uniform(0.5, 1.0)) * np.exp(rng.uniform(-0.1, 0.1, 2))
@@ -52,9 +61,9 @@ class Alteration:
         mix = np.diag(rng.uniform(0.8, 1.2, 3))
         if rng.random() < 0.2:
             mix = np.full((3, 3), 1 / 3)
-        self._colours = (mix * rng.uniform(0.6, 1.4)).astype(np.float32)
+        self._colors = (mix * rng.uniform(0.6, 1.4)).astype(np.float32)
         self._grey = rng.uniform(-40, 40)
 
     def __call__(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
         cropped = pictures[:, self._rows][:, :, self._columns].astype(np.float32)
-        return np.asarray(np.clip(cropped @ self._colours + self._grey, 0, 255), np.uint8)
+        return np.asarray(np.clip(cropped @ self._colors + self._grey, 0, 255), np.uint8)

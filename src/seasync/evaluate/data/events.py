@@ -13,15 +13,24 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.errors import DataError
-from seasync.evaluate.dataset import Dataset, Frames, Item, Phases, find_videos, integers, need, read_csv
+from seasync.evaluate.dataset import (
+    Dataset,
+    Frames,
+    Item,
+    Phases,
+    find_videos,
+    parse_integers,
+    read_csv,
+    require,
+)
 
-DESCRIBING = frozenset({"clip", "label", "split", "group", "player", "view", "frames", "events"})
+OTHER_COLUMNS = frozenset({"clip", "label", "split", "group", "player", "view", "frames", "events"})
 FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
 
 
 def load(root: Path) -> Dataset:
     """Clips of one action, unless a `label` column or their folders say otherwise."""
-    file = need(root / "events.csv", "the events file", FORMAT)
+    file = require(root / "events.csv", "the events file", FORMAT)
     events = read_events(file)
     rows = {row["clip"]: row for row in read_csv(file, ("clip",))}
     folder = root / "clips" if (root / "clips").is_dir() else root
@@ -51,14 +60,14 @@ def read_events(file: Path) -> dict[str, Frames]:
     rows = read_csv(file, ("clip",))
     if not rows:
         raise DataError(f"{file}: no rows; {FORMAT}")
-    names = () if "events" in rows[0] else tuple(column for column in rows[0] if column not in DESCRIBING)
+    names = () if "events" in rows[0] else tuple(column for column in rows[0] if column not in OTHER_COLUMNS)
     if not names and "events" not in rows[0]:
         raise DataError(f"{file}: no column of events; {FORMAT}")
     found: dict[str, Frames] = {}
     for row in rows:
         where = f"{file}, {row['clip']}"
-        moments = integers(" ".join(row[name] for name in names or ("events",)), where=where)
-        frames = integers(row.get("frames") or "", where=where)
+        moments = parse_integers(" ".join(row[name] for name in names or ("events",)), where=where)
+        frames = parse_integers(row.get("frames") or "", where=where)
         if not len(moments):
             raise DataError(f"{where}: no events; mark at least one, or leave the clip out")
         if len(moments) != len(names or moments):

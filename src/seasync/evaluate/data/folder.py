@@ -15,7 +15,7 @@ from seasync.clip import Clip
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
-from seasync.evaluate.dataset import Dataset, Item, Phases, find_videos, integers, read_csv
+from seasync.evaluate.dataset import Dataset, Item, Phases, find_videos, parse_integers, read_csv
 from seasync.evaluate.untrusted import read_npy
 
 SPLITS = {"train": "train", "test": "test", "val": "test", "validation": "test"}
@@ -79,7 +79,7 @@ def _phases(file: Path, names: dict[str, Path]) -> dict[str, Phases]:
             raise DataError(
                 f"{file}: names {row['clip']}, which is not there; give the path below {file.parent}"
             )
-        numbers = integers(f"{row['frame']} {row['phase']}", where=f"{file}, {row['clip']}")
+        numbers = parse_integers(f"{row['frame']} {row['phase']}", where=f"{file}, {row['clip']}")
         if len(numbers) != 2:
             raise DataError(
                 f"{file}, {row['clip']}: expected a frame and a phase, got {row['frame']!r}, {row['phase']!r}"

@@ -18,7 +18,7 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.errors import DataError
-from seasync.evaluate.dataset import Dataset, Frames, Item, Phases, need
+from seasync.evaluate.dataset import Dataset, Frames, Item, Phases, require
 from seasync.evaluate.joints import encode_joints
 from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
 
@@ -38,7 +38,7 @@ ACTIONS = (
     "tennis_forehand",
     "tennis_serve",
 )
-LEFT_OUT = ("jump_rope", "strum_guitar")
+EXCLUDED_ACTIONS = ("jump_rope", "strum_guitar")
 TCC_SPELLING = {
     "bowling": "bowl",
     "pushups": "pushup",
@@ -52,7 +52,7 @@ def load(root: Path) -> Dataset:
     """The 13 actions of alignment work; with phase labels only the clips that have them, in their split."""
     if not (root / "labels").is_dir() and (root / "train.pkl").exists():
         return load_processed(root)
-    files = sorted(need(root / "labels", "Penn Action's labels folder", SOURCE).glob("[0-9]*.mat"))
+    files = sorted(require(root / "labels", "Penn Action's labels folder", SOURCE).glob("[0-9]*.mat"))
     if not files:
         raise DataError(f"{root / 'labels'}: no 0001.mat …; {SOURCE}")
     phases = _phase_files(root)
@@ -82,10 +82,11 @@ def _item(file: Path, pictures: Path, phases: dict[str, tuple[str, Path]]) -> It
 def action_name(name: str, *, where: object) -> str | None:
     """The official spelling; None for the two actions that alignment work leaves out."""
     action = TCC_SPELLING.get(name, name)
-    if action in LEFT_OUT:
+    if action in EXCLUDED_ACTIONS:
         return None
     if action not in ACTIONS:
-        raise DataError(f"{where}: unknown action {name!r}; Penn Action has {', '.join(ACTIONS + LEFT_OUT)}")
+        known = ", ".join(ACTIONS + EXCLUDED_ACTIONS)
+        raise DataError(f"{where}: unknown action {name!r}; Penn Action has {known}")
     return action
 
 
@@ -108,7 +109,7 @@ def _phase_files(root: Path) -> dict[str, tuple[str, Path]]:
         return {}
     found: dict[str, tuple[str, Path]] = {}
     for split, name in (("train", "train"), ("test", "val")):
-        part = need(
+        part = require(
             folder / "penn_action_labels" / name, f"the {name} half of the phase labels", "TCC publishes both"
         )
         for file in sorted(part.glob("*/*.npy")):
@@ -125,7 +126,7 @@ def load_processed(root: Path) -> Dataset:
     """CARL's processed form: a list of clips and their indices by action, pickled, and the videos."""
     items = []
     for split, name in (("train", "train.pkl"), ("test", "val.pkl")):
-        file = need(root / name, f"CARL's processed {name}", "make both with CARL's dataset_preparation")
+        file = require(root / name, f"CARL's processed {name}", "make both with CARL's dataset_preparation")
         content = read_pickle(file)
         entries = content[0] if isinstance(content, tuple | list) and content else None
         if not isinstance(entries, list):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seasync.clip import Clip
 from seasync.errors import DataError
-from seasync.evaluate.dataset import Dataset, IncompleteData, Item, find_videos, need
+from seasync.evaluate.dataset import Dataset, IncompleteData, Item, find_videos, require
 
 SOURCE = (
     "UCF101.rar and UCF101TrainTestSplits-RecognitionTask.zip from https://www.crcv.ucf.edu/data/UCF101.php"
@@ -23,12 +23,12 @@ LISTS = "ucfTrainTestlist"
 def load(root: Path) -> Dataset:
     """Split 1: train and test clips of 101 actions; a warning counts the listed clips that are not there."""
     lists = next((f / LISTS for f in (root, root.parent) if (f / LISTS).is_dir()), root / LISTS)
-    need(lists, "the folder of official lists", SOURCE)
-    classes = _classes(need(lists / "classInd.txt", "the list of classes", SOURCE))
+    require(lists, "the folder of official lists", SOURCE)
+    classes = _classes(require(lists / "classInd.txt", "the list of classes", SOURCE))
     files = {Path(name).name: file for name, file in find_videos(root).items()}
     items, missing = [], []
     for split in ("train", "test"):
-        listed = need(lists / f"{split}list01.txt", f"the {split} list of split 1", SOURCE)
+        listed = require(lists / f"{split}list01.txt", f"the {split} list of split 1", SOURCE)
         for line in listed.read_text().split("\n"):
             if not line.strip():
                 continue

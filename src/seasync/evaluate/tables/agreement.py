@@ -10,8 +10,8 @@ import numpy as np
 from seasync.align import Recipe
 from seasync.align.consensus import disagreement
 from seasync.errors import DataError
-from seasync.evaluate.controls import clock
-from seasync.evaluate.results import Row, Table, add_mean, record
+from seasync.evaluate.controls import position_only_encoding
+from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.tables.apa import FPS, pair_event_errors
 
@@ -33,7 +33,7 @@ def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
             f"{study.name}: no label has more than {FEWEST} clips; disagreement needs four of one"
         )
     queries, gallery = (
-        tuple(replace(sample, encoding=clock(sample.encoding)) for sample in samples)
+        tuple(replace(sample, encoding=position_only_encoding(sample.encoding)) for sample in samples)
         for samples in (study.queries, study.gallery)
     )
     control = replace(study, encoder="control: position only", queries=queries, gallery=gallery)
@@ -42,7 +42,7 @@ def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
         "agreement",
         f"How much clips disagree on {study.name}",
         rows,
-        record(**study.counts(), candidates=k, seed=seed),
+        run_settings(**study.counts(), candidates=k, seed=seed),
         main="disagreement ms",
         lower=True,
         notes=NOTES,

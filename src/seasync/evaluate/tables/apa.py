@@ -13,7 +13,7 @@ from seasync.evaluate import paper
 from seasync.evaluate.dataset import Item
 from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error, partners
 from seasync.evaluate.metrics import apa as agreement
-from seasync.evaluate.results import Row, Table, add_mean, record
+from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking
@@ -48,7 +48,7 @@ def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "auto") 
         similarity = study.similarities(recipe)
         judged = study.map(partial_of(_judge, study, candidates, similarity, recipe, partial))
         rows.append(_row(study, recipe, judged, partial, seed))
-    given = record(**study.counts(), candidates=k, seed=seed, partial=partial)
+    given = run_settings(**study.counts(), candidates=k, seed=seed, partial=partial)
     return Table(
         "apa",
         f"Aligned phase agreement (Table 2) on {study.name}",

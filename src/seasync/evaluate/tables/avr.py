@@ -10,7 +10,7 @@ from seasync.align import Recipe
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import Array, cpe, fpe, partners
-from seasync.evaluate.results import Row, Table, add_mean, add_median, record
+from seasync.evaluate.results import Row, Table, add_mean, add_median, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Sample, Study, align_pairs, compared_keys
 
 FIXED = 64
@@ -42,7 +42,7 @@ def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
             candidates = study.retrieved(recipe, k) if source == "retrieved" else study.oracle(k, seed=seed)
             if all(len(chosen) for chosen in candidates):
                 rows += _rows(study, recipe, source, candidates, resampled, seed)
-    given = record(**study.counts(), candidates=k, seed=seed, fixed_length=FIXED)
+    given = run_settings(**study.counts(), candidates=k, seed=seed, fixed_length=FIXED)
     return Table(
         "avr",
         f"Cycle consistency (Table 1) on {study.name}",

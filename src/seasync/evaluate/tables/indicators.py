@@ -11,7 +11,7 @@ from seasync.align import Recipe, Scores, cost_matrix
 from seasync.errors import DataError
 from seasync.evaluate.bootstrap import RESAMPLES
 from seasync.evaluate.metrics import kendall_tau
-from seasync.evaluate.results import Curve, Row, Table, record
+from seasync.evaluate.results import Curve, Row, Table, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.tables.apa import pair_agreement
 from seasync.ranking import Ranking
@@ -63,7 +63,7 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
         "indicators",
         f"Indicators of alignability (Figure 5) on {study.name}",
         rows,
-        record(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
+        run_settings(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
         main="area",
         notes=(*NOTES, ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELLED,))),
         curves=tuple(curves),
@@ -78,7 +78,7 @@ def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:
     drawn = []
     for at, sample in enumerate(study.queries):
         same = np.flatnonzero(labels == sample.item.label)
-        same = same[same != at] if study.itself else same
+        same = same[same != at] if study.leave_one_out else same
         other = np.flatnonzero(labels != sample.item.label)
         count = min(per_query, len(same), len(other) or len(same))
         drawn.append(np.append(random.permutation(same)[:count], random.permutation(other)[:count]))

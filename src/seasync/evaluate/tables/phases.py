@@ -25,7 +25,7 @@ from seasync.evaluate.proxies import (
     phase_progression,
     set_tau,
 )
-from seasync.evaluate.results import Row, Table, add_figure, record
+from seasync.evaluate.results import Row, Table, add_figure, run_settings
 from seasync.evaluate.study import Sample, Study
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
 
     The gallery is the training side, the queries are the test side.
     """
-    if study.itself:
+    if study.leave_one_out:
         raise DataError(f"{study.name}: the proxy tasks need a training side; split the data set first")
     transformer = UntrainedTransformer([s.encoding.features for s in study.gallery])
     kinds: list[tuple[str, bool, Embed]] = [
@@ -60,7 +60,7 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
         "phases",
         f"Proxy tasks (Table 3) on {study.name}, protocol {protocol.name}",
         rows,
-        record(**study.counts(), protocol=protocol.name, stride=protocol.stride, seed=seed),
+        run_settings(**study.counts(), protocol=protocol.name, stride=protocol.stride, seed=seed),
         paper.rows("phases", study.paper),
         main="tau",
         compare=("kind", "context"),

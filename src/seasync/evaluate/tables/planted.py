@@ -17,11 +17,14 @@ from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.metrics import Array, recall_at
 from seasync.evaluate.planting import Planted, film_name, plant
-from seasync.evaluate.results import Row, Table, add_figure, add_mean, record
+from seasync.evaluate.results import Row, Table, add_figure, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Progress, Study, align_pairs, encode_items
 from seasync.options import Partial
 
-WAYS: tuple[tuple[Recipe, Partial], ...] = (*((recipe, "never") for recipe in RECIPES), (MOTION, "auto"))
+ALIGNMENTS: tuple[tuple[Recipe, Partial], ...] = (
+    *((recipe, "never") for recipe in RECIPES),
+    (MOTION, "auto"),
+)
 NOTES = (
     "Each clip has a planted partner: cut at both ends, speed ramps of 0.6–1.7×, a pause; cropped, perhaps "
     "mirrored, other colours, harder compression, another frame rate. The truth is known for every frame.",
@@ -48,10 +51,10 @@ def planted(
     films = plant_all(items, folder, seed=seed, progress=progress)
     copies = [Item(i.name, i.label, clip=Clip(f.file)) for i, f in zip(items, films, strict=True)]
     queries, sources = (encode_items(side, encoder, progress=progress) for side in (copies, items))
-    study = Study(dataset.name, encoder, queries, sources, itself=False, jobs=jobs)
+    study = Study(dataset.name, encoder, queries, sources, leave_one_out=False, jobs=jobs)
     straight = [straight_errors(film, s.encoding) for film, s in zip(films, sources, strict=True)]
     rows = [_row("none", "straight line", False, "never", straight, seed)]
-    for recipe, partial in WAYS:
+    for recipe, partial in ALIGNMENTS:
         errors = study.map(partial_of(_errors, study, films, recipe, partial))
         row = _row(encoder, recipe.name, recipe.context, partial, errors, seed)
         found = np.array(study.retrieved(recipe, 10)) == np.arange(len(films))[:, None]
@@ -62,7 +65,7 @@ def planted(
         "planted",
         f"Planted truth on {dataset.name}",
         rows,
-        record(**study.counts(), seed=seed, films=str(folder)),
+        run_settings(**study.counts(), seed=seed, films=str(folder)),
         main="error ms mean",
         lower=True,
         notes=NOTES,

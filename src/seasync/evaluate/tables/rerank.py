@@ -6,7 +6,7 @@ import numpy as np
 
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import precision_at, recall_at
-from seasync.evaluate.results import Row, Table, add_mean, record
+from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Study, compared_keys
 
 NOTES = (
@@ -45,7 +45,7 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
         "rerank",
         f"Re-ranking the first {k} (Table 4) on {study.name}",
         rows,
-        record(**study.counts(), candidates=k, seed=seed),
+        run_settings(**study.counts(), candidates=k, seed=seed),
         paper.rows("rerank", study.paper),
         main="R@1",
         compare=("recipe", "context", "rerank"),

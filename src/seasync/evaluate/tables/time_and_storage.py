@@ -14,7 +14,7 @@ from seasync.align import Recipe, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.evaluate import paper
-from seasync.evaluate.results import Row, Table, add_mean, record
+from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Sample, Study
 
 QUERIES = 50  # on which the quick stages are measured
@@ -56,7 +56,7 @@ def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
         "cost",
         f"Time and storage on {study.name}",
         rows,
-        record(**study.counts(), candidates=k, measured=len(chosen), seed=seed),
+        run_settings(**study.counts(), candidates=k, measured=len(chosen), seed=seed),
         paper.rows("cost", study.paper),
         notes=(*(READY if ready else EXTRACTED), *NOTES),
     )
