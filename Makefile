@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS ?= dev,evaluate,serve,pose,ray
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: demo test check bench docs
+.PHONY: demo test test-latest check bench docs
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,15 @@ demo: $(READY)  ## the whole job on a sea it makes itself
 test: $(READY) check  ## style, types, rooms, tests
 	@tests/install_programs.sh
 	$(BIN)/python -m pytest -n logical -rs
+
+# A release of a dependency that breaks Seasync shows here first: a fresh environment each time, nothing cached in it.
+# PYTHON=python3.13 make test-latest checks another interpreter.
+test-latest:  ## the tests with the newest releases of all dependencies
+	rm -rf .venv-latest
+	$(PYTHON) -m venv .venv-latest
+	.venv-latest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager '.[$(EXTRAS)]'
+	.venv-latest/bin/python -m pip list --disable-pip-version-check
+	.venv-latest/bin/python -m pytest -n logical -rs
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -69,6 +69,7 @@ def write(
     rotation: tuple[float, bool, bool] | None = None,
     sar: Fraction | None = None,
     tags: dict[str, int] | None = None,
+    tags_of_file: dict[str, str] | None = None,
     sound: np.ndarray | None = None,
     sound_rate: int = 48000,
     sound_codec: str = "aac",
@@ -82,6 +83,7 @@ def write(
     """
     time_base = time_base or Fraction(1) / Fraction(fps)
     with av.open(str(file), "w", options=container or {}) as out:
+        out.metadata.update(tags_of_file or {})
         stream: Any = None
         if sound is not None:
             layout = "stereo" if len(sound) == 2 else "mono"
@@ -223,7 +225,9 @@ KINDS: dict[str, Callable[[Path], Truth]] = {
     "webm, VP9, no duration": lambda d: _even(
         numbered(d / "a.webm", codec="libvpx-vp9", container={"live": "1"})
     ),
-    "mp4, AV1": lambda d: _even(numbered(d / "a.mp4", codec="libsvtav1", options={"preset": "12"})),
+    "mp4, AV1": lambda d: _even(
+        numbered(d / "a.mp4", codec="libsvtav1", options={"preset": "8", "crf": "10"})
+    ),
     "ts, MPEG-4": lambda d: _even(numbered(d / "a.ts", codec="mpeg4", options={"bf": "2"})),
     "gif": lambda d: _even(numbered(d / "a.gif", 20, codec="gif", pix_fmt="rgb8", fps=10), 20, 10),
     "mov, MJPEG": lambda d: _even(numbered(d / "a.mov", codec="mjpeg", pix_fmt="yuvj420p")),

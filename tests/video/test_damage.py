@@ -52,6 +52,16 @@ def test_folder_without_pictures(tmp_path: Path) -> None:
     assert "without pictures" in one_line(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi"])
+def test_tags_that_are_not_text(tmp_path: Path, name: str) -> None:
+    """Written in Latin-1 by old cameras: the picture is read all the same."""
+    file = numbered(tmp_path / name, 6, tags_of_file={"title": "Sonne am Meer"})
+    file.write_bytes(file.read_bytes().replace(b"Sonne am Meer", b"S\xf6nne \xe4m M\xfcr"))
+    assert b"\xf6" in file.read_bytes()
+    assert probe(file).width == 160
+    assert [number_of(image) for batch in read(file) for image in batch.data] == list(range(6))
+
+
 def test_index_cut_off(tmp_path: Path) -> None:
     file = numbered(tmp_path / "a.mp4")
     file.write_bytes(file.read_bytes()[:-200])

@@ -30,6 +30,8 @@ File = str | PathLike[str]
 IMAGES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 IMAGE_FPS = Fraction(30)  # a folder of images has no clock of its own
 LARGEST_PICTURE = 2**27  # pixels, 16K video; damaged headers ask for more
+# Tags that are not UTF-8 must not keep a file from opening: PyAV 18 has an option for it, 19 needs none.
+LENIENT: dict[str, Any] = {"metadata_errors": "ignore"} if int(av.__version__.split(".")[0]) < 19 else {}
 FAILED_READS = 16  # a demuxer that fails so often in a row will not recover
 
 
@@ -114,7 +116,7 @@ def open_file(file: File) -> Iterator[InputContainer]:
     if path.is_file() and not path.stat().st_size:
         raise VideoError(f"{file}: the file is empty; expected a video")
     try:
-        container = av.open(str(path), metadata_errors="ignore")
+        container = av.open(str(path), **LENIENT)
     except (av.FFmpegError, OSError) as error:
         raise VideoError(
             f"{file}: cannot be read as a video ({error.strerror}); is it one, and complete?"
