@@ -1,0 +1,284 @@
+"""Accuracy on every kind of footage, through the shipped path: `python -m benchmarks.world DIR [--json]`.
+
+DIR is a folder of sets (golf, falls, robots/drawer, robots/bottle, gestures, actions, views); what is missing
+is left out. Each set becomes a sea, and every clip searches it.
+
+events     the key events of a query's ten nearest clips: how far each alignment puts them from the truth, in
+           ms, averaged over the ten and for the one that the ranking puts first (the pick); beside a uniform
+           stretch of one clip onto the other and the paper's recipe
+retrieval  of each clip in its own set and in one sea of all sets: how often the first match shows the same
+           movement (R@1), and the share of the first ten that do (P@10), ordered by clip vector, by DRAQ and
+           as shipped
+partial    how often automatic partial alignment left something out, and what that changed
+views      two cameras of one take, one of them replayed at a planted, changing speed
+per cent   how far "the same movement" in per cent is from the share of pairs that are, and how well it tells
+           them apart (AUC)
+
+Brackets are 95 % bootstrap intervals over queries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.goals import Goals
+from benchmarks.golf import apa, interval
+from benchmarks.world_sets import (
+    CachedEncoder,
+    Doubles,
+    FilledSea,
+    FootageSet,
+    fill,
+    load_sets,
+    planted_views,
+)
+from seasync.align import MOTION, PAPER, Alignment, Recipe, align_encodings
+from seasync.encoders import DEFAULT
+from seasync.sea.calibration import calibration_error
+from seasync.sea.match import Matches
+
+TEN = 10
+QUICK_CLIPS = {"gestures": 20, "actions": 10}
+QUICK_OTHERS = 6
+PAIRS = 4
+CURVES = 8
+MS_GOALS = {
+    ("bottle", "ten, ms"): 480, ("bottle", "pick, ms"): 350,
+    ("drawer", "ten, ms"): 380, ("drawer", "pick, ms"): 240,
+    ("falls", "ten, ms"): 70, ("falls", "pick, ms"): 45,
+    ("golf", "pick, ms"): 65,
+}  # fmt: skip
+GOLF_APA = {"ten, APA": 0.903, "pick, APA": 0.91}
+PER_CENT_GOALS = {("gestures", "R@1"): 85, ("gestures", "P@10"): 65, ("actions", "R@1"): 100}
+Figures = dict[str, Any]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--encoder", default=DEFAULT, help="for the motion recipe")
+    parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
+    parser.add_argument("--quick", action="store_true", help="a few clips of each set, without goals")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    sets = load_sets(options.folder)
+    if options.quick:
+        sets = [each.some(QUICK_CLIPS.get(each.name, QUICK_OTHERS)) for each in sets]
+    ours, theirs = CachedEncoder(options.encoder), CachedEncoder(options.baseline)
+    with tempfile.TemporaryDirectory() as folder:
+        report = measure(Path(folder), sets, ours, theirs)
+    if not options.quick:
+        report["views"] = views(options.folder / "views", ours)
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return 0
+    show(report)
+    return 0 if options.quick else check(report)
+
+
+def measure(folder: Path, sets: Sequence[FootageSet], ours: CachedEncoder, theirs: CachedEncoder) -> Figures:
+    report: Figures = {"encoder": ours.name, "clips": {each.name: len(each.files) for each in sets}}
+    report["events"], report["retrieval"], report["per cent"] = {}, {}, {}
+    for each in sets:
+        sea = fill(folder / each.name, [each], ours)
+        if each.events is not None:
+            paper = fill(folder / f"{each.name}-paper", [each], theirs)
+            report["events"][each.name] = events(each, sea, paper)
+        if len(set(each.labels)) > 1:
+            report["retrieval"][each.name] = retrieval(each, sea)
+    everything = fill(folder / "all", sets, ours)
+    for each in sets:
+        report["retrieval"][f"{each.name} in one sea"] = retrieval(each, everything)
+    return report | {"per cent": per_cent(sets, everything)}
+
+
+def events(clips: FootageSet, sea: FilledSea, paper: FilledSea) -> Figures:
+    """Errors of the ten nearest clips' alignments, and of the pick."""
+    rows = {
+        "uniform stretch": by_query(clips, sea, MOTION, _stretched),
+        "paper": by_query(clips, paper, PAPER, _aligned),
+        "motion": by_query(clips, sea, MOTION, _aligned),
+        "motion, agreed": by_query(clips, sea, MOTION, _aligned, consensus=True),
+    }
+    return {name: {k: summary(v) for k, v in columns.items()} for name, columns in rows.items()}
+
+
+Placed = Callable[[Alignment, Doubles], Doubles]
+
+
+def _stretched(alignment: Alignment, moments: Doubles) -> Doubles:
+    """Where a uniform stretch of the match puts moments of the query."""
+    ends = (seconds[[0, -1]] for seconds in (alignment.query_seconds, alignment.match_seconds))
+    return np.asarray(np.interp(moments, *ends))
+
+
+def _aligned(alignment: Alignment, moments: Doubles) -> Doubles:
+    return alignment.warp(keep="query").at(moments)
+
+
+def by_query(
+    clips: FootageSet, sea: FilledSea, recipe: Recipe, place: Placed, *, consensus: bool = False
+) -> dict[str, list[float]]:
+    """Figures of every query, by name."""
+    assert clips.events is not None
+    known = {sea.id_of(file): frames for file, frames in zip(clips.files, clips.events, strict=True)}
+    columns: dict[str, list[float]] = {}
+    options: dict[str, Any] = {"k": TEN, "candidates": TEN, "recipe": recipe}
+    found = sea.sea.search_many(list(known), **options, consensus=consensus)
+    whole = sea.sea.search_many(list(known), **options, partial="never")
+    for frames, matches, uncut in zip(clips.events, found, whole, strict=True):
+        errors = _errors(matches, frames, known, place)
+        row = {"ten, ms": np.mean(list(errors.values())), "pick, ms": next(iter(errors.values()))}
+        if clips.name == "golf":
+            shared = [apa(m.alignment, frames.astype(int), known[m.clip.id].astype(int)) for m in matches]
+            row |= {"ten, APA": np.mean(shared), "pick, APA": shared[0]}
+        parts = [m.clip.id for m in matches if not m.alignment.whole]
+        row["partial, share"] = len(parts) / max(len(matches), 1)
+        if parts:
+            others = _errors(uncut, frames, known, place)
+            row["partial, ms"] = np.mean([errors[n] for n in parts])
+            row["the same whole, ms"] = np.mean([others[n] for n in parts])
+        for name, value in row.items():
+            columns.setdefault(name, []).append(float(value))
+    return columns
+
+
+def _errors(matches: Matches, frames: Doubles, known: dict[str, Doubles], place: Placed) -> dict[str, float]:
+    """Mean distance in ms between true events and where each match's alignment puts them, by clip id."""
+    errors = {}
+    for match in matches:
+        aligned, clip = match.alignment, match.clip.id or ""
+        asked = np.interp(frames, aligned.query_frames, aligned.query_seconds)
+        truth = np.interp(known[clip], aligned.match_frames, aligned.match_seconds)
+        errors[clip] = float(1000 * np.abs(place(aligned, asked) - truth).mean())
+    return errors
+
+
+def retrieval(clips: FootageSet, sea: FilledSea) -> Figures:
+    """R@1 and P@10 in per cent, by what orders the candidates."""
+    asked = [sea.id_of(file) for file in clips.files]
+    report = {}
+    for name, rerank in (("vector", "none"), ("DRAQ", "draq"), ("shipped", None)):
+        right = [
+            [match.clip.label == label for match in matches]
+            for label, matches in zip(
+                clips.labels, sea.sea.search_many(asked, k=TEN, rerank=rerank), strict=True
+            )
+        ]
+        first = [100.0 * row[0] for row in right]
+        share = [100.0 * float(np.mean(row)) for row in right]
+        report[name] = {"R@1": summary(first), "P@10": summary(share)}
+    return report
+
+
+def summary(values: Sequence[float]) -> Figures:
+    return {"mean": float(np.mean(values)), "interval": interval(list(values)), "queries": len(values)}
+
+
+def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
+    """Error and AUC of "the same movement" on pairs drawn at even odds, for each set and for all."""
+    rng = np.random.default_rng(0)
+    ids = np.array([sea.id_of(file) for each in sets for file in each.files])
+    labels = np.array([label for each in sets for label in each.labels])
+    own = np.array([each.name for each in sets for _ in each.files])
+    said: dict[str, list[tuple[float, bool]]] = {}
+    for at, clip in enumerate(ids):
+        alike, inside = labels == labels[at], own == own[at]
+        alike[at] = False
+        kinds = [alike, ~alike & inside & (ids != clip), ~alike & ~inside]
+        counts = [2 * PAIRS, PAIRS, PAIRS] if kinds[1].any() else [2 * PAIRS, 0, 2 * PAIRS]
+        drawn = [rng.permutation(ids[kind])[:count] for kind, count in zip(kinds, counts, strict=True)]
+        chosen = np.concatenate(drawn).tolist()
+        where = f"id IN ({', '.join(map(repr, chosen))})"
+        for match in sea.sea.search(str(clip), k=len(chosen), candidates=len(chosen), where=where):
+            if match.alignability is not None:
+                pair = match.alignability, match.clip.label == labels[at]
+                said.setdefault(own[at], []).append(pair)
+    said["all"] = [pair for pairs in said.values() for pair in pairs]
+    return {name: _calibrated(*np.array(pairs).T) for name, pairs in said.items()}
+
+
+def _calibrated(probability: Doubles, same: Doubles) -> Figures:
+    """How far the per cent are off, and the chance that a pair of the same movement gets more of them."""
+    right = same.astype(bool)
+    higher = np.searchsorted(np.sort(probability[~right]), probability[right], "left")
+    equal = np.searchsorted(np.sort(probability[~right]), probability[right], "right") - higher
+    return {
+        "error": calibration_error(probability, right),
+        "AUC": float((higher + equal / 2).mean() / max((~right).sum(), 1)),
+        "pairs": len(same),
+    }
+
+
+def views(folder: Path, encoder: CachedEncoder) -> Figures:
+    """Mean error in ms of aligning one camera with the other's replay, by pair of cameras."""
+    report: dict[str, dict[str, list[float]]] = {}
+    for view in planted_views(folder, encoder, CURVES):
+        rows = report.setdefault(view.name, {})
+        for name, recipe, place in (("uniform stretch", MOTION, _stretched), ("motion", MOTION, _aligned)):
+            alignment = align_encodings(view.match, view.query, recipe=recipe)
+            errors = np.abs(place(alignment, view.replayed) - view.true)
+            rows.setdefault(name, []).append(float(1000 * errors.mean()))
+    return {name: {row: summary(errors) for row, errors in rows.items()} for name, rows in report.items()}
+
+
+def show(report: Figures) -> None:
+    """The tables, in words."""
+    clips = ", ".join(f"{name} {count}" for name, count in report["clips"].items())
+    print(f"\n{report['encoder']}; clips: {clips}")
+    for set_name, rows in report["events"].items():
+        print(f"\nevents, {set_name}")
+        for name, columns in rows.items():
+            print(f"  {name:18}" + "".join(f"  {column} {_said(value)}" for column, value in columns.items()))
+    for kind in ("retrieval", "views"):
+        for set_name, rows in report.get(kind, {}).items():
+            print(f"\n{kind}, {set_name}")
+            for name, value in rows.items():
+                columns = value if "mean" not in value else {"ms": value}
+                print(f"  {name:18}" + "".join(f"  {c} {_said(v)}" for c, v in columns.items()))
+    print("\nper cent of the same movement")
+    for name, row in report["per cent"].items():
+        print(f"  {name:18}  error {row['error']:.3f}  AUC {row['AUC']:.3f}  ({row['pairs']} pairs)")
+
+
+def _said(value: Figures) -> str:
+    digits = 3 if abs(value["mean"]) < 2 else 1
+    low, high = value["interval"]
+    return f"{value['mean']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def check(report: Figures) -> int:
+    """The goals."""
+    goals = Goals()
+    for name, rows in report["events"].items():
+        ours, stretch = rows["motion"], rows["uniform stretch"]
+        for column in ("ten, ms", "pick, ms"):
+            target = MS_GOALS.get((name, column), stretch[column]["mean"])
+            goals.at_most(
+                f"{name}, {column}", ours[column]["mean"], min(target, stretch[column]["mean"]), " ms"
+            )
+        for column, target in GOLF_APA.items() if name == "golf" else ():
+            goals.at_least(f"golf, {column}", ours[column]["mean"], target)
+    for name, rows in report["retrieval"].items():
+        for column in ("R@1", "P@10"):
+            target = PER_CENT_GOALS.get((name, column), 0)
+            vector = rows["vector"][column]["mean"]
+            goals.at_least(
+                f"{name}, {column} as shipped", rows["shipped"][column]["mean"], max(target, vector)
+            )
+    for name, row in report["per cent"].items():
+        goals.at_most(f"error of the per cent, {name}", row["error"], 0.05)
+    return goals.exit_code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
