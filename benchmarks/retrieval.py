@@ -86,7 +86,9 @@ def fill(sea: Sea, clips: list[Clip]) -> None:
     print(file=sys.stderr)
     streams = tuple((stream.name, stream.features.shape[1]) for stream in rows[0].encoding.streams)
     trajectory = len(rows[0].encoding.trajectory)
-    sea.append(rows, About(FORMAT, encoder.name, encoder.fingerprint, encoder.fps, streams, trajectory))
+    sea.record.append(
+        rows, About(FORMAT, encoder.name, encoder.fingerprint, encoder.fps, streams, trajectory)
+    )
 
 
 def measure(sea: Sea, recipe: Recipe, encoder: str, rerank: str) -> dict[str, str | float]:
@@ -96,7 +98,7 @@ def measure(sea: Sea, recipe: Recipe, encoder: str, rerank: str) -> dict[str, st
         [match.clip.label == query.label for match in matches]
         for query, matches in zip(queries, found, strict=True)
     ]
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     kept = snapshot.encodings(snapshot.table([])["_rowid"].to_numpy())
     encodings = {clip.id: encoding for clip, encoding in zip(queries, kept, strict=True) if encoding}
     errors = [

@@ -78,7 +78,7 @@ def search(folder: Path, count: int) -> dict[str, float]:
     queries = _queries()
     process = psutil.Process()
     before, begin = process.memory_info().rss, time.perf_counter()
-    snapshot = Sea(folder).snapshot()
+    snapshot = Sea(folder).record.snapshot()
     vectors = np.stack([query_vector(q, snapshot.vectors.standard, trajectory=True) for q in queries])
     snapshot.vectors.nearest(snapshot, vectors[:1], K)
     first = time.perf_counter() - begin
@@ -220,7 +220,7 @@ def on_s3(folder: Path, count: int) -> None:
         os.environ |= store.environment
         uri = f"{store.bucket('seas')}/{count}.sea"
         begin = time.perf_counter()
-        moved = copy(Sea(folder), Sea(uri))
+        moved = copy(Sea(folder).record, Sea(uri).record)
         rate = moved / 1e6 / (time.perf_counter() - begin)
         print(f"\n{count:,} clips on S3 (loopback), copied at {rate:.0f} MB/s")
         for ahead in (False, True):
@@ -233,7 +233,7 @@ def _node(uri: Path, ahead: int) -> dict[str, float]:
     """One search node; `uri` as a path, which has lost a slash."""
     queries = _queries()
     begin = time.perf_counter()
-    snapshot = Sea(str(uri).replace(":/", "://")).snapshot()
+    snapshot = Sea(str(uri).replace(":/", "://")).record.snapshot()
     if ahead and snapshot.index:
         snapshot.index.prewarm(snapshot)
         begin = time.perf_counter()

@@ -136,7 +136,7 @@ def compare(folder: Path, count: int) -> dict[str, float]:
     sea.rebuild("ivf_rq")
     built = time.perf_counter() - begin
     disk = sum(f.stat().st_size for f in (folder / "_indices").rglob("*") if f.is_file())
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     standard = snapshot.vectors.standard
     draws = Clips(seed=1)
     draws.kinds, draws.bases = (lambda c: (c.kinds, c.bases))(Clips())
@@ -213,7 +213,7 @@ def compare(folder: Path, count: int) -> dict[str, float]:
 
 
 def stored_vectors(sea: Sea, standard: Standard) -> Floats:
-    batches = sea.snapshot().dataset.to_batches(columns=["mean", "trajectory"])
+    batches = sea.record.snapshot().dataset.to_batches(columns=["mean", "trajectory"])
     return np.concatenate(
         [clip_vectors(matrix(b["mean"]), matrix(b["trajectory"]), standard) for b in batches]
     )
@@ -226,7 +226,7 @@ def resident_growth(folder: Path) -> float:
         "from seasync.search import Sea\n"
         "import lance, pyarrow\n"
         "before = psutil.Process().memory_info().rss\n"
-        "s = Sea(sys.argv[1]).snapshot()\n"
+        "s = Sea(sys.argv[1]).record.snapshot()\n"
         "r = np.random.default_rng(0)\n"
         "for _ in range(50): s.vectors.nearest(s, r.standard_normal((1, 768), np.float32), 10)\n"
         "print((psutil.Process().memory_info().rss - before) / 1e6)\n"
@@ -242,7 +242,7 @@ def whole_query(folder: Path, count: int, goals: Goals) -> None:
     """Given features: search, read 100 candidates, DRAQ on all, align the best; against one encoder frame."""
     sea = make_sea(folder, count, frame_features=True)
     sea.rebuild("ivf_rq")
-    clips, snapshot, encoder, frame = Clips(seed=2), sea.snapshot(), get_encoder(), one_frame()
+    clips, snapshot, encoder, frame = Clips(seed=2), sea.record.snapshot(), get_encoder(), one_frame()
     assert isinstance(encoder, TakesFrames)
     names = ("search", "read", "DRAQ", "align", "whole query", "encoder, one frame")
     spent = []

@@ -35,7 +35,6 @@ import numpy as np
 from benchmarks.goals import Goals
 from benchmarks.search import WIDTH, Clips
 from seasync.encoders import get_encoder
-from seasync.sea.care import verify
 from seasync.sea.rows import ABOUT, FORMAT, About
 from seasync.search import Sea
 from seasync.serve import Client
@@ -99,7 +98,7 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     goals.at_least("serve throughput over in process", rate / alone[0], 0.7)
     goals.at_most("serve requests failed", found[1] + visits.failed, 0)
     goals.at_most("serve clips lost while adding", CLIPS + ADDED - clips, 0)
-    wrong = [problem for problem in verify(Sea(place)) if problem.file.startswith(str(films))]
+    wrong = [problem for problem in Sea(place).verify() if problem.file.startswith(str(films))]
     goals.at_most("serve problems of added clips", len(wrong), 0)
     goals.at_most("serve page while searching, p95", p95, 2.0, " s")
 

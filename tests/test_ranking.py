@@ -95,7 +95,7 @@ def test_the_tables_and_a_search_put_the_same_clips_in_the_same_order(
     made = [row(n, kind=n % 3, label=f"kind {n % 3}", frames=24) for n in range(8)]
     made += [replace(row(n, label="parts"), encoding=composite(n)) for n in range(8, 14)]
     sea = Sea(tmp_path / "s.sea")
-    sea.append(made, about())
+    sea.record.append(made, about())
     study = Study.of(open_dataset(sea.uri))
     candidates = study.retrieved(recipe, recipe.candidates)
     rankings = study.rankings(candidates, recipe)

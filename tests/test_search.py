@@ -137,7 +137,7 @@ def test_candidates_conditions_and_limits(sea: Sea, clips: Path) -> None:
 
 def test_nothing_aligns_is_an_answer(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(n, kind=n) for n in range(5)], about())
+    sea.record.append([row(n, kind=n) for n in range(5)], about())
     matches = sea.search(encoding(99, still=True))
     best = min(match.draq for match in matches)
     assert matches.best_draq == best > MOTION.threshold

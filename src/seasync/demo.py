@@ -84,7 +84,7 @@ def run(
         query,
         match,
         matches[0].draq,
-        median_error(matches[0].alignment, query, match, sea.snapshot().about.fps),
+        median_error(matches[0].alignment, query, match, sea.record.snapshot().about.fps),
         score(sea, sample, rerank="none"),
         score(sea, sample),
         made,
@@ -110,7 +110,7 @@ def _sample(folder: Path, clips: int, progress: Callable[[int, int], None]) -> S
 
 def score(sea: Sea, sample: Sample, *, recipe: Recipe = MOTION, rerank: Rerank | None = None) -> Score:
     """Search for every clip of the sample, and compare with the truth."""
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     known = {str(clip.file.resolve()): clip for clip in sample.clips}
     looks = {(clip.look, clip.action) for clip in sample.clips}
     ids = {clip.file: clip.id or "" for clip in snapshot.clips()}

@@ -1,45 +1,61 @@
-"""The sea as one uses it. The whole method is in `Sea.search_many`: retrieve, re-rank, align."""
+"""A sea as you use it. The whole method is in `Sea.search_many`: retrieve, rank, align."""
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial as bind
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
-from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
-from seasync.encoding import Encoding, Floats
-from seasync.errors import EncoderError, SeaError, VideoError
-from seasync.options import IndexKind, Partial, Rerank
+from seasync.encoders import Encoder, encode_clip
+from seasync.encoding import Encoding
+from seasync.errors import SeaError
+from seasync.options import Partial, Rerank
 from seasync.pair import end_of
-from seasync.sea import care, index
-from seasync.sea.calibration import Calibration, fit, with_calibration
 from seasync.sea.candidates import Candidates
-from seasync.sea.cluster import Cluster
-from seasync.sea.ingest import Added, add
+from seasync.sea.clip_library import ClipLibrary
 from seasync.sea.match import Matches
-from seasync.sea.on_ray import add as add_on
-from seasync.sea.query import Asked, Query, resolve
-from seasync.sea.record import Record, RowIds, Snapshot, both, quoted
-from seasync.sea.rows import CLIP_COLUMNS
-from seasync.sea.sources import find_sources
-from seasync.similarity import query_vector
+from seasync.sea.query import Asked, Encode, Query, resolve
+from seasync.sea.retrieval import Found, condition, labelled, retrieve, with_encodings
+from seasync.sea.snapshot import Snapshot
 
 
-class Sea(Record):
-    """A library of clips, at a path or a URI: add to it, search it, look after it.
+class Sea(ClipLibrary):
+    """A library of clips, at a path or a URI: add videos to it, search it, look after it.
 
-    encoder          what makes the frame features, by name or as an object; one sea has one encoder for good.
-                     None: the one the sea was made with, `dinov2-small` for a new one
-    create           whether a new sea may begin here; it is written by the first `add`
-    storage_options  for object storage, as Lance takes them
+    Parameters
+    ----------
+    uri
+        A folder such as ``footage.sea``, or a URI such as ``s3://bucket/footage.sea``.
+    encoder
+        What makes the frame features, by name or as an object. A sea keeps the encoder it began with.
+        Default: that encoder; ``dinov2-small`` for a new sea.
+    create
+        Whether a new sea may begin here. The first `add` writes it.
+    storage_options
+        Options for object storage, as Lance takes them.
+    encode
+        Encodes a clip that the sea does not hold: takes a `Clip` and, if known, the hash of its file
+        (``content``), returns its `Encoding` and the second at which its last frame ends. Default: the sea's
+        encoder in this process. A server passes a function that encodes in another process.
+
+    Raises
+    ------
+    SeaError
+        If there is no sea here and `create` is false, or something else is in the way.
+    EncoderError
+        If the sea was made with another encoder.
+
+    Examples
+    --------
+    >>> sea = seasync.Sea("footage.sea")                  # doctest: +SKIP
+    >>> sea.add("clips/", split="shots")                  # doctest: +SKIP
+    >>> for match in sea.search("query.mp4", k=3):        # doctest: +SKIP
+    ...     print(match.draq, match.clip.file)
     """
 
     def __init__(
@@ -49,102 +65,90 @@ class Sea(Record):
         create: bool = True,
         *,
         storage_options: Mapping[str, str] | None = None,
+        encode: Encode | None = None,
     ) -> None:
-        super().__init__(uri, storage_options=storage_options)
-        self._encoder = encoder
-        if self.exists():
-            about = self.snapshot().about
-            if encoder is not None and getattr(encoder, "name", encoder) != about.encoder:
-                self.encoder()  # another name may still be the same encoder
-        elif not create:
-            self.snapshot()  # says that there is none
-        else:
-            self.expect_room()
+        super().__init__(uri, encoder, create, storage_options=storage_options)
+        self._encode = encode or self._encode_here
 
-    @property
-    def fps(self) -> float:
-        """Sampled frames a second."""
-        return self.snapshot().about.fps
+    def search(
+        self,
+        query: Asked,
+        *,
+        start: float | None = None,
+        end: float | None = None,
+        k: int = 10,
+        recipe: Recipe = MOTION,
+        rerank: Rerank | None = None,
+        candidates: int | None = None,
+        max_draq: float | None = None,
+        partial: Partial = "auto",
+        consensus: bool = False,
+        label: str | None = None,
+        where: str | None = None,
+    ) -> Matches:
+        """Find the clips that move in step with `query`. Footage of the query itself is left out.
 
-    def encoder(self) -> Encoder:
-        """The sea's encoder, loaded.
+        Parameters
+        ----------
+        query
+            A video file, a `Clip`, the id of a clip of this sea, or an `Encoding`.
+        start, end
+            The span of the file to search for, in seconds.
+        k
+            How many matches to return at most.
+        recipe
+            `MOTION`, or `PAPER`: clip vectors by the mean alone, 10 candidates, ranked by DRAQ alone.
+        rerank
+            What ranks the candidates, lowest first: ``"product"``, (1 − similarity)·DRAQ, the default of
+            MOTION; ``"draq"``, the default of PAPER; ``"dtw"``, the cost of the path; ``"none"``, similarity.
+        candidates
+            How many candidates the clip vectors propose, at least `k`. Default: 25 (PAPER: 10).
+        max_draq
+            Leave out matches with a higher DRAQ.
+        partial
+            Whether parts of the clips may stay unmatched: ``"auto"``, ``"never"`` or ``"always"``. Unmatched
+            parts of the query count against a match. Unless ``"never"``, a clip of a longer film may
+            be extended to the stretch around it that fits better.
+        consensus
+            Let the matches correct each other's alignments. Order and scores stay the same.
+        label
+            Only clips with this label.
+        where
+            Only clips that fulfil this SQL condition on the record's columns, such as ``"duration < 10"``.
+
+        Returns
+        -------
+        Matches
+            The matches, best first.
 
         Raises
         ------
-        EncoderError
-            If the sea was made with another one.
-        """
-        about = self.snapshot().about if self.exists() else None
-        wanted = self._encoder or (about.encoder if about else DEFAULT)
-        encoder = get_encoder(wanted) if isinstance(wanted, str) else wanted
-        if about and encoder.fingerprint != about.fingerprint:
-            raise EncoderError(
-                f"{self.uri}: made with the encoder {about.encoder} ({about.fingerprint}), not with "
-                f"{encoder.name} ({encoder.fingerprint}); a sea has one encoder: make a new sea"
-            )
-        return encoder
+        SeaError
+            If the sea is empty, or an argument is wrong.
+        VideoError
+            If the query cannot be read.
 
-    def add(
-        self,
-        *paths: str | Path,
-        split: str | float = "none",
-        labels: str | Path | None = None,
-        tags: Sequence[str] = (),
-        fps: float | None = None,
-        frame_features: bool = True,
-        jobs: int = 1,
-        on: Cluster | None = None,
-        progress: Callable[[Added], None] | None = None,
-        wait: bool = True,
-        waiting: Callable[[], None] | None = None,
-        commit_seconds: float = 20.0,
-    ) -> Added:
-        """Add videos: what is there already, by content and span, is left alone.
-
-        Interrupted at any point and called again, it goes on where it was; what was committed (every
-        `commit_seconds`) is not done again. Files that cannot be read are in the result's `failed`.
-
-        paths           files, folders, patterns, and lists (.csv, .tsv); see `seasync.sea.sources`
-        split           "none", "shots", or a number of seconds: how long videos become clips
-        labels          "folder" (the name of a video's folder) or a list with the columns file and label
-        fps             sampled frames a second; default: the encoder's own. One sea has one rate
-        frame_features  false keeps clip vectors only, a hundredth of the size; a search then encodes its
-                        candidates anew
-        jobs            processes that encode; 1 uses all cores for one clip at a time
-        on              a Ray cluster to do it on; jobs are then its business
-        progress        called after every clip
-        wait            for another process that writes to this sea (`waiting` is called once); else SeaError
-        """
-        sources = find_sources(paths, labels=labels, tags=tags)
-        if (jobs > 1 or on) and not isinstance(self._encoder, str | None):
-            raise SeaError("jobs: several processes need the encoder by its name, not as an object")
-        run = bind(add_on, on) if on else bind(add, jobs=jobs)
-        return run(
-            self,
-            sources,
-            self.encoder(),
-            split=split,
-            fps=fps,
-            frame_features=frame_features,
-            commit_seconds=commit_seconds,
-            progress=progress,
-            wait=wait,
-            waiting=waiting,
-        )
-
-    def search(
-        self, query: Asked, *, start: float | None = None, end: float | None = None, **options: Any
-    ) -> Matches:
-        """The clips that move in step with `query`, best first; options as in `search_many`.
-
-        query       a video file, a `Clip`, the id of a clip of this sea, or an `Encoding`
-        start, end  the span of the file that counts, in seconds
+        Examples
+        --------
+        >>> best = sea.search("query.mp4", k=1)[0]                    # doctest: +SKIP
+        >>> seasync.render.compare(best.alignment, "sync.mp4")        # doctest: +SKIP
         """
         if start is not None or end is not None:
             if isinstance(query, Encoding):
                 raise SeaError("start, end: an encoding is searched for whole; encode the span instead")
             query = Clip.of(query, start, end)
-        return self.search_many([query], **options)[0]
+        return self.search_many(
+            [query],
+            k=k,
+            recipe=recipe,
+            rerank=rerank,
+            candidates=candidates,
+            max_draq=max_draq,
+            partial=partial,
+            consensus=consensus,
+            label=label,
+            where=where,
+        )[0]
 
     def search_many(
         self,
@@ -160,43 +164,22 @@ class Sea(Record):
         label: str | None = None,
         where: str | None = None,
     ) -> list[Matches]:
-        """The k best matches of every query. Footage of the query itself is never among them.
+        """Search for several queries at once; faster than one after the other. See `search`."""
+        snapshot = self.record.snapshot()
+        where = condition(snapshot, where, label)
+        asked = [resolve(snapshot, query, self._encode) for query in queries]
+        count = max(k, candidates or recipe.candidates)
+        found = retrieve(snapshot, asked, count, where, trajectory=recipe.trajectory)
+        one = len(asked) == 1  # the cost matrices of many would fill the memory
 
-        recipe      `MOTION`, or `PAPER`: clip vectors by the mean alone, 10 candidates, DRAQ alone
-        candidates  how many the clip vectors propose; default 25 (10), and at least k
-        rerank      what decides among these, lowest first: "product" (1 − similarity)·DRAQ, the default of
-                    MOTION; "draq", the default of PAPER; "dtw", the plain path cost; "none", similarity alone
-        max_draq    leave out matches with a higher DRAQ
-        partial     "auto", "never" or "always": whether parts of the clips may be left out; what is left out
-                    of the query then counts against a match. A clip that is part of a film may then also be
-                    left for the stretch around it that fits better; "never" takes all clips as they are
-        consensus   let the matches correct each other's alignment: a moment goes where most ways through
-                    the other matches lead. Order and scores stay the same
-        label       only clips of this label
-        where       only clips that fulfil this SQL condition on the record's columns, such as "duration < 10"
-        """
-        wanted = max(k, candidates or recipe.candidates)
-        snapshot = self.snapshot()
-        where = _condition(snapshot, where, label)
+        def align(query: Query, found: Found) -> Matches:
+            ranked = self._rank(snapshot, query, found, recipe, rerank, partial)
+            return ranked.matches(k, max_draq=max_draq, consensus=consensus, cost=one)
 
-        asked = [resolve(snapshot, query, self._encode, self._end) for query in queries]
-        found = _retrieve(snapshot, asked, wanted, where, trajectory=recipe.trajectory)
-        alone = len(asked) == 1  # the cost matrices of many would fill the memory
-        rank = bind(
-            self._rank,
-            snapshot,
-            k=k,
-            recipe=recipe,
-            rerank=rerank,
-            max_draq=max_draq,
-            partial=partial,
-            consensus=consensus,
-            cost=alone,
-        )
-        if alone:
-            return [rank(asked[0], *found[0])]
+        if one:
+            return [align(asked[0], found[0])]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(lambda query, candidates: rank(query, *candidates), asked, found))
+            return list(pool.map(align, asked, found))
 
     def oracle(
         self,
@@ -210,131 +193,43 @@ class Sea(Record):
         label: str | None = None,
         seed: int = 0,
     ) -> Matches:
-        """As `search`, with random clips of the query's own label as candidates: retrieval that cannot err.
+        """Search among random clips of the query's own label: as if retrieval never erred. See `search`.
 
-        label  the query's label, where it is not a clip of this sea that has one
+        Parameters
+        ----------
+        label
+            The query's label, if it is not a labelled clip of this sea.
+        seed
+            Chooses the random clips.
         """
-        snapshot = self.snapshot()
-        asked = resolve(snapshot, query, self._encode, self._end)
+        snapshot = self.record.snapshot()
+        asked = resolve(snapshot, query, self._encode)
         label = label or (asked.clip.label if asked.clip else None)
         if label is None:
             raise SeaError("oracle: the query has no label; ask for a labelled clip of the sea, or give one")
-        rows = snapshot.table([], _labelled(label))["_rowid"].to_numpy()
+        rows = snapshot.table([], labelled(label))["_rowid"].to_numpy()
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
-        return self._rank(
-            snapshot, asked, rows, similarity, k=k, recipe=recipe, rerank=rerank, partial=partial
-        )
+        return self._rank(snapshot, asked, (rows, similarity), recipe, rerank, partial).matches(k)
 
-    def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> Calibration:
-        """Fit alignability to this sea's labels, and keep it in the sea."""
-        with self.writing():
-            snapshot = self.snapshot()
-            fitted = fit(snapshot, recipe, seed=seed)
-            self.put_metadata(with_calibration(snapshot, recipe, fitted))
-        return fitted
-
-    def clips(
-        self, where: str | None = None, *, label: str | None = None, limit: int | None = None
-    ) -> list[Clip]:
-        """The sea's clips, in the order they were added; `where` and `label` as in `search_many`."""
-        snapshot = self.snapshot()
-        return snapshot.clips(_condition(snapshot, where, label), limit=limit)
-
-    def info(self) -> dict[str, Any]:
-        """What the sea is and how it stands: clips, hours, bytes, encoder, index and more."""
-        return care.info(self)
-
-    def verify(
-        self, *, files: bool = True, progress: Callable[[int, int], None] | None = None
-    ) -> list[care.Problem]:
-        """Read every row and, with `files`, every file; what is found wrong, which should be nothing."""
-        return care.verify(self, files=files, progress=progress)
-
-    def relocate(self, root: str | Path, *, old: str | Path | None = None) -> int:
-        """Say that the footage under `old` (default: all of it) now lies under `root`; how many files do."""
-        return care.relocate(self, root, old=old)
-
-    def rebuild(self, kind: IndexKind = "auto", *, on: Cluster | None = None) -> None:
-        """Make the index anew: "auto" (none for up to 50,000 clips), "exact" (none), "ivf_rq" or "ivf_pq".
-
-        on  a Ray cluster to do it on
-        """
-        with self.writing(alone=True):
-            index.build(self, kind, on)
+    def query(self, asked: Asked) -> Query:
+        """Look up or encode what you would search for: its encoding, its clip, and where that ends."""
+        return resolve(self.record.snapshot(), asked, self._encode)
 
     def _rank(
         self,
         snapshot: Snapshot,
         query: Query,
-        rows: RowIds,
-        similarity: Floats,
-        *,
-        k: int,
+        found: Found,
         recipe: Recipe,
-        rerank: Rerank | None = None,
-        max_draq: float | None = None,
-        partial: Partial = "auto",
-        consensus: bool = False,
-        cost: bool = True,
-    ) -> Matches:
-        """Candidates in their final order, as matches; with their cost matrices if `cost`."""
-        encodings = self._encodings(snapshot, rows)
-        there = np.array([encoding is not None for encoding in encodings], bool)
-        known = [encoding for encoding in encodings if encoding is not None]
-        ranked = Candidates(
-            snapshot,
-            query,
-            rows[there],
-            similarity[there],
-            known,
-            recipe=recipe,
-            rerank=rerank,
-            partial=partial,
+        rerank: Rerank | None,
+        partial: Partial,
+    ) -> Candidates:
+        rows, similarity, encodings = with_encodings(snapshot, found, self._encode)
+        return Candidates(
+            snapshot, query, rows, similarity, encodings, recipe=recipe, rerank=rerank, partial=partial
         )
-        return ranked.matches(k, max_draq=max_draq, consensus=consensus, cost=cost)
 
-    def _encode(self, clip: Clip) -> Encoding:
-        return encode_clip(clip, self.encoder(), fps=self.fps)
-
-    def _end(self, clip: Clip) -> float:
-        return end_of(clip)
-
-    def _encodings(self, snapshot: Snapshot, rows: RowIds) -> list[Encoding | None]:
-        """Frame features as kept, or made anew where only the clip vector is; None where the file is gone."""
-        found = snapshot.encodings(rows, vectors=False)
-        missing = [n for n, encoding in enumerate(found) if encoding is None]
-        clips = snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)) if missing else []
-        for n, clip in zip(missing, clips, strict=True):
-            try:
-                found[n] = self._encode(clip)
-            except VideoError as error:
-                warnings.warn(f"a candidate is left out: {error}", stacklevel=2)
-        return found
-
-
-def _retrieve(
-    snapshot: Snapshot, queries: Sequence[Query], k: int, where: str | None, *, trajectory: bool
-) -> list[tuple[RowIds, Floats]]:
-    """Row ids and similarities of the k nearest clip vectors to each query, its own footage left out."""
-    vectors = snapshot.vectors
-    asked = [query_vector(query.encoding, vectors.standard, trajectory=trajectory) for query in queries]
-    extra = max((len(query.own) for query in queries), default=0)
-    nearest = vectors.nearest(snapshot, np.stack(asked), k + extra, where) if queries else []
-    found = []
-    for query, (rows, similarity) in zip(queries, nearest, strict=True):
-        other = ~np.isin(rows, query.own)
-        found.append((rows[other][:k], similarity[other][:k]))
-    return found
-
-
-def _condition(snapshot: Snapshot, where: str | None, label: str | None) -> str | None:
-    """Both as one, checked before time is spent on the query."""
-    if where is not None:
-        snapshot.expect_condition(where)
-    return both(where, _labelled(label))
-
-
-def _labelled(label: str | None) -> str | None:
-    return None if label is None else f"label = {quoted(label)}"
+    def _encode_here(self, clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
+        return encode_clip(clip, self.encoder(), fps=self.fps, content=content), end_of(clip)

@@ -192,9 +192,9 @@ def test_an_index_built_on_a_cluster_that_loses_workers_finds_what_all_clips_com
 ) -> None:
     sea = Sea(f"{bucket}/s.sea", storage_options=store.options)
     for first in range(0, 1200, 300):
-        sea.append([row(n, kind=n % 40, frames=4) for n in range(first, first + 300)], about())
+        sea.record.append([row(n, kind=n % 40, frames=4) for n in range(first, first + 300)], about())
     queries = [encoding(5000 + n, kind=n, frames=4) for n in range(40)]
-    whole = sea.snapshot()
+    whole = sea.record.snapshot()
     exact = [
         whole.vectors.nearest(whole, query_vector(query, whole.vectors.standard, trajectory=True)[None], 10)[
             0
@@ -209,14 +209,14 @@ def test_an_index_built_on_a_cluster_that_loses_workers_finds_what_all_clips_com
     with monkeypatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")  # which the cluster has not
         done = seasync("sea", "rebuild", *where)
-    assert (done.returncode, sea.snapshot().index) == (1, None)
+    assert (done.returncode, sea.record.snapshot().index) == (1, None)
     assert "set RAY_AUTH_MODE=disabled); the old one is in use" in done.stderr
     losing = nodes.lose_worker("PoolActor")  # and one of those that lance-ray builds with
     done = seasync("sea", "rebuild", *where)  # in a process of its own, as users do
     losing.join()
     assert done.returncode == 0, done.stderr
     assert len(nodes.lost) == 1
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     assert snapshot.index is not None
     assert (snapshot.index.kind, snapshot.index.unindexed_rows(snapshot)) == ("ivf_rq", 0)
     assert [name for name in snapshot.dataset.schema.names if "vector_" in name] == [snapshot.index.column]

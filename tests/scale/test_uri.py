@@ -80,26 +80,26 @@ def test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea(
     tmp_path: Path, bucket: str, encoder: str
 ) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(n, label="a") for n in range(20)], about())
-    sea.append([row(n) for n in range(20, 40)], about())
+    sea.record.append([row(n, label="a") for n in range(20)], about())
+    sea.record.append([row(n) for n in range(20, 40)], about())
     sea.rebuild("ivf_pq")
     sea.remove(clips=[str(sea.clips()[3].id)])
     up = Sea(f"{bucket}/up.sea")
-    moved = copy(sea, up)
-    assert differences(sea, up) == {}
+    moved = copy(sea.record, up.record)
+    assert differences(sea.record, up.record) == {}
     assert up.verify(files=False) == []
     assert (up.info()["index"], len(up)) == ("ivf_pq", 39)
-    assert 0 < copy(sea, up) < moved / 4  # the manifest alone
-    sea.append([row(n) for n in range(40, 50)], about())
-    assert sorted(differences(sea, up).values()) == [f"not in {up.uri}"] * 10
-    copy(sea, up)
-    up.append([row(77)], about())
+    assert 0 < copy(sea.record, up.record) < moved / 4  # the manifest alone
+    sea.record.append([row(n) for n in range(40, 50)], about())
+    assert sorted(differences(sea.record, up.record).values()) == [f"not in {up.uri}"] * 10
+    copy(sea.record, up.record)
+    up.record.append([row(77)], about())
     down = Sea(tmp_path / "down.sea")
-    copy(up, down)
+    copy(up.record, down.record)
     assert contents(down) == contents(up)
     assert len(down) == 50
     with pytest.raises(SeaError, match="another sea is there"):
-        copy(sea, up)
+        copy(sea.record, up.record)
     up.remove(labels=["a"])
     assert len(up) == 31
 
@@ -107,26 +107,26 @@ def test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea(
 def test_a_copy_that_was_cut_short_is_no_sea_until_it_is_whole(tmp_path: Path, bucket: str) -> None:
     sea, up = Sea(tmp_path / "s.sea"), Sea(f"{bucket}/up.sea")
     for n in range(4):
-        sea.append([row(n)], about())
+        sea.record.append([row(n)], about())
 
     def cut(done: int, total: int) -> None:
         if done > total / 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        copy(sea, up, progress=cut)
+        copy(sea.record, up.record, progress=cut)
     assert not up.exists()
-    copy(sea, up)
-    assert differences(sea, up) == {}
+    copy(sea.record, up.record)
+    assert differences(sea.record, up.record) == {}
 
 
 def test_differences_are_seen_to_the_last_bit(tmp_path: Path) -> None:
     one, two = Sea(tmp_path / "1.sea"), Sea(tmp_path / "2.sea")
-    one.append([row(n) for n in range(3)], about())
+    one.record.append([row(n) for n in range(3)], about())
     changed = row(1)
     changed.encoding.streams[0].features[3, 5] += 0.25
-    two.append([row(0), changed, row(2)], about())
-    assert differences(one, two) == {str(row(1).clip.id): f"not the same in {two.uri}"}
+    two.record.append([row(0), changed, row(2)], about())
+    assert differences(one.record, two.record) == {str(row(1).clip.id): f"not the same in {two.uri}"}
 
 
 def test_videos_at_a_uri_are_fetched_once(

@@ -13,10 +13,10 @@ import pytest
 from seasync.errors import SeaError
 from seasync.files.objects import objects
 from seasync.sea import writers
-from seasync.sea.commit import write_fragments
+from seasync.sea.commit import Appender, write_fragments
 from seasync.sea.lock import Busy
-from seasync.sea.record import plain_errors
 from seasync.sea.rows import to_table
+from seasync.sea.snapshot import plain_errors
 from seasync.search import Sea
 from tests.scale.adding import add, context, racing
 from tests.scale.store import Store, running
@@ -32,7 +32,7 @@ def by_id(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
 
 def unused(sea: Sea) -> set[str]:
     """Data files that no version uses."""
-    dataset = sea.open()
+    dataset = sea.record.open()
     versions = [dataset.checkout_version(each["version"]) for each in dataset.versions()]
     fragments = [each for version in versions for each in version.get_fragments()]
     used = {file.path for each in fragments for file in each.metadata.files}
@@ -65,7 +65,7 @@ def test_a_reader_sees_whole_clips_only_while_others_add(bucket: str, tmp_path: 
     for each in adds:
         each.start()
     while any(each.is_alive() for each in adds):
-        counts.append(len(reader.snapshot()))
+        counts.append(len(reader.record.snapshot()))
         for match in reader.search(first, k=5):
             assert match.alignment.match_seconds[-1] == pytest.approx(8 / 15)
     for each in adds:
@@ -78,10 +78,10 @@ def test_a_reader_sees_whole_clips_only_while_others_add(bucket: str, tmp_path: 
 
 def test_clips_that_another_brought_meanwhile_are_taken_back(bucket: str) -> None:
     one = Sea(f"{bucket}/s.sea")
-    one.append([row(0)], about())
-    one.has_looked()
-    Sea(one.uri).append([row(1), row(2)], about())
-    assert one.append([row(2), row(3)], about()) == 1
+    one.record.append([row(0)], about())
+    appender = Appender(one.record)
+    Sea(one.uri).record.append([row(1), row(2)], about())
+    assert appender.append([row(2), row(3)], about()) == 1
     assert Counter(clip.id for clip in Sea(one.uri).clips()) == Counter(row(n).clip.id for n in range(4))
 
 
@@ -91,7 +91,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(
     import lance
 
     sea = Sea(f"{bucket}/s.sea")
-    sea.append([row(0)], about())
+    sea.record.append([row(0)], about())
     commit = lance.LanceDataset.commit
 
     def silent(*given: object, **more: object) -> None:
@@ -99,15 +99,15 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(
         raise OSError("the answer was lost")
 
     monkeypatch.setattr(lance.LanceDataset, "commit", staticmethod(silent))
-    assert sea.append([row(1), row(2)], about()) == 2
+    assert sea.record.append([row(1), row(2)], about()) == 2
     assert len(Sea(sea.uri)) == 3
 
 
 def test_a_conflict_of_versions_is_said_and_loses_nothing(bucket: str) -> None:
     sea, other = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
-    sea.append([row(n) for n in range(20)], about())
-    stale = sea.open()
-    other.append([row(30)], about())
+    sea.record.append([row(n) for n in range(20)], about())
+    stale = sea.record.open()
+    other.record.append([row(30)], about())
     with pytest.raises(SeaError, match="another writer came in between: run it again"), plain_errors(sea.uri):
         stale.add_columns({"more": "frames + 1"})
     assert len(sea) == 21
@@ -116,10 +116,10 @@ def test_a_conflict_of_versions_is_said_and_loses_nothing(bucket: str) -> None:
 
 def test_fragments_with_rows_missing_are_not_committed(bucket: str) -> None:
     sea = Sea(f"{bucket}/s.sea")
-    sea.append([row(0)], about())
-    fragments = write_fragments(to_table([row(1)], about()), sea.open())
+    sea.record.append([row(0)], about())
+    fragments = write_fragments(to_table([row(1)], about()), sea.record.open())
     with pytest.raises(SeaError, match="1 rows were written of 2; nothing is committed"):
-        sea.append_fragments(fragments, [str(row(1).clip.id), str(row(2).clip.id)])
+        Appender(sea.record).append_fragments(fragments, [str(row(1).clip.id), str(row(2).clip.id)])
     assert len(sea) == 1
     assert len(unused(sea)) == 1
     assert sea.sweep() > 0
@@ -129,16 +129,16 @@ def test_fragments_with_rows_missing_are_not_committed(bucket: str) -> None:
 
 def test_who_builds_or_sweeps_is_alone(bucket: str) -> None:
     sea, other = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
-    sea.append([row(n) for n in range(20)], about())
-    with sea.writing(), other.writing():
+    sea.record.append([row(n) for n in range(20)], about())
+    with sea.record.writing(), other.record.writing():
         with pytest.raises(Busy, match="another process is writing"):
             other.sweep()
-        with pytest.raises(Busy), other.writing(alone=True, wait=False):
+        with pytest.raises(Busy), other.record.writing(alone=True, wait=False):
             pass
     waited = []
-    with sea.writing(alone=True):
+    with sea.record.writing(alone=True):
         for alone in (True, False):
-            with pytest.raises(Busy), other.writing(alone=alone, wait=False):
+            with pytest.raises(Busy), other.record.writing(alone=alone, wait=False):
                 pass
         adding = threading.Thread(target=_append_when_free, args=(other, waited))
         adding.start()
@@ -152,8 +152,8 @@ def test_who_builds_or_sweeps_is_alone(bucket: str) -> None:
 
 
 def _append_when_free(sea: Sea, waited: list[str]) -> None:
-    with sea.writing(waiting=lambda: waited.append("waiting")):
-        sea.append([row(30)], about())
+    with sea.record.writing(waiting=lambda: waited.append("waiting")):
+        sea.record.append([row(30)], about())
 
 
 def test_an_add_that_was_killed_is_in_nobodys_way(bucket: str, tmp_path: Path, encoder: str) -> None:
@@ -184,8 +184,8 @@ def test_a_silent_writer_of_another_machine_is_dead_by_the_stores_clock(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sea = Sea(f"{bucket}/s.sea")
-    sea.append([row(0)], about())
-    away = writers.Writer(sea.uri, sea.storage_options, alone=True)
+    sea.record.append([row(0)], about())
+    away = writers.Writer(sea.uri, sea.record.storage_options, alone=True)
     away._said = away._said.replace(b'"host": "', b'"host": "far away ')
     away.announce()
     with pytest.raises(Busy):

@@ -49,7 +49,7 @@ def test_a_wrong_curve_has_an_error() -> None:
 
 def test_a_labelled_sea_is_calibrated_and_remembers(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
+    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
     query = encoding(100, kind=1, frames=20)
     assert sea.search(query)[0].alignability is None
     fitted = sea.calibrate()
@@ -66,9 +66,9 @@ def test_a_labelled_sea_is_calibrated_and_remembers(tmp_path: Path) -> None:
 
 def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
+    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
     sea.calibrate()
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     assert calibration_of(snapshot, MOTION) is not None
     assert calibration_of(snapshot, replace(MOTION, power=1.0)) is None
     for same in (replace(MOTION, name="mine"), replace(MOTION, candidates=100, rerank="draq", power=2)):
@@ -77,9 +77,9 @@ def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_pat
 
 def test_calibrations_that_older_seas_keep_by_name_still_count(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(0), row(1)], about())
-    sea.put_metadata({CALIBRATION: '{"motion": {"a": -5.0, "b": -10.0, "error": 0.02, "pairs": 7}}'})
-    snapshot = sea.snapshot()
+    sea.record.append([row(0), row(1)], about())
+    sea.record.put_metadata({CALIBRATION: '{"motion": {"a": -5.0, "b": -10.0, "error": 0.02, "pairs": 7}}'})
+    snapshot = sea.record.snapshot()
     assert calibration_of(snapshot, MOTION) == Calibration(-5.0, -10.0, error=0.02, pairs=7)
     assert calibration_of(snapshot, replace(MOTION, penalty=0.1)) is None
     assert sea.info()["calibrated"] == ["motion"]
@@ -91,6 +91,6 @@ def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -
 
 def test_too_few_labels_are_refused(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(n, label="one") for n in range(30)], about())
+    sea.record.append([row(n, label="one") for n in range(30)], about())
     with pytest.raises(SeaError, match="30 clips with 1 labels; calibration needs 20"):
         sea.calibrate()

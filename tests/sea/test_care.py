@@ -51,12 +51,12 @@ def test_verify_sees_files_that_are_gone_or_changed(sea: Sea, tmp_path: Path) ->
 
 def test_verify_sees_what_is_wrong_with_rows(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(1), row(2)], about())
-    sea.append([row(2), row(3)], about())
-    bad = sea.snapshot().dataset.to_table(filter="file = '/footage/3.mp4'")
+    sea.record.append([row(1), row(2)], about())
+    sea.record.append([row(2), row(3)], about())
+    bad = sea.record.snapshot().dataset.to_table(filter="file = '/footage/3.mp4'")
     times = pa.array([np.zeros(12)], bad.schema.field("seconds_0").type)
     bad = bad.set_column(bad.schema.get_field_index("seconds_0"), bad.schema.field("seconds_0"), times)
-    sea.open().insert(bad)
+    sea.record.open().insert(bad)
     said = [problem.what for problem in sea.verify(files=False)]
     assert said.count("its id is there twice") == 2
     assert any("seconds must be finite and increasing" in what for what in said)
@@ -132,8 +132,8 @@ def test_clips_are_listed_by_label_and_condition(sea: Sea) -> None:
 
 def test_an_old_format_is_brought_up_step_by_step(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(1)], about())
-    sea.put_metadata({ABOUT: replace(about(), format=0).to_json()})
+    sea.record.append([row(1)], about())
+    sea.record.put_metadata({ABOUT: replace(about(), format=0).to_json()})
     seen = []
     dataset = lance.dataset(sea.uri)
     migrate(dataset, to=2, migrations={0: lambda _: seen.append(0), 1: lambda _: seen.append(1)})
@@ -143,9 +143,9 @@ def test_an_old_format_is_brought_up_step_by_step(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.append([row(1)], about())
-    newer = sea.snapshot().metadata[ABOUT].replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
-    sea.put_metadata({ABOUT: newer})
+    sea.record.append([row(1)], about())
+    newer = sea.record.snapshot().metadata[ABOUT].replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
+    sea.record.put_metadata({ABOUT: newer})
     with pytest.raises(SeaError, match="made by a newer Seasync"):
         Sea(tmp_path / "s.sea")
 

@@ -74,7 +74,7 @@ def test_a_reader_sees_whole_clips_only_while_200_are_added(tmp_path: Path, enco
     reader, counts = Sea(uri, encoder), []
     writer.start()
     while writer.is_alive():
-        snapshot = reader.snapshot()
+        snapshot = reader.record.snapshot()
         counts.append(len(snapshot))
         for match in reader.search(first, k=5):
             assert match.alignment.match_seconds[-1] == pytest.approx(4 / 15)

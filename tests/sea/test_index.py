@@ -13,6 +13,7 @@ from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.sea import exact, index
 from seasync.sea.index import INDEX
+from seasync.sea.record import Record
 from seasync.sea.rows import matrix
 from seasync.search import Sea
 from seasync.similarity import Standard, clip_vectors, query_vector
@@ -23,7 +24,7 @@ KINDS = 12
 
 def fill(sea: Sea, first: int, count: int) -> None:
     rows = [row(n, kind=n % KINDS, label=f"kind {n % KINDS}", frames=4) for n in range(first, first + count)]
-    sea.append(rows, about())
+    sea.record.append(rows, about())
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def found(
     sea: Sea, seed: int, k: int = 10, where: str | None = None, *, trajectory: bool = True
 ) -> list[str]:
     """Ids of the nearest clips to a new encoding."""
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     query = query_vector(
         encoding(seed, kind=seed % KINDS, frames=4), snapshot.vectors.standard, trajectory=trajectory
     )
@@ -56,7 +57,7 @@ def found(
 
 def truth(sea: Sea, seed: int, k: int = 10, standard: Standard | None = None) -> list[str]:
     """The same by faiss, from the raw parts."""
-    table = sea.snapshot().dataset.to_table(columns=["id", "mean", "trajectory"])
+    table = sea.record.snapshot().dataset.to_table(columns=["id", "mean", "trajectory"])
     mean = matrix(table["mean"])
     standard = standard or Standard.of([mean])
     vectors = clip_vectors(mean, matrix(table["trajectory"]), standard)
@@ -96,7 +97,7 @@ def test_rows_added_after_the_build_are_found_and_removed_ones_are_not(sea: Sea)
     sea.rebuild("ivf_rq")
     fill(sea, 600, 60)
     assert sea.info()["unindexed"] == 60
-    standard = sea.snapshot().vectors.standard
+    standard = sea.record.snapshot().vectors.standard
     best = truth(sea, 1000, 60, standard)
     assert len({*found(sea, 1000, 60)} & {*best}) > 55
     new = {str(clip.id) for clip in sea.clips()[600:]}
@@ -109,27 +110,27 @@ def test_rows_added_after_the_build_are_found_and_removed_ones_are_not(sea: Sea)
 def test_without_its_index_a_sea_still_answers(sea: Sea) -> None:
     before = found(sea, 1000)
     sea.rebuild("ivf_rq")
-    sea.open().drop_index(f"{sea.snapshot().index.column}_idx")  # type: ignore[union-attr]
+    sea.record.open().drop_index(f"{sea.record.snapshot().index.column}_idx")  # type: ignore[union-attr]
     assert found(sea, 1000) == before
     sea.rebuild("exact")
     assert found(sea, 1000) == before
-    assert not [name for name in sea.snapshot().dataset.schema.names if name.startswith("vector_")]
+    assert not [name for name in sea.record.snapshot().dataset.schema.names if name.startswith("vector_")]
 
 
 def test_an_interrupted_build_changes_nothing_and_is_swept(sea: Sea, monkeypatch: pytest.MonkeyPatch) -> None:
     sea.rebuild("ivf_rq")
-    before, column = found(sea, 1000), sea.snapshot().index.column  # type: ignore[union-attr]
+    before, column = found(sea, 1000), sea.record.snapshot().index.column  # type: ignore[union-attr]
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Sea, "put_metadata", stop)
+        patch.setattr(Record, "put_metadata", stop)
         with pytest.raises(KeyboardInterrupt):
             sea.rebuild("ivf_rq")
     assert found(Sea(sea.uri), 1000) == before
     sea.rebuild("ivf_rq")
-    names = [name for name in sea.snapshot().dataset.schema.names if name.startswith("vector_")]
+    names = [name for name in sea.record.snapshot().dataset.schema.names if name.startswith("vector_")]
     assert len(names) == 1
     assert names != [column]
 
@@ -148,25 +149,25 @@ def test_readers_go_on_while_the_index_is_built(sea: Sea) -> None:
 def test_a_build_is_due_when_the_sea_outgrows_or_leaves_its_index(
     sea: Sea, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not index.is_due(sea.snapshot())
+    assert not index.is_due(sea.record.snapshot())
     monkeypatch.setattr(index, "EXACT_UP_TO", 500)
-    assert index.is_due(sea.snapshot())
+    assert index.is_due(sea.record.snapshot())
     sea.rebuild()
     assert sea.info()["index"] == "ivf_rq"
-    assert not index.is_due(sea.snapshot())
+    assert not index.is_due(sea.record.snapshot())
     fill(sea, 600, 100)
-    assert not index.is_due(sea.snapshot())
+    assert not index.is_due(sea.record.snapshot())
     fill(sea, 700, 100)
-    assert index.is_due(sea.snapshot())
+    assert index.is_due(sea.record.snapshot())
 
 
 def test_a_build_is_due_when_the_sea_drifts(sea: Sea) -> None:
     sea.rebuild("ivf_rq")
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     assert snapshot.index is not None
     moved = Standard(snapshot.index.standard.mean + snapshot.index.standard.std, snapshot.index.standard.std)
-    sea.put_metadata({INDEX: index.Index("ivf_rq", snapshot.index.column, moved).to_json()})
-    assert index.is_due(sea.snapshot())
+    sea.record.put_metadata({INDEX: index.Index("ivf_rq", snapshot.index.column, moved).to_json()})
+    assert index.is_due(sea.record.snapshot())
 
 
 def test_an_unknown_kind_of_index_is_refused(sea: Sea) -> None:
@@ -177,7 +178,7 @@ def test_an_unknown_kind_of_index_is_refused(sea: Sea) -> None:
 def test_many_vectors_at_once_give_what_each_gives_alone(sea: Sea) -> None:
     for kind in ("exact", "ivf_rq"):
         sea.rebuild(kind)
-        snapshot = sea.snapshot()
+        snapshot = sea.record.snapshot()
         standard = snapshot.vectors.standard
         asked: Floats = np.stack(
             [query_vector(encoding(n, frames=4), standard, trajectory=True) for n in range(5)]

@@ -21,7 +21,7 @@ from tests.sea.test_rows import assert_same
 
 def contents(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
     """All rows, whole."""
-    return sea.snapshot().dataset.to_table().to_pylist()
+    return sea.record.snapshot().dataset.to_table().to_pylist()
 
 
 class Wrapped:
@@ -39,7 +39,7 @@ def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encode
     added = sea.add(clips, labels="folder")
     assert (added.added, added.present, added.failed, added.done) == (9, 0, [], added.size)
     assert [clip.label for clip in sea.clips()] == ["bounce"] * 3 + ["circle"] * 3 + ["dive"] * 3
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     kept = snapshot.encodings(snapshot.table([])["_rowid"].to_numpy())
     for clip, encoding in zip(sea.clips(), kept, strict=True):
         assert_same(encode_clip(clip, encoder, cache=False), encoding)
@@ -65,11 +65,11 @@ def test_a_large_sea_is_asked_for_each_content_and_the_same_comes_of_it(
 def test_the_same_content_comes_once_whatever_its_name(tmp_path: Path, clips: Path, encoder: str) -> None:
     sea = Sea(tmp_path / "s.sea", encoder)
     sea.add(clips)
-    before = sea.snapshot().version
+    before = sea.record.snapshot().version
     shutil.copy(clips / "dive/001.mp4", tmp_path / "again.mp4")
     added = sea.add(clips, tmp_path / "again.mp4")
     assert (added.added, added.present, len(sea)) == (0, 10, 9)
-    assert sea.snapshot().version == before
+    assert sea.record.snapshot().version == before
     shutil.copy(video(tmp_path / "new.mp4", look=77), tmp_path / "twin.mp4")
     added = sea.add(tmp_path / "new.mp4", tmp_path / "twin.mp4")
     assert (added.added, added.present) == (1, 1)
@@ -211,7 +211,7 @@ def test_two_adds_at_once_double_nothing(tmp_path: Path, encoder: str) -> None:
 
 def test_a_second_writer_can_refuse_to_wait(tmp_path: Path, clips: Path, encoder: str) -> None:
     sea = Sea(tmp_path / "s.sea", encoder)
-    with sea.writing(), pytest.raises(SeaError, match="another process is writing to this sea"):
+    with sea.record.writing(), pytest.raises(SeaError, match="another process is writing to this sea"):
         Sea(tmp_path / "s.sea", encoder).add(clips, wait=False)
 
 
@@ -220,7 +220,7 @@ def test_many_small_commits_are_joined_in_order(tmp_path: Path, encoder: str) ->
     many, one = Sea(tmp_path / "many.sea", encoder), Sea(tmp_path / "one.sea", encoder)
     many.add(folder, commit_seconds=0)
     one.add(folder)
-    assert len(many.snapshot().dataset.get_fragments()) == 1
+    assert len(many.record.snapshot().dataset.get_fragments()) == 1
     assert contents(many) == contents(one)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import ServeError
-from seasync.sea.care import verify
 from seasync.search import Sea
 from seasync.serve import Client
 from seasync.serve.job_queue import MOST_ATTEMPTS
@@ -138,12 +137,12 @@ def test_killed_in_the_middle_of_a_job_it_goes_on(sea: Path, tmp_path: Path) -> 
             pytest.skip("the job was done before it could be killed")
         except ServeError:
             pass
-    assert verify(Sea(sea)) == []
+    assert Sea(sea).verify() == []
     with serving(sea, state, root) as (_, client):
         job = client.wait(job)
         assert (job.state, job.attempts) == ("done", 2)
         assert client.sea("small").clips == 6 + count
-    assert verify(Sea(sea)) == []
+    assert Sea(sea).verify() == []
     assert len(Sea(sea)) == 6 + count
 
 

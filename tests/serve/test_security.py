@@ -197,7 +197,7 @@ def test_links_and_lists_that_lead_out_are_refused_singly(start: Start, sea: Pat
     job = server.wait(server.client.post(f"{API}/add", json={"paths": ["list.csv"]}).json())
     assert job["state"] == "failed"
     assert "outside the served folders" in job["error"]
-    assert not any("secret" in clip.file for clip in Sea(sea).snapshot().clips())
+    assert not any("secret" in clip.file for clip in Sea(sea).record.snapshot().clips())
 
 
 def test_a_clip_whose_file_lies_outside_is_searched_but_not_shown(

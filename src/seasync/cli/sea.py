@@ -85,14 +85,14 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Read all of a sea and check it; exit code 1 if anything is wrong."""
-    from seasync.sea.care import Problem
     from seasync.sea.copy import differences
+    from seasync.sea.verify import Problem
     from seasync.search import Sea as OpenSea
 
     opened = OpenSea(sea, create=False)
     problems = opened.verify(files=files)
     if against:
-        other = differences(opened, OpenSea(against, create=False))
+        other = differences(opened.record, OpenSea(against, create=False).record)
         problems += [Problem(clip, against, what) for clip, what in other.items()]
     if as_json:
         print(json.dumps([vars(problem) for problem in problems]))
@@ -150,7 +150,7 @@ def copy(
 
     opened, other = OpenSea(source, create=False), OpenSea(target)
     with resumable(), progress("copying") as show:
-        moved = copy_sea(opened, other, progress=partial(show, "copying"))
+        moved = copy_sea(opened.record, other.record, progress=partial(show, "copying"))
     print(f"{target}: {len(other)} clips ({moved / 1e6:.1f} MB copied)")
 
 

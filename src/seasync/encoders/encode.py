@@ -22,14 +22,16 @@ def encode_clip(
     *,
     fps: float | None = None,
     cache: bool = True,
+    content: str | None = None,
 ) -> Encoding:
     """Encode a clip, or a whole file, sampled at `fps` (default: the encoder's own rate).
 
-    With `cache`, an encoding of the same content, span, encoder and rate is taken from the cache folder.
+    With `cache`, an encoding of the same content, span, encoder and rate is taken from the cache folder;
+    `content` is the file's `content_hash`, where it is known already.
     Features have passed through half precision either way, so that both give the same. If what a stream
     follows was hardly found, that is warned of.
     """
-    encoding = encode_part(source, encoder, fps=fps, cache=cache)
+    encoding = encode_part(source, encoder, fps=fps, cache=cache, content=content)
     for stream in encoding.streams:
         if stream.found < FOUND:
             warnings.warn(
@@ -42,7 +44,12 @@ def encode_clip(
 
 
 def encode_part(
-    source: Clip | str | Path, encoder: Encoder | str, *, fps: float | None, cache: bool
+    source: Clip | str | Path,
+    encoder: Encoder | str,
+    *,
+    fps: float | None,
+    cache: bool,
+    content: str | None = None,
 ) -> Encoding:
     """As `encode_clip`, for an encoder that is a part of another; what was not found is for that to tell."""
     from seasync.video import ahead, read
@@ -59,7 +66,7 @@ def encode_part(
     rate = fps or encoder.fps
     key = ""
     if cache:
-        content = kept.content_hash(clip.file)
+        content = content or kept.content_hash(clip.file)
         key = kept.encoding_key(content, clip.start, clip.end, encoder.fingerprint, rate)
         if (found := kept.load(key)) is not None:
             return found

@@ -15,7 +15,7 @@ from seasync.errors import SeaError
 from seasync.ranking import rank
 
 if TYPE_CHECKING:
-    from seasync.sea.record import Snapshot
+    from seasync.sea.snapshot import Snapshot
 
 CALIBRATION = "seasync.calibration"
 FEWEST_CLIPS = 20

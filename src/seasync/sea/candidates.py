@@ -16,8 +16,8 @@ from seasync.ranking import rank
 from seasync.sea.calibration import alignability
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Query
-from seasync.sea.record import RowIds, Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.snapshot import RowIds, Snapshot
 from seasync.sea.surroundings import spans_around
 from seasync.similarity import clip_vectors_of, query_vector
 

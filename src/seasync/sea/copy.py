@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from seasync.errors import SeaError
 from seasync.files import Location, atomic_write
 from seasync.files.objects import CHUNK, Object, objects, opened, plain, read
-from seasync.sea.record import Record, plain_errors
+from seasync.sea.record import Record
 from seasync.sea.rows import CLIP_COLUMNS, stream_columns
+from seasync.sea.snapshot import plain_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from seasync.sea.rows import matrix
 from seasync.similarity import best, clip_vectors
 
 if TYPE_CHECKING:
-    from seasync.sea.record import RowIds, Snapshot
+    from seasync.sea.snapshot import RowIds, Snapshot
 
 CHUNK = 16_384  # clips read at once
 QUERIES = 256  # queries compared with a chunk at once

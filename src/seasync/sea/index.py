@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from seasync.sea.cluster import Cluster
-    from seasync.sea.record import Record, RowIds, Snapshot
+    from seasync.sea.record import Record
+    from seasync.sea.snapshot import RowIds, Snapshot
 
 INDEX = "seasync.index"
 KINDS = {"ivf_rq": "IVF_RQ", "ivf_pq": "IVF_PQ"}
@@ -134,7 +135,7 @@ def build(record: Record, kind: IndexKind = "auto", on: Cluster | None = None) -
 
     on  a Ray cluster to do it on
     """
-    from seasync.sea.record import plain_errors
+    from seasync.sea.snapshot import plain_errors
 
     snapshot = record.snapshot()
     expect("index", kind, IndexKind, SeaError)

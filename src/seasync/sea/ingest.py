@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seasync.errors import SeaError
+from seasync.sea.commit import Appender
 from seasync.sea.encode import damage_to, here, pooled
+from seasync.sea.maintenance import tidy, tidy_after_add
 from seasync.sea.plan import Failure, Known, Present, Step, plan, size_of, split_name
 from seasync.sea.rows import FORMAT, About, Row
 from seasync.sea.sources import Source
@@ -114,7 +116,7 @@ def add(
 
     added = bring(record, sources, run, **how)
     if added.added:
-        record.upkeep()
+        tidy_after_add(record)
     return added
 
 
@@ -178,6 +180,7 @@ class _Here:
     ) -> None:
         self._record, self._encoder, self._fps, self._split = record, encoder, fps, split
         self._frame_features, self._jobs = frame_features, jobs
+        self._appender = Appender(record)
         self._commits = 0
 
     def shards(self, sources: Sequence[Source]) -> Generator[Shard]:
@@ -198,10 +201,10 @@ class _Here:
             about = self._record.snapshot().about
         else:
             about = about_of(self._encoder, self._fps, rows[0].encoding)
-        new = self._record.append(rows, about, frame_features=self._frame_features)
+        new = self._appender.append(rows, about, frame_features=self._frame_features)
         self._commits += 1
         if self._commits % TIDY_COMMITS == 0:
-            self._record.tidy()
+            tidy(self._record)
         return new
 
 

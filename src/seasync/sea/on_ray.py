@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 from seasync.errors import SeaError, SeasyncError
 from seasync.files.objects import add_storage_options
 from seasync.sea.cluster import Cluster
+from seasync.sea.commit import Appender
 from seasync.sea.encode import damage_to, here
 from seasync.sea.ingest import Added, Run, Shard, about_of, agreed_fps, bring
+from seasync.sea.maintenance import tidy_after_add
 from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, split_name
-from seasync.sea.record import Record, quoted
+from seasync.sea.record import Record
 from seasync.sea.rows import About, Row, schema, to_table
+from seasync.sea.snapshot import one_of
 
 if TYPE_CHECKING:
     from seasync.encoders import Encoder
@@ -64,8 +67,8 @@ def planned(job: Job, sources: Sequence[Source]) -> list[Step]:
             contents[str(source.file)] = content_hash(str(source.file))
         except (SeasyncError, OSError):
             continue  # the plan will come upon it and say so
-    asked = ", ".join(map(quoted, sorted(set(contents.values()))))
-    known = Known(record, f"content IN ({asked})" if asked else "false")
+    asked = sorted(set(contents.values()))
+    known = Known(record, one_of("content", asked) if asked else "false")
     return list(plan(sources, job.split, known, contents))
 
 
@@ -91,7 +94,7 @@ def encoded(job: Job, works: Sequence[Work]) -> Shard:
             shard.note(step, outcome)
     if shard.rows:
         table = to_table(shard.rows, record.snapshot().about, frame_features=job.frame_features)
-        shard.fragments, shard.ids = record.written(table)
+        shard.fragments, shard.ids = record.write_fragments(table)
     return replace(shard, rows=[])
 
 
@@ -117,7 +120,7 @@ def add(
     with cluster.joined() as ray:
         added = bring(record, sources, run, **how)
     if added.added:
-        record.upkeep(sweep=True)
+        tidy_after_add(record, delete_unused=True)
     return added
 
 
@@ -133,7 +136,7 @@ class _Run:
         self._under_way: deque[tuple[list[Step], list[Work], Any]] = deque()
         self._claimed: set[str] = set()
         self._counted, self._places = 0.0, 1
-        record.has_looked()
+        self._appender = Appender(record)
 
     def shards(self, sources: Sequence[Source]) -> Generator[Shard]:
         try:
@@ -145,7 +148,7 @@ class _Run:
 
     def commit(self, shards: Sequence[Shard]) -> int:
         fragments = [fragment for shard in shards for fragment in shard.fragments]
-        return self._record.append_fragments(fragments, [clip for shard in shards for clip in shard.ids])
+        return self._appender.append_fragments(fragments, [clip for shard in shards for clip in shard.ids])
 
     def _done(self, sources: Sequence[Source]) -> Iterator[Shard]:
         others: list[Step] = []
@@ -209,7 +212,7 @@ class _Run:
         except _WorkersDied:
             return False
         if about is not None:
-            self._record.create(schema(about).empty_table())
+            self._appender.create(schema(about).empty_table())
         return about is not None
 
     def _submit(self, others: list[Step], works: list[Work]) -> None:

@@ -67,7 +67,6 @@ class Known:
         self._ids: set[str] = set()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._claimed: set[str] = set()
-        record.has_looked()
         large = record.exists() and where is None and len(record) > EXACT_UP_TO
         self._looked_up_in = record if large else None
         if record.exists() and not large:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,15 +18,19 @@ from seasync.files import fetch
 from seasync.sea.rows import CLIP_COLUMNS, clip_id
 
 if TYPE_CHECKING:
-    from seasync.sea.record import RowIds, Snapshot
+    from seasync.sea.snapshot import RowIds, Snapshot
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
     """An encoding to search for, and where it is from.
 
-    own  row ids of the clips that show the same footage: they are no answer
-    end  when the clip's last frame ends, in seconds of its file
+    Attributes
+    ----------
+    own
+        Row ids of the clips that show the same footage; they are not answers.
+    end
+        When the clip's last frame ends, in seconds of its file.
     """
 
     encoding: Encoding
@@ -39,13 +42,22 @@ class Query:
 Asked = Clip | Encoding | str | Path
 
 
-def resolve(
-    snapshot: Snapshot, asked: Asked, encode: Callable[[Clip], Encoding], end: Callable[[Clip], float]
-) -> Query:
+class Encode(Protocol):
+    """Encodes a clip that the sea does not hold."""
+
+    def __call__(self, clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
+        """The clip's encoding, and the second of its file at which its last frame ends.
+
+        `content` is the hash of the file's bytes, where it is known already.
+        """
+        ...
+
+
+def resolve(snapshot: Snapshot, asked: Asked, encode: Encode) -> Query:
     """Encode what is asked for, unless the sea has that very clip; find its own footage in the sea.
 
-    asked  a video file or a span of one; a clip of the sea, by its id or the first 8 digits or more of it;
-           or an encoding by the sea's encoder
+    `asked` is a video file or a span of one; a clip of the sea, by its id or the first 8 digits or more of
+    it; or an encoding by the sea's encoder.
     """
     if isinstance(asked, Encoding):
         if asked.encoder != snapshot.about.fingerprint:
@@ -54,7 +66,8 @@ def resolve(
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
     if clip.id is None and not fetch(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file, nor a clip of this sea by its id")
-    own = f"id = '{clip.id}'" if clip.id else f"content = '{content_hash(clip.file)}'"
+    content = None if clip.id else content_hash(clip.file)
+    own = f"id = '{clip.id}'" if clip.id else f"content = '{content}'"
     table = snapshot.table([*CLIP_COLUMNS, "content"], own)
     if clip.id is not None:
         if not len(table):
@@ -69,10 +82,12 @@ def resolve(
     until = np.inf if clip.end is None else clip.end
     overlapping = rows[(start < until) & (start + length > clip.start)]
     if clip.id is None:
-        return Query(encode(clip), clip, overlapping, end(clip))
+        encoding, end = encode(clip, content=content)
+        return Query(encoding, clip, overlapping, end)
     this = table["id"].to_numpy() == clip.id
     (kept,) = snapshot.encodings(rows[this])
-    return Query(kept or encode(clip), clip, overlapping, float((start + length)[this][0]))
+    encoding = kept or encode(clip)[0]
+    return Query(encoding, clip, overlapping, float((start + length)[this][0]))
 
 
 def _named(snapshot: Snapshot, name: str) -> Clip:

@@ -13,7 +13,7 @@ from seasync.encoding import Encoding
 
 if TYPE_CHECKING:
     from seasync.sea.query import Query
-    from seasync.sea.record import RowIds, Snapshot
+    from seasync.sea.snapshot import RowIds, Snapshot
 
 FURTHEST = 30.0  # seconds on either side of a hit that are looked at
 

@@ -7,7 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from seasync.sea.record import Record, plain_errors, quoted
+from seasync.sea.record import Record
+from seasync.sea.snapshot import plain_errors, quoted
 
 if TYPE_CHECKING:
     import lance

@@ -14,8 +14,8 @@ from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.files import DiskCache, fetch
 from seasync.files.disk_cache import stamp
-from seasync.sea.record import Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.snapshot import Snapshot
 from seasync.serve import models
 from seasync.serve.inspection import VideoFacts, inspect_video, write_picture_strip
 from seasync.serve.limits import Limits

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
-from seasync.pair import end_of
-from seasync.sea.care import info
-from seasync.sea.query import Query, resolve
 from seasync.search import Sea
 from seasync.serve import tasks
 from seasync.serve.annotation_store import AnnotationStore
@@ -22,22 +19,8 @@ if TYPE_CHECKING:
     from seasync.align import Recipe
     from seasync.options import Partial, Rerank
     from seasync.sea.match import Matches
-    from seasync.sea.record import Snapshot
-
-
-class _EncodingElsewhere(Sea):
-    """A sea that encodes in a worker process."""
-
-    def __init__(self, location: tasks.SeaLocation, worker: WorkerProcess, seconds: float) -> None:
-        self._worker, self._location, self._seconds = worker, location, seconds
-        super().__init__(location.uri, location.encoder, storage_options=dict(location.storage_options))
-
-    def _encode(self, clip: Clip) -> Encoding:
-        found: Encoding = self._worker.run(tasks.encode, self._location, clip, seconds=self._seconds)
-        return found
-
-    def _end(self, clip: Clip) -> float:
-        return float(self._worker.run(end_of, clip, seconds=self._seconds))
+    from seasync.sea.query import Query
+    from seasync.sea.snapshot import Snapshot
 
 
 class ServedSea:
@@ -57,9 +40,14 @@ class ServedSea:
 
     def __init__(self, name: str, location: tasks.SeaLocation, worker: WorkerProcess, seconds: float) -> None:
         self.name, self.location = name, location
-        self.sea = _EncodingElsewhere(location, worker, seconds)
-        self.annotations = AnnotationStore(self.sea)
         self._worker, self._seconds = worker, seconds
+        self.sea = Sea(
+            location.uri,
+            location.encoder,
+            storage_options=dict(location.storage_options),
+            encode=self._encode,
+        )
+        self.annotations = AnnotationStore(self.sea.record)
         self._prepare = threading.Lock()
         self._warmed: str | None = None
         self._info: tuple[int, dict[str, Any]] | None = None
@@ -77,13 +65,13 @@ class ServedSea:
 
     def snapshot(self) -> Snapshot:
         """The newest version of the sea."""
-        return self.sea.snapshot()
+        return self.sea.record.snapshot()
 
     def info(self) -> dict[str, Any]:
         """`Sea.info`, computed once per version of the sea."""
         version = self.snapshot().version
         if self._info is None or self._info[0] != version:
-            self._info = version, info(self.sea)
+            self._info = version, self.sea.info()
         return self._info[1]
 
     def clip(self, clip_id: str) -> Clip:
@@ -107,7 +95,7 @@ class ServedSea:
     def query(self, clip: Clip) -> Query:
         """The encoding of a clip: as kept in the sea, or made by a worker process."""
         self.expect_clips()
-        return resolve(self.snapshot(), clip, self._encode, self._end)
+        return self.sea.query(clip)
 
     def search(
         self,
@@ -160,12 +148,9 @@ class ServedSea:
                 snapshot.index.prewarm(snapshot)
                 self._warmed = snapshot.index.column
 
-    def _encode(self, clip: Clip) -> Encoding:
-        found: Encoding = self._worker.run(tasks.encode, self.location, clip, seconds=self._seconds)
-        return found
-
-    def _end(self, clip: Clip) -> float:
-        return float(self._worker.run(end_of, clip, seconds=self._seconds))
+    def _encode(self, clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
+        encoding, end = self._worker.run(tasks.encode, self.location, clip, content, seconds=self._seconds)
+        return encoding, end
 
     def close(self) -> None:
         """Stop searching."""

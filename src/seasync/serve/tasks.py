@@ -50,12 +50,16 @@ class SeaLocation:
         return Sea(self.uri, self.encoder, storage_options=dict(self.storage_options))
 
 
-def encode(sea: SeaLocation, clip: Clip) -> Encoding:
-    """Encode a clip with the sea's encoder, through the cache of encodings."""
+def encode(sea: SeaLocation, clip: Clip, content: str | None) -> tuple[Encoding, float]:
+    """Encode a clip with the sea's encoder, through the cache of encodings; also returns the clip's end.
+
+    `content` is the hash of the clip's file, where it is known already.
+    """
     from seasync.encoders import encode_clip
+    from seasync.pair import end_of
 
     opened = sea.open()
-    return encode_clip(clip, opened.encoder(), fps=opened.fps)
+    return encode_clip(clip, opened.encoder(), fps=opened.fps, content=content), end_of(clip)
 
 
 def add(
@@ -109,7 +113,7 @@ def add(
     added = ingest.Added()
     if sources:
         report((0.0, "encoding"))
-        added = ingest.add(opened, sources, opened.encoder(), split=request.split, progress=progress)
+        added = ingest.add(opened.record, sources, opened.encoder(), split=request.split, progress=progress)
     failed = [*added.failed, *refused]
     if failed and not added.added and not added.present:
         none = "" if len(failed) == 1 else f"none of {len(failed)} files could be added; the first: "

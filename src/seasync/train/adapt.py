@@ -129,7 +129,7 @@ def adapt(
     file = _model_file(target)
     model = _model_beside(target) if is_uri(target) else str(file)
     begun = Sea(target)  # a store that does not answer says so before anything is trained
-    if begun.exists() and (restart or f":{model}" not in begun.snapshot().about.encoder):
+    if begun.exists() and (restart or f":{model}" not in begun.record.snapshot().about.encoder):
         raise SeaError(f"{target}: there is a sea already; name a new one")
     footage = SeaFootage(sea)
     held = _held_out_clips(sea, footage, held_out, seed)
@@ -255,17 +255,17 @@ def reencode(sea: Sea, target: Sea, reencoded: Reencode, progress: Progress | No
 
     Clips that `target` already has are left alone, so an interrupted call can be repeated.
     """
-    snapshot = sea.snapshot()
+    snapshot = sea.record.snapshot()
     about, columns = snapshot.about, [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags"]
     kept = snapshot.table(["id"], "features_0 IS NOT NULL")
-    there = set(target.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
+    there = set(target.record.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
     missing = [
         row
         for row, name in zip(*(kept[c].to_pylist() for c in ("_rowid", "id")), strict=True)
         if name not in there
     ]
     new = target.encoder()
-    with target.writing():
+    with target.record.writing():
         for start in range(0, len(missing), ROWS):
             if progress:
                 progress("encoding again", start, len(missing))
@@ -285,5 +285,7 @@ def reencode(sea: Sea, target: Sea, reencoded: Reencode, progress: Progress | No
             ]
             streams = tuple((s.name, s.features.shape[1]) for s in rows[0].encoding.streams)
             trajectory = len(rows[0].encoding.trajectory)
-            target.append(rows, About(FORMAT, new.name, new.fingerprint, about.fps, streams, trajectory))
+            target.record.append(
+                rows, About(FORMAT, new.name, new.fingerprint, about.fps, streams, trajectory)
+            )
     return len(kept)

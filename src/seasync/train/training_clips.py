@@ -51,7 +51,7 @@ class SeaFootage:
     """The clips of a sea that keep frame features; they are read when they are needed."""
 
     def __init__(self, sea: Sea) -> None:
-        self._snapshot = snapshot = sea.snapshot()
+        self._snapshot = snapshot = sea.record.snapshot()
         about = snapshot.about
         self.fingerprint, self.fps = about.fingerprint, about.fps
         self.lead = about.encoder, about.fingerprint

@@ -76,7 +76,7 @@ def test_what_was_typed_stays_when_the_server_says_no(
         assert added.locator(".label").inner_text() == "left"
         added.locator(".open").focus()
         page.keyboard.press("Delete")
-        with Sea(sea).writing():
+        with Sea(sea).record.writing():
             page.get_by_role("button", name="Take out").click()
             page.get_by_role("dialog").get_by_text("is being written to").wait_for()
         page.get_by_role("button", name="Take out").click()

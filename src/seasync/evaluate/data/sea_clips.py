@@ -9,8 +9,8 @@ from pathlib import Path
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, IncompleteData, Item
-from seasync.sea.record import Snapshot
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.snapshot import Snapshot
 from seasync.search import Sea
 
 
@@ -21,7 +21,7 @@ def is_sea(place: str | Path) -> bool:
 
 def load(place: str | Path) -> Dataset:
     """The clips of a sea that have a label and frame features."""
-    snapshot = Sea(place, create=False).snapshot()
+    snapshot = Sea(place, create=False).record.snapshot()
     table = snapshot.table([*CLIP_COLUMNS, "content"], "label IS NOT NULL AND found_0 IS NOT NULL")
     encoder = snapshot.about.encoder
     items = []

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from seasync.errors import SeaError, ServeError
-from seasync.sea.record import quoted
+from seasync.errors import ServeError
+from seasync.sea.lock import Busy
+from seasync.sea.snapshot import quoted
 from seasync.serve import models
 from seasync.serve.backend import Backend
 from seasync.serve.routes import BackendDep, SeaDep
@@ -81,13 +82,11 @@ def remove_clip(sea: SeaDep, clip: ClipId, backend: BackendDep) -> Response:
     """Remove a clip from the sea. Its file stays, unless it is an upload that no other clip uses."""
     file = File(sea.clip(clip).file)
     try:
-        with sea.sea.writing(wait=False):
-            pass
-    except SeaError as error:
+        sea.sea.remove(clips=[clip], wait=False)
+    except Busy as error:
         raise ServeError(
             "the sea is being written to; try again when that is finished", status=409
         ) from error
-    sea.sea.remove(clips=[clip])
     _forget_upload(backend, file)
     return Response(status_code=204)
 

@@ -1,25 +1,21 @@
-"""Looking after a sea: what is in it, whether it is whole, and where its footage has moved."""
+"""Inspecting a sea: what is in it, and whether it is intact."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
-from seasync.files import is_uri
-from seasync.files.objects import objects
 from seasync.sea.calibration import calibrated_recipes
 from seasync.sea.copy import bytes_of
-from seasync.sea.record import MOVED, Record, Snapshot, placed, plain_errors
+from seasync.sea.record import Record
 from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
+from seasync.sea.snapshot import Snapshot, plain_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,53 +113,6 @@ def verify(
         if progress:
             progress(done, total)
     return problems
-
-
-def relocate(record: Record, root: str | Path, *, old: str | Path | None = None) -> int:
-    """Say that the footage under the folder `old` now lies under `root`; returns how many files are there.
-
-    old  default: the deepest folder that all of the sea's files have in common
-
-    Raises
-    ------
-    SeaError
-        If none of the files is found at the new place, or some are still at the old one only.
-    """
-    with record.writing():
-        snapshot = record.snapshot()
-        files = {clip.file for clip in snapshot.clips()}
-        if not files:
-            raise SeaError(f"{record.uri}: the sea is empty; nothing has moved")
-        old = str(old or _common_folder(files))
-        new = str(root).rstrip("/") if is_uri(root) else str(Path(root).absolute())
-        pair = (old, new)
-        moved = {file: later for file in files if (later := placed(file, (pair,))) != file}
-        at_old, at_new = (_lies_in(place, record.storage_options) for place in pair)
-        found = sum(at_new(later) for later in moved.values())
-        stayed = sum(at_old(file) and not at_new(later) for file, later in moved.items())
-        if not found or stayed:
-            none = f"none of the files under {old} is found here"
-            some = f"{stayed} of {len(moved)} files under {old} are still there and not here"
-            raise SeaError(f"{root}: {some if found else none}; name their old folder with --from")
-        record.put_metadata({MOVED: json.dumps([*snapshot.moved, pair])})
-    return found
-
-
-def _lies_in(place: str, storage_options: dict[str, str]) -> Callable[[str], bool]:
-    """Tells whether a file is there, of files in a folder or at a URI."""
-    if not is_uri(place):
-        return lambda file: Path(file).exists()
-    return {each.uri for each in objects(place, storage_options)}.__contains__
-
-
-def _common_folder(files: Iterable[str]) -> str:
-    """The deepest folder that all of these files lie in, by path or URI."""
-    schemes = {file.partition("://")[0] if is_uri(file) else "" for file in files}
-    if len(schemes) > 1:
-        raise SeaError("the sea's files lie in several places; say which have moved with --from")
-    (scheme,) = schemes
-    common = os.path.commonpath([Path(file.removeprefix(f"{scheme}://")).parent for file in files])
-    return f"{scheme}://{common}" if scheme else common
 
 
 def _whole_rows(snapshot: Snapshot, problems: list[Problem]) -> Iterator[pa.Table]:

@@ -1,0 +1,284 @@
+"""A library of clips at one place: open it, add videos to it, list, check and maintain it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial as bind
+from pathlib import Path
+from typing import Any
+
+from seasync.align import MOTION, Recipe
+from seasync.clip import Clip
+from seasync.encoders import DEFAULT, Encoder, get_encoder
+from seasync.errors import EncoderError, SeaError
+from seasync.options import IndexKind
+from seasync.sea import index, maintenance
+from seasync.sea.calibration import Calibration, fit, with_calibration
+from seasync.sea.cluster import Cluster
+from seasync.sea.ingest import Added, add
+from seasync.sea.on_ray import add as add_on
+from seasync.sea.record import Record
+from seasync.sea.retrieval import condition
+from seasync.sea.sources import find_sources
+from seasync.sea.verify import Problem, info, verify
+
+
+class ClipLibrary:
+    """Clips at a path or a URI. `seasync.Sea` is a library that you can also search.
+
+    Attributes
+    ----------
+    record
+        What is stored, for code that reads it column by column.
+    """
+
+    def __init__(
+        self,
+        uri: str | Path,
+        encoder: Encoder | str | None = None,
+        create: bool = True,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.record = Record(uri, storage_options=storage_options)
+        self._encoder = encoder
+        if self.exists():
+            own = self.record.snapshot().about.encoder
+            if encoder is not None and getattr(encoder, "name", encoder) != own:
+                self.encoder()  # another name may still be the same encoder
+        elif not create:
+            self.record.snapshot()  # raises: there is no sea
+        else:
+            self.record.check_can_begin()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.uri!r}, {len(self)} clips)"
+
+    def __len__(self) -> int:
+        return len(self.record)
+
+    @property
+    def uri(self) -> str:
+        """The path or URI of the sea."""
+        return self.record.uri
+
+    def exists(self) -> bool:
+        """Whether anything has been added yet."""
+        return self.record.exists()
+
+    @property
+    def fps(self) -> float:
+        """Sampled frames per second."""
+        return self.record.snapshot().about.fps
+
+    def encoder(self) -> Encoder:
+        """Load the sea's encoder.
+
+        Raises
+        ------
+        EncoderError
+            If the sea was made with another encoder.
+        """
+        about = self.record.snapshot().about if self.exists() else None
+        wanted = self._encoder or (about.encoder if about else DEFAULT)
+        encoder = get_encoder(wanted) if isinstance(wanted, str) else wanted
+        if about and encoder.fingerprint != about.fingerprint:
+            raise EncoderError(
+                f"{self.uri}: made with the encoder {about.encoder} ({about.fingerprint}), not with "
+                f"{encoder.name} ({encoder.fingerprint}); a sea has one encoder: make a new sea"
+            )
+        return encoder
+
+    def add(
+        self,
+        *paths: str | Path,
+        split: str | float = "none",
+        labels: str | Path | None = None,
+        tags: Sequence[str] = (),
+        fps: float | None = None,
+        frame_features: bool = True,
+        jobs: int = 1,
+        on: Cluster | None = None,
+        progress: Callable[[Added], None] | None = None,
+        wait: bool = True,
+        waiting: Callable[[], None] | None = None,
+        commit_seconds: float = 20.0,
+    ) -> Added:
+        """Add videos. Clips that the sea already has, by content and span, are not encoded again.
+
+        You can interrupt `add` at any time and call it again: it continues after the last commit.
+
+        Parameters
+        ----------
+        paths
+            Files, folders, patterns, and lists (.csv, .tsv) of videos; see `seasync.sea.sources`.
+        split
+            How to split long videos: ``"none"``, ``"shots"``, or a length in seconds.
+        labels
+            ``"folder"`` (the name of a video's folder), or a list with the columns file and label.
+        tags
+            Tags for all of these clips.
+        fps
+            Sampled frames per second. One sea has one rate. Default: the encoder's own.
+        frame_features
+            Whether to keep frame features. Clip vectors alone take a hundredth of the space, but each
+            search then encodes its candidates again.
+        jobs
+            Processes that encode. 1 uses all cores for one clip at a time.
+        on
+            A Ray cluster to run on; it decides how many processes encode.
+        progress
+            Called after every clip with the counts so far.
+        wait
+            Whether to wait while another process writes to this sea; `waiting` is called once if so.
+        commit_seconds
+            Seconds between two commits.
+
+        Returns
+        -------
+        Added
+            The counts. Files that cannot be read are in its `failed`.
+
+        Raises
+        ------
+        SeaError
+            If an argument is wrong, or another process is writing and `wait` is false.
+        """
+        sources = find_sources(paths, labels=labels, tags=tags)
+        if (jobs > 1 or on) and not isinstance(self._encoder, str | None):
+            raise SeaError("jobs: several processes need the encoder by its name, not as an object")
+        run = bind(add_on, on) if on else bind(add, jobs=jobs)
+        return run(
+            self.record,
+            sources,
+            self.encoder(),
+            split=split,
+            fps=fps,
+            frame_features=frame_features,
+            commit_seconds=commit_seconds,
+            progress=progress,
+            wait=wait,
+            waiting=waiting,
+        )
+
+    def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> Calibration:
+        """Fit alignability to this sea's labels, and keep it in the sea.
+
+        Raises
+        ------
+        SeaError
+            If fewer than 20 clips with frame features have a label, or all have the same.
+        """
+        with self.record.writing():
+            snapshot = self.record.snapshot()
+            fitted = fit(snapshot, recipe, seed=seed)
+            self.record.put_metadata(with_calibration(snapshot, recipe, fitted))
+        return fitted
+
+    def clips(
+        self, where: str | None = None, *, label: str | None = None, limit: int | None = None
+    ) -> list[Clip]:
+        """List the clips in the order they were added; `where` and `label` as in `search`."""
+        snapshot = self.record.snapshot()
+        return snapshot.clips(condition(snapshot, where, label), limit=limit)
+
+    def info(self) -> dict[str, Any]:
+        """Describe the sea: clips, hours, bytes, encoder, index and more."""
+        return info(self.record)
+
+    def verify(
+        self, *, files: bool = True, progress: Callable[[int, int], None] | None = None
+    ) -> list[Problem]:
+        """Read every row and, with `files`, every video file.
+
+        Parameters
+        ----------
+        files
+            Whether to check that the videos exist and are unchanged.
+        progress
+            Called with the number of clips checked, and of all clips.
+
+        Returns
+        -------
+        list of Problem
+            What is wrong; empty if all is well.
+        """
+        return verify(self.record, files=files, progress=progress)
+
+    def remove(
+        self,
+        *,
+        clips: Sequence[str] = (),
+        files: Sequence[str | Path] = (),
+        labels: Sequence[str] = (),
+        wait: bool = True,
+    ) -> int:
+        """Remove clips. The videos themselves are not touched.
+
+        Parameters
+        ----------
+        clips
+            Ids, or their first 8 digits or more.
+        files
+            Videos: all of their clips.
+        labels
+            Labels: all clips that have them.
+        wait
+            Whether to wait while another process writes to this sea.
+
+        Returns
+        -------
+        int
+            How many clips were removed.
+        """
+        return maintenance.remove(self.record, clips=clips, files=files, labels=labels, wait=wait)
+
+    def relocate(self, root: str | Path, *, old: str | Path | None = None) -> int:
+        """Tell the sea that its videos have moved.
+
+        Parameters
+        ----------
+        root
+            The folder (or URI) where they are now.
+        old
+            The folder where they were. Default: the deepest folder that contains all of the sea's videos.
+
+        Returns
+        -------
+        int
+            How many videos are found at their new place.
+
+        Raises
+        ------
+        SeaError
+            If none of them is found there, or some are still at the old place only.
+        """
+        return maintenance.relocate(self.record, root, old=old)
+
+    def rebuild(self, kind: IndexKind = "auto", *, on: Cluster | None = None) -> None:
+        """Build the search index again.
+
+        Parameters
+        ----------
+        kind
+            ``"auto"`` (none for up to 50,000 clips), ``"exact"`` (none), ``"ivf_rq"`` or ``"ivf_pq"``.
+        on
+            A Ray cluster to run on.
+        """
+        with self.record.writing(alone=True):
+            index.build(self.record, kind, on)
+
+    def sweep(self) -> int:
+        """Delete files that no version of the sea uses, such as those of an `add` that was killed.
+
+        Returns
+        -------
+        int
+            How many bytes were deleted.
+
+        Raises
+        ------
+        Busy
+            If another process is writing.
+        """
+        return maintenance.sweep(self.record)

@@ -1,0 +1,156 @@
+"""Changing and cleaning up a sea: removing clips, following footage that has moved, deleting unused files."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasync.errors import SeaError
+from seasync.files import is_uri
+from seasync.files.objects import objects
+from seasync.sea import index
+from seasync.sea.lock import Busy
+from seasync.sea.snapshot import MOVES, Move, Snapshot, one_of, plain_errors, quoted, relocated
+
+if TYPE_CHECKING:
+    from seasync.sea.record import Record
+
+SMALL_FRAGMENT_ROWS = 4096
+KEEP_OLD_VERSIONS = timedelta(hours=1)
+VALUES_AT_ONCE = 4096  # in one condition
+WHOLE_ID = 32  # hex digits
+
+
+def remove(
+    record: Record,
+    *,
+    clips: Sequence[str] = (),
+    files: Sequence[str | Path] = (),
+    labels: Sequence[str] = (),
+    wait: bool = True,
+) -> int:
+    """Remove clips by id (or its first 8 digits or more), by file or by label; see `Sea.remove`."""
+    if short := [clip for clip in clips if len(clip) < 8]:
+        raise SeaError(f"{short[0]!r}: give at least 8 digits of a clip's id")
+    removed = 0
+    with record.writing(wait=wait), plain_errors(record.uri):
+        for condition in _conditions(record.snapshot(), clips, files, labels):
+            dataset = record.open()
+            if count := dataset.count_rows(filter=condition):
+                dataset.delete(condition)
+                removed += count
+    return removed
+
+
+def _conditions(
+    snapshot: Snapshot, clips: Sequence[str], files: Sequence[str | Path], labels: Sequence[str]
+) -> Iterator[str]:
+    """SQL conditions that select the clips: as long as what is asked for, however many clips fulfil them."""
+    named = [str(file) if is_uri(file) else str(Path(file).absolute()) for file in files]
+    stored = sorted({path for file in named for path in snapshot.stored_paths(file)})
+    whole = [clip for clip in clips if len(clip) >= WHOLE_ID]
+    for column, values in (("id", whole), ("file", stored), ("label", labels)):
+        for start in range(0, len(values), VALUES_AT_ONCE):
+            yield one_of(column, values[start : start + VALUES_AT_ONCE])
+    for clip in clips:
+        if len(clip) < WHOLE_ID:
+            yield f"starts_with(id, {quoted(clip)})"
+
+
+def relocate(record: Record, root: str | Path, *, old: str | Path | None = None) -> int:
+    """Record that the footage under the folder `old` is now under `root`; see `Sea.relocate`."""
+    with record.writing():
+        snapshot = record.snapshot()
+        if not len(snapshot):
+            raise SeaError(f"{record.uri}: the sea is empty; nothing has moved")
+        old = str(old or _common_folder(snapshot))
+        new = str(root).rstrip("/") if is_uri(root) else str(Path(root).absolute())
+        move = (old, new)
+        moved, found, stayed = _count_moved(snapshot, move, record.storage_options)
+        if not found or stayed:
+            none = f"none of the files under {old} is found here"
+            some = f"{stayed} of {moved} files under {old} are still there and not here"
+            raise SeaError(f"{root}: {some if found else none}; name their old folder with --from")
+        record.put_metadata({MOVES: json.dumps([*snapshot.moves, move])})
+    return found
+
+
+def _count_moved(snapshot: Snapshot, move: Move, storage_options: dict[str, str]) -> tuple[int, int, int]:
+    """How many files the move concerns, are at their new place, and are at their old place only."""
+    at_old, at_new = (_exists_in(folder, storage_options) for folder in move)
+    moved = found = stayed = 0
+    seen: set[int] = set()  # hashes, since a million paths would take hundreds of megabytes
+    for file in _files(snapshot):
+        later = relocated(file, (move,))
+        if later == file or hash(file) in seen:
+            continue
+        seen.add(hash(file))
+        moved += 1
+        if at_new(later):
+            found += 1
+        elif at_old(file):
+            stayed += 1
+    return moved, found, stayed
+
+
+def _files(snapshot: Snapshot) -> Iterator[str]:
+    """The current paths of all clips' files, a batch at a time; a file of several clips may come again."""
+    with plain_errors(snapshot.dataset.uri):
+        for batch in snapshot.dataset.to_batches(columns=["file"]):
+            yield from map(snapshot.current_path, batch["file"].unique().to_pylist())
+
+
+def _exists_in(folder: str, storage_options: dict[str, str]) -> Callable[[str], bool]:
+    """A function that tells whether a file in `folder`, a path or a URI, exists."""
+    if not is_uri(folder):
+        return os.path.exists
+    return {each.uri for each in objects(folder, storage_options)}.__contains__
+
+
+def _common_folder(snapshot: Snapshot) -> str:
+    """The deepest folder that contains all of the sea's files, by path or URI."""
+    common: dict[str, str] = {}  # by scheme
+    for file in _files(snapshot):
+        scheme, _, rest = file.rpartition("://")
+        paths = posixpath if scheme else os.path
+        folder = paths.dirname(rest)
+        common[scheme] = paths.commonpath([common.get(scheme, folder), folder])
+        if len(common) > 1:
+            raise SeaError("the sea's files lie in several places; say which have moved with --from")
+    ((scheme, folder),) = common.items()
+    return f"{scheme}://{folder}" if scheme else folder
+
+
+def sweep(record: Record) -> int:
+    """Delete files that no version uses; see `Sea.sweep`."""
+    # What others have written and not committed yet is used by no version either.
+    with record.writing(alone=True, wait=False), plain_errors(record.uri):
+        stats = record.open().cleanup_old_versions(older_than=KEEP_OLD_VERSIONS, delete_unverified=True)
+    return int(stats.bytes_removed)
+
+
+def tidy(record: Record, *, delete_unused: bool = False) -> None:
+    """Join the small fragments that many commits leave; delete what no version of the last hour uses.
+
+    `delete_unused` also deletes files that no version uses at all; you must be the only writer.
+    """
+    with plain_errors(record.uri):
+        dataset = record.open()
+        small = sum(f.count_rows() < SMALL_FRAGMENT_ROWS for f in dataset.get_fragments())
+        if small > 8 and not record.has_other_writers():
+            dataset.optimize.compact_files(target_rows_per_fragment=SMALL_FRAGMENT_ROWS)
+        dataset.cleanup_old_versions(older_than=KEEP_OLD_VERSIONS, delete_unverified=delete_unused)
+
+
+def tidy_after_add(record: Record, *, delete_unused: bool = False) -> None:
+    """Tidy, and rebuild the index if it is due; while others write, the last of them does it."""
+    with suppress(Busy), record.writing(alone=True, wait=False):
+        tidy(record, delete_unused=delete_unused)
+        if index.is_due(record.snapshot()):
+            index.build(record)

@@ -1,0 +1,183 @@
+"""The record of a sea as it stands at one version.
+
+All reads of one search use one `Snapshot`, so they agree with each other whatever is written meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.clip import Clip
+from seasync.encoding import Encoding, Floats
+from seasync.errors import SeaError
+from seasync.files import is_uri
+from seasync.files.objects import explained
+from seasync.sea import rows as layout
+from seasync.sea.index import INDEX, Index
+from seasync.sea.rows import About
+from seasync.similarity import clip_vectors, query_vector
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+
+    from seasync.align import Recipe
+    from seasync.sea.exact import Exact
+
+RowIds = NDArray[np.uint64]
+Move = tuple[str, str]
+MOVES = "seasync.moved"
+
+
+def relocated(file: str, moves: Sequence[Move]) -> str:
+    """The path of a file after its folders have moved, one after the other."""
+    for old, new in moves:
+        root = old.rstrip("/\\")
+        if file.startswith(root + ("/" if is_uri(old) else os.sep)):
+            file = new + file[len(root) :]
+    return file
+
+
+class Snapshot:
+    """The record at one version. Row ids belong to this version alone.
+
+    Attributes
+    ----------
+    by_chance
+        Scores of random pairs, by recipe; filled when first needed.
+    moves
+        Folders of footage that have moved, as pairs (old, new), in order.
+    """
+
+    def __init__(self, dataset: lance.LanceDataset) -> None:
+        self.dataset = dataset
+        metadata = {key.decode(): value.decode() for key, value in dataset.schema.metadata.items()}
+        self.about = About.from_json(metadata[layout.ABOUT])
+        self.index = Index.from_json(metadata[INDEX]) if metadata.get(INDEX) else None
+        self.metadata = metadata
+        self.by_chance: dict[Recipe, NDArray[np.float64]] = {}
+        self.moves: tuple[Move, ...] = tuple(map(tuple, json.loads(metadata.get(MOVES) or "[]")))
+
+    @property
+    def version(self) -> int:
+        return int(self.dataset.version)
+
+    def __len__(self) -> int:
+        return int(self.dataset.count_rows())
+
+    def table(
+        self, columns: Sequence[str], where: str | None = None, *, limit: int | None = None
+    ) -> pa.Table:
+        """These columns (and _rowid) of the rows that fulfil the SQL condition `where`."""
+        with plain_errors(self.dataset.uri):
+            scanner = self.dataset.scanner(
+                columns=list(columns), filter=where, limit=limit, with_row_id=True, scan_in_order=True
+            )
+            return scanner.to_table()
+
+    def expect_condition(self, where: str) -> None:
+        """Raise SeaError if `where` is not a condition on the record's columns."""
+        try:
+            self.dataset.scanner(columns=[], filter=where, with_row_id=True).explain_plan()
+        except ValueError as error:
+            names = self.dataset.schema.names
+            columns = ", ".join(names[: names.index("mean")])
+            raise SeaError(
+                f"where {where!r}: expected a condition on {columns}, such as "
+                "\"duration < 10 AND label = 'dive'\""
+            ) from error
+
+    def take(self, row_ids: Sequence[int] | RowIds, columns: Sequence[str]) -> pa.Table:
+        """These columns of these rows, in the order asked for."""
+        with plain_errors(self.dataset.uri):
+            return self.dataset._take_rows(np.asarray(row_ids, np.uint64).tolist(), columns=list(columns))
+
+    def clips(self, where: str | None = None, *, limit: int | None = None) -> list[Clip]:
+        """The clips that fulfil the condition, in the order they were added."""
+        return self.clips_of(self.table(layout.CLIP_COLUMNS, where, limit=limit))
+
+    def clips_of(self, table: pa.Table) -> list[Clip]:
+        """The clips of rows read with `CLIP_COLUMNS`, with the current paths of their files."""
+        return [
+            Clip(self.current_path(row["file"]), row["start"], row["end"], row["label"], row["id"])
+            for row in table.select(layout.CLIP_COLUMNS).to_pylist()
+        ]
+
+    def stored_path(self, file: str) -> str:
+        """`file` as its row stores it: with the number of earlier moves in front, where these would match."""
+        return file if relocated(file, self.moves) == file else f"{len(self.moves)}:{file}"
+
+    def current_path(self, stored: str) -> str:
+        """Where the file that a row stores as `stored` is now."""
+        count, _, file = stored.partition(":")
+        return (
+            relocated(file, self.moves[int(count) :]) if count.isdecimal() else relocated(stored, self.moves)
+        )
+
+    def stored_paths(self, file: str) -> set[str]:
+        """All forms in which rows may store a file that is at the path `file` now."""
+        paths, forms = {file}, {f"{len(self.moves)}:{file}"}
+        for count, (old, new) in reversed(list(enumerate(self.moves))):
+            paths |= {relocated(path, [(new, old)]) for path in paths}
+            forms |= {f"{count}:{path}" for path in paths}
+        return {form for form in forms | paths if self.current_path(form) == file}
+
+    def encodings(self, row_ids: Sequence[int] | RowIds, *, vectors: bool = True) -> list[Encoding | None]:
+        """The stored encodings of these clips; None for a clip that keeps its clip vector only.
+
+        Without `vectors`, mean and trajectory stay empty: alignment does not need them, and reading them
+        takes time.
+        """
+        columns = [*layout.stream_columns(self.about), *(["mean", "trajectory"] if vectors else [])]
+        return layout.encodings(self.take(row_ids, columns), self.about)
+
+    @cached_property
+    def vectors(self) -> Index | Exact:
+        """Searches the clip vectors: the index, or exact search."""
+        from seasync.sea.exact import Exact
+
+        return self.index or Exact(self)
+
+    @cached_property
+    def has_parts(self) -> bool:
+        """Whether any clips are parts of one film."""
+        return len(self.table([], "parts > 1", limit=1)) > 0
+
+    def similarities(self, query: Encoding, row_ids: RowIds, *, trajectory: bool) -> Floats:
+        """Similarities of the query's clip vector to those of these rows."""
+        table = self.take(row_ids, ["mean", "trajectory"])
+        standard = self.vectors.standard
+        vectors = clip_vectors(layout.matrix(table["mean"]), layout.matrix(table["trajectory"]), standard)
+        return np.asarray(vectors @ query_vector(query, standard, trajectory=trajectory))
+
+
+def all_of(*conditions: str | None) -> str | None:
+    """The given conditions joined by AND; None if there are none."""
+    return " AND ".join(f"({condition})" for condition in conditions if condition) or None
+
+
+def quoted(text: str) -> str:
+    """A string literal of the `where` language."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def one_of(column: str, values: Iterable[str]) -> str:
+    """The condition that `column` has one of these values."""
+    return f"{column} IN ({', '.join(map(quoted, values))})"
+
+
+@contextmanager
+def plain_errors(uri: str) -> Iterator[None]:
+    """Turn Lance's errors into one-line SeaErrors, without places in Lance's source."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SeaError(f"{uri}: {explained(str(error))}") from error
