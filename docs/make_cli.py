@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import Enum
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -23,7 +23,7 @@ def reference() -> str:
 
 
 def _section(command: Any, path: str) -> Iterator[str]:
-    yield from (f"{'#' * (1 + len(path.split()))} `{path}`", "", command.help.strip(), "")
+    yield from (f"{'#' * (1 + len(path.split()))} `{path}`", "", cleandoc(command.help), "")
     children = getattr(command, "commands", {})
     if not children:
         yield from _parameters(command, path)
@@ -41,23 +41,22 @@ def _parameters(command: Any, path: str) -> Iterator[str]:
     spelled = [(_spelled(each, kinds[each.name]), each) for each in options]
     if rows := [(_name(each), each) for each in arguments] + spelled:
         yield from ("| | |", "|---|---|", *(f"| `{name}` | {_text(each)} |" for name, each in rows), "")
+    if command.epilog:
+        yield from ("For example:", "", "```sh", *command.epilog.split("\n\n")[1:], "```", "")
 
 
 def _name(argument: Any) -> str:
-    return argument.name.upper() + ("…" if argument.nargs == -1 else "")
+    return argument.metavar or argument.name.upper() + ("…" if argument.nargs == -1 else "")
 
 
 def _spelled(option: Any, kind: Any) -> str:
-    choices = [each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, Enum)]
-    literals = [get_args(each) for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
-    values = " or ".join((choices + literals)[0]) if choices or literals else option.name.upper()
+    choices = [get_args(each) for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
+    values = "\\|".join(choices[0]) if choices else option.metavar or option.name.upper()
     return " / ".join([*option.opts, *option.secondary_opts]) + ("" if option.is_flag else f" {values}")
 
 
 def _text(parameter: Any) -> str:
     default = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
-    if hasattr(default, "value"):
-        default = default.value
     plain = " ".join((getattr(parameter, "help", "") or "").split()).replace("|", "\\|")
     if variable := getattr(parameter, "envvar", None):
         plain += f" Or `{variable}` in the environment."

@@ -13,6 +13,7 @@ from seasync.errors import SeasyncError
 from seasync.pair import align
 
 if TYPE_CHECKING:
+    __version__: str
     from seasync import render, sample
     from seasync.align import MOTION, PAPER, Alignment, Recipe, Warp
     from seasync.encoders import encode_clip, get_encoder
@@ -60,11 +61,19 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What needs numba, onnxruntime or PyAV is loaded when it is first used."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("seasync")
     if name in _ROOMS:
         return import_module(f"seasync.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'seasync' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 del _room

@@ -21,7 +21,7 @@ from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
 from seasync.files import Place
 from seasync.json_forms import MatchForm
-from seasync.pair import end_of
+from seasync.pair import end_of, reading
 from seasync.ranking import Ranking, rank
 from seasync.similarity import Standard, clip_vectors, clip_vectors_of, query_vector
 
@@ -87,20 +87,22 @@ def find(
     fps: float | None = None,
     cache: bool = True,
     failed: Callable[[str], None] | None = None,
+    progress: Callable[[str, float, float], None] | None = None,
 ) -> list[FoundSpan]:
     """The k stretches of the films that move in step with the query, best first.
 
     A film's features are kept in the cache folder: a second search of it takes no time. With `failed`,
-    a film that cannot be read is reported to it and left out; without, it is an error.
+    a film that cannot be read is reported to it and left out; without, it is an error. `progress` is called
+    with what is being read, the seconds that are done, and their total.
     """
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     asked = Clip.of(query)
-    wanted = encode_clip(asked, model, fps=fps, cache=cache)
+    wanted = encode_clip(asked, model, fps=fps, cache=cache, progress=reading(asked, progress))
     found: list[FoundSpan] = []
     for film in [films] if isinstance(films, Clip | str | PathLike) else films:
         clip = Clip.of(film)
         try:
-            encoding = encode_clip(clip, model, fps=fps, cache=cache)
+            encoding = encode_clip(clip, model, fps=fps, cache=cache, progress=reading(clip, progress))
         except SeasyncError as error:
             if failed is None:
                 raise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial as partial_of
 from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
@@ -26,6 +27,7 @@ def align(
     partial: Partial = "auto",
     order: Order = "same",
     cache: bool = True,
+    progress: Callable[[str, float, float], None] | None = None,
 ) -> Alignment:
     """Align two videos, or clips of them.
 
@@ -38,6 +40,7 @@ def align(
     band          keep the path within this share of the length from the straight line
     partial       "auto": leave out what has no counterpart where that is clearly better; "never"; "always"
     order         "any" also looks for stretches that come in another order
+    progress      called with what is being read, the seconds that are done, and their total
 
     >>> alignment = seasync.align("query.mp4", "other.mp4")     # doctest: +SKIP
     >>> alignment.warp(keep="query").at(1.5)                    # doctest: +SKIP
@@ -50,11 +53,20 @@ def align(
     for clip in clips:
         probe(clip.file)  # a wrong name is told before weights are fetched, and the other clip encoded
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
-    first, second = (encode_clip(clip, model, fps=fps, cache=cache) for clip in clips)
+    first, second = (
+        encode_clip(clip, model, fps=fps, cache=cache, progress=reading(clip, progress)) for clip in clips
+    )
     alignment = align_encodings(
         first, second, recipe=recipe or MOTION, anchors=anchors, band=band, partial=partial, order=order
     )
     return alignment.of(*clips, ends=(end_of(clips[0]), end_of(clips[1])))
+
+
+def reading(
+    clip: Clip, progress: Callable[[str, float, float], None] | None
+) -> Callable[[float, float], None] | None:
+    """`progress` for the encoding of one clip, which it names."""
+    return None if progress is None else partial_of(progress, f"reading {clip.name}")
 
 
 def end_of(clip: Clip) -> float:

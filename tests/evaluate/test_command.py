@@ -88,5 +88,5 @@ def test_annotate_writes_the_page(tmp_path):
     (tmp_path / "wave").mkdir()
     videos.numbered(tmp_path / "wave" / "a.mp4", 9)
     result = run("annotate", str(tmp_path))
-    assert "mark 1 clips" in result.stdout.replace("\n", " ")
+    assert "mark 1 clip;" in result.stdout.replace("\n", " ")
     assert (tmp_path / "annotate.html").exists()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from seasync.align.batched import draq_many, dtw_many
     from seasync.align.cost_pair import cost_matrix
     from seasync.align.matrix import draq, dtw, random_cost
-    from seasync.align.recipe import MOTION, PAPER, Recipe
+    from seasync.align.recipe import MOTION, PAPER, RECIPES, Recipe
     from seasync.align.scores import Scores
     from seasync.align.solve import align_encodings, align_many, score_many
     from seasync.align.warp import Segment, Warp
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "MOTION": "recipe",
     "PAPER": "recipe",
+    "RECIPES": "recipe",
     "Alignment": "alignment",
     "Piece": "alignment",
     "Recipe": "recipe",
@@ -39,6 +40,7 @@ _HOMES = {
 __all__ = [
     "MOTION",
     "PAPER",
+    "RECIPES",
     "Alignment",
     "Piece",
     "Recipe",

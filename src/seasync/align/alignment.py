@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from seasync.align.recipe import Recipe
 from seasync.align.scores import coverage_score, draq_ratio
+from seasync.align.speed import slow_stretches
 from seasync.align.verdict import Verdict
 from seasync.align.warp import Stretch, Warp
 from seasync.clip import Clip
@@ -105,6 +107,28 @@ class Alignment:
     def summary(self) -> str:
         """The verdict and the number that decides it, in one line."""
         return f"{self.verdict} ({self.decision.reason})"
+
+    @property
+    def brief(self) -> str:
+        """The verdict in a word or two, for tables."""
+        return ("aligns" if self.whole else "in part") if self.alignable else "–"
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What to check, in words: long stretches at an absurd speed. None if the clips do not align."""
+        if not self.alignable:
+            return ()
+        slow = (
+            f"the match plays at {max(each.speed, 0):.0%} speed from {each.start:.1f} to {each.end:.1f} s of "
+            "the query; the query may show something there that the match does not"
+            for each in slow_stretches(self.warp(keep="query"))
+        )
+        fast = (
+            f"the match plays at {1 / max(each.speed, 0.01):.0%} speed from {each.start:.1f} to "
+            f"{each.end:.1f} s of its own time; it may show something there that the query does not"
+            for each in slow_stretches(self.warp(keep="match"))
+        )
+        return (*slow, *fast)
 
     @property
     def verdict(self) -> str:

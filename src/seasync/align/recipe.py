@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from seasync.options import Readout, Rerank, expect
+from seasync.options import Readout, RecipeName, Rerank, expect
 
 # These fields change neither similarity nor score, so a calibration stays valid when they change.
 _NOT_SCORED = ("name", "readout", "candidates", "rerank")
@@ -128,3 +129,6 @@ MOTION = Recipe(
     candidates=25,
     rerank="product",
 )
+
+RECIPES: Mapping[RecipeName, Recipe] = {"motion": MOTION, "paper": PAPER}
+"""The recipes that users can name."""

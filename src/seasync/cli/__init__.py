@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -15,47 +16,65 @@ from seasync.errors import SeasyncError
 app = typer.Typer(
     name="seasync",
     help="Find, in a sea of footage, the clip that moves in step with yours, and sync it frame by frame.",
+    epilog="Examples:\n\nseasync align mine.mp4 reference.mp4\n\nseasync demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
-    rich_markup_mode=None,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_COMMANDS = (
-    "demo",
-    "add",
-    "search",
-    "align",
-    "find",
-    "render",
-    "export",
-    "transfer",
-    "replace",
-    "sea",
-    "calibrate",
-    "evaluate",
-    "train",
-    "serve",
-    "models",
-    "version",
-)
+_PANELS = {
+    "Two videos": ("align", "render", "export", "transfer"),
+    "A sea of footage": ("add", "search", "find", "replace", "sea", "calibrate", "serve"),
+    "Encoders and measurements": ("models", "train", "evaluate"),
+    "About Seasync": ("demo", "version"),
+}
 
-for _name in _COMMANDS:
-    _found = getattr(import_module(f"seasync.cli.{_name}"), _name)
-    if isinstance(_found, typer.Typer):
-        app.add_typer(_found, name=_name)
-    else:
-        app.command(_name)(_found)
+for _panel, _names in _PANELS.items():
+    for _name in _names:
+        _module = import_module(f"seasync.cli.{_name}")
+        _found = getattr(_module, _name)
+        if isinstance(_found, typer.Typer):
+            app.add_typer(_found, name=_name, rich_help_panel=_panel)
+        else:
+            app.command(_name, epilog=f"Examples:\n\n{_module.EXAMPLES}", rich_help_panel=_panel)(_found)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        import seasync
+
+        print(f"seasync {seasync.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+# Usage errors, by the class that typer itself uses: newer versions bring their own copy of click.
+_UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def main() -> None:
-    """Run the command line. What goes wrong is one line on stderr and exit code 1."""
+    """Run the command line: exit code 0, 2 for bad usage, 1 with one line on stderr for a failure."""
     warnings.showwarning = _one_line_warning
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names may hold bytes that are not UTF-8
         sys.stdout.reconfigure(errors="surrogateescape" if os.name == "posix" else "backslashreplace")
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _UsageError as error:
+        error.show()
+        sys.exit(2)
+    except typer.Abort:
+        print("seasync: interrupted", file=sys.stderr)
+        sys.exit(130)
     except SeasyncError as error:
         print(f"seasync: {error}", file=sys.stderr)
         sys.exit(1)

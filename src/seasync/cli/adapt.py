@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
+from seasync.cli.output import counted
+from seasync.cli.parameters import Json, Recipe, Sea, StorageOptions
 from seasync.cli.progress import progress, resumable
-from seasync.cli.train import UNLEARNED, Kind, Restart, size_of
+from seasync.cli.train import (
+    UNLEARNED,
+    HeldOut,
+    Layers,
+    Rate,
+    Restart,
+    Seed,
+    Steps,
+    Views,
+    Width,
+    size_of,
+)
+from seasync.options import TrainKind
+
+EXAMPLES = "seasync sea adapt --sea footage.sea --to adapted.sea"
 
 
 def adapt(
-    to: str = typer.Option(
-        ..., help="The new sea, NAME.sea, by path or URI; what was learned lies beside it."
-    ),
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="SEA", help="The new sea, NAME.sea, by path or URI. The trained model lies beside it."
+        ),
+    ],
     sea: Sea = "footage.sea",
-    kind: Kind = typer.Option(Kind.taught, help="What is learned, as in `seasync train`."),
-    recipe: RecipeChoice = RecipeName.motion,
-    steps: int = typer.Option(400, min=1, help="Training steps."),
-    views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
-    width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),
-    layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),
-    rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
-    held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to judge by only."),
-    seed: int = typer.Option(0, help="All that is random follows from it."),
+    kind: Annotated[TrainKind, typer.Option(help="What to learn, as in `seasync train`.")] = "taught",
+    recipe: Recipe = "motion",
+    steps: Steps = 400,
+    views: Views = 0,
+    width: Width = None,
+    layers: Layers = None,
+    rate: Rate = 1e-4,
+    held_out: HeldOut = 0.2,
+    seed: Seed = 0,
     restart: Restart = False,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Train on a sea and, if clips held out then align better, encode it anew. Run it again to go on."""
+    """Train an encoder on a sea and, if it aligns held-out clips better, encode the sea with it.
+
+    If it is interrupted, run the same command again to continue.
+    """
     from seasync.encoders.torch_model import require_torch
 
     require_torch("seasync sea adapt")
+    from seasync.align import RECIPES
     from seasync.search import Sea as OpenSea
     from seasync.train.adapt import adapt as adapt_sea
 
@@ -38,8 +62,8 @@ def adapt(
         adapted = adapt_sea(
             OpenSea(sea, create=False),
             to,
-            kind=kind.value,
-            recipe=recipe.value_of(),
+            kind=kind,
+            recipe=RECIPES[recipe],
             steps=steps,
             views=views,
             size=size_of(width, layers),
@@ -61,12 +85,13 @@ def adapt(
     if adapted.planted:
         print("planted truth   {:.1f} ms before, {:.1f} ms after".format(*adapted.planted))
     else:
-        print("planted truth   not measured: fewer than three held-out videos can be read in one shot")
-    print("there and back  {:.2f} before, {:.2f} after (FPE, frames²)".format(*adapted.cycle))
+        print("planted truth   not measured: fewer than three held-out videos are readable single shots")
+    print("cycle error     {:.2f} before, {:.2f} after (FPE, frames²)".format(*adapted.cycle))
     if not adapted.step:
         print(UNLEARNED)
-    print(f"{'better' if adapted.better else 'no better'} on {adapted.judged} held-out clips: {adapted.why}")
+    judged = counted(adapted.judged, "held-out clip")
+    print(f"{'better' if adapted.better else 'not better'} on {judged}: {adapted.why}")
     if adapted.better:
-        print(f"{to}: {adapted.clips} clips encoded by {adapted.encoder}")
+        print(f"{to}: {counted(adapted.clips, 'clip')} encoded by {adapted.encoder}")
     else:
-        print(f"nothing is written, {sea} stays with {adapted.encoder}; more --steps or more clips may help")
+        print(f"Nothing was written. {sea} keeps {adapted.encoder}. More --steps or more clips may help.")

@@ -4,50 +4,74 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import Cpus, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
+from seasync.cli.output import counted
+from seasync.cli.parameters import Cpus, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
 from seasync.cli.progress import progress, resumable
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
 
+EXAMPLES = """\
+seasync add videos/ --sea footage.sea --labels folder
+
+seasync add s3://bucket/films/ --sea s3://bucket/films.sea --split shots"""
+
 
 def add(
-    paths: list[str] = typer.Argument(
-        help="Files, folders, patterns, or lists (.csv, .tsv with a column file)."
-    ),
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="Videos, folders or patterns, by path or URI, or lists (.csv, .tsv with the column `file`)."
+        ),
+    ],
     sea: Sea = "footage.sea",
-    encoder: str = typer.Option(
-        None, help="What makes the frame features; a sea keeps the one it began with."
-    ),
+    split: Annotated[
+        str, typer.Option(help="How to split long videos: `none`, `shots`, or a length in seconds.")
+    ] = "none",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="`folder` (the name of a video's folder), or a list with the columns file and label."
+        ),
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag for all of these clips. Repeatable.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            show_default="dinov2-small, or the sea's own",
+            help="Encoder of a new sea. An existing sea keeps its own.",
+        ),
+    ] = None,
     fps: Fps = None,
-    split: str = typer.Option(
-        "none", help="none, shots, or a number of seconds: how long videos become clips."
-    ),
-    labels: str = typer.Option(
-        None, help="folder (the name of a video's folder), or a list with file and label."
-    ),
-    tag: list[str] = typer.Option([], help="A tag for all of these clips."),
-    frame_features: bool = typer.Option(
-        True, "--frame-features/--no-frame-features", help="Keep frame features, or clip vectors only."
-    ),
-    jobs: int = typer.Option(
-        None,
-        min=1,
-        help="Processes that encode; 1 gives all cores to one clip at a time.",
-        show_default="1; on Ray as many as there is room for",
-    ),
+    frame_features: Annotated[
+        bool,
+        typer.Option(
+            "--frame-features/--no-frame-features", help="Store frame features, or only clip vectors."
+        ),
+    ] = True,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="1; on Ray, as many as fit",
+            help="Processes that encode. With 1, all cores work on one clip at a time.",
+        ),
+    ] = None,
+    wait: Annotated[bool, typer.Option(help="Wait while another process writes to this sea.")] = True,
     on: On = "local",
     cpus: Cpus = 1,
     gpus: Gpus = 0,
     storage_option: StorageOptions = None,
-    wait: bool = typer.Option(True, help="Wait while another process writes to this sea."),
     as_json: Json = False,
 ) -> None:
-    """Add videos to a sea. Interrupted, run it again: it goes on where it was, and nothing comes twice."""
+    """Add videos to a sea.
+
+    Re-adding files costs nothing. If it is interrupted, run the same command again to continue.
+    """
     from seasync.search import Sea as OpenSea
 
     began = time.monotonic()
@@ -62,14 +86,14 @@ def add(
             *paths,
             split=split,
             labels=labels,
-            tags=tag,
+            tags=tag or [],
             fps=fps,
             frame_features=frame_features,
             jobs=jobs or 1,
             on=cluster(on, jobs, cpus, gpus),
             progress=show,
             wait=wait,
-            waiting=lambda: print("another process is writing to this sea; waiting for it", file=sys.stderr),
+            waiting=lambda: print("seasync: waiting for another process to finish writing", file=sys.stderr),
         )
     _report(added, sea, as_json)
     if added.failed:
@@ -81,12 +105,11 @@ def _report(added: Added, sea: str, as_json: bool) -> None:
         import json
 
         failed = [{"file": failure.file, "reason": failure.reason} for failure in added.failed]
-        summary = {"sea": sea, "files": added.files, "added": added.added, "present": added.present}
-        print(json.dumps(summary | {"seconds": added.seconds, "failed": failed, "damaged": added.damaged}))
+        report = {"sea": sea, "files": added.files, "added": added.added, "present": added.present}
+        print(json.dumps(report | {"seconds": added.seconds, "failed": failed, "damaged": added.damaged}))
         return
-    minutes = f"{added.seconds / 60:.1f} minutes"
-    clips = f"{added.added} clip{'s'[: added.added != 1]}"
-    print(f"{sea}: {clips} added ({minutes}), {added.present} were there already")
+    minutes = f"{added.seconds / 60:.1f} minutes of footage"
+    print(f"{sea}: {counted(added.added, 'clip')} added ({minutes}), {added.present} already there")
     for text in added.damaged:
         print(f"damaged: {text}", file=sys.stderr)
     for failure in added.failed:

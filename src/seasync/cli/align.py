@@ -2,37 +2,80 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
-from seasync.cli.options import Json
-from seasync.cli.pairing import How
-from seasync.cli.spread import spread
+from seasync.cli.output import print_bold, print_table, summary
+from seasync.cli.pairing import align_pair
+from seasync.cli.parameters import (
+    OUTPUT,
+    Anchors,
+    EncoderName,
+    End,
+    Fps,
+    Json,
+    MatchEnd,
+    MatchFile,
+    MatchStart,
+    OrderChoice,
+    PartialChoice,
+    QueryFile,
+    Recipe,
+    Start,
+    StorageOptions,
+    path_or_uri,
+)
+from seasync.clip import Clip
 from seasync.files import Location
 
+if TYPE_CHECKING:
+    from seasync.align import Alignment
 
-@spread
+EXAMPLES = """\
+seasync align mine.mp4 reference.mp4
+
+seasync align mine.mp4 reference.mp4 --anchor 1.2=3.4 --picture both.png"""
+
+
 def align(
-    query: Location = typer.Argument(parser=Location, help="The video whose clock is kept: a path or URI."),
-    match: Location = typer.Argument(
-        parser=Location, help="The video to bring into step with it: a path or URI."
-    ),
-    *,
-    how: How,
-    picture: Location | None = typer.Option(
-        None,
-        parser=Location,
-        metavar="FILE",
-        help="Draw the cost matrix, the path and both videos here: .png, .svg.",
-    ),
+    query: QueryFile,
+    match: MatchFile,
+    encoder: EncoderName = "dinov2-small",
+    recipe: Recipe = "motion",
+    fps: Fps = None,
+    partial: PartialChoice = "auto",
+    order: OrderChoice = "same",
+    anchor: Anchors = None,
+    start: Start = None,
+    end: End = None,
+    match_start: MatchStart = None,
+    match_end: MatchEnd = None,
+    storage_option: StorageOptions = None,
+    picture: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Draw the cost matrix, the path and both videos into this .png or .svg file.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Align two videos of the same action. Tells DRAQ, the verdict, and which moment goes with which."""
+    """Align two videos of the same action.
+
+    Prints the verdict, DRAQ, and a table of moments that belong together.
+    """
     if picture:
         from seasync.errors import RenderError
         from seasync.files import expect_writable
 
-        expect_writable(picture, sources=[query, match], error=RenderError)  # before the long work
-    alignment = how.align(query, match)
+        expect_writable(picture, sources=[query, match], error=RenderError)  # before minutes are spent
+    clips = Clip.of(query, start, end), Clip.of(match, match_start, match_end)
+    alignment = align_pair(
+        *clips, encoder=encoder, recipe=recipe, fps=fps, partial=partial, order=order, anchor=anchor
+    )
     if picture:
         from seasync.render import alignment_picture
 
@@ -42,30 +85,25 @@ def align(
 
         print(json.dumps(alignment.to_json()))
         return
-    _print(alignment, picture)
+    _print(alignment)
+    if picture:
+        print(f"picture: {picture}")
 
 
-def _print(alignment, picture: Location | None) -> None:  # type: ignore[no-untyped-def]
+def _print(alignment: Alignment) -> None:
     import numpy as np
-    from rich.console import Console
-    from rich.table import Table
 
-    console = Console()
-    console.print(f"[bold]{alignment.verdict}[/]")
-    console.print(
-        f"DRAQ {alignment.draq:.3f} (alignable below {alignment.recipe.threshold:g}), "
-        f"cost {alignment.dtw_cost:.2f} against {alignment.random_cost:.2f} for a random path"
-    )
+    verdict, *warnings = summary(alignment)
+    print_bold(verdict)
+    print(*warnings, sep="\n", end="\n" if warnings else "")
+    print(f"path cost {alignment.dtw_cost:.2f}, random paths cost {alignment.random_cost:.2f}")
     warp = alignment.warp(keep="query")
-    table = Table("query", "match", "match plays at", box=None, header_style="dim")
+    rows = []
     covered = sum(last - first for first, last in warp.spans)
-    for piece in warp.stretches:
-        rows = max(2, round(9 * (piece.end - piece.start) / max(covered, 1e-9)))
-        moments = np.linspace(piece.start, piece.end, rows)
-        partners = piece.at(moments)
+    for first, last in warp.spans:
+        moments = np.linspace(first, last, max(2, round(9 * (last - first) / max(covered, 1e-9))))
+        partners = warp.at(moments)
         speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
         for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):
-            table.add_row(f"{moment:7.2f} s", f"{partner:7.2f} s", speed)
-    console.print(table)
-    if picture:
-        console.print(f"picture: {picture}")
+            rows.append((f"{moment:7.2f} s", f"{partner:7.2f} s", speed))
+    print_table(("query", "match", "match plays at"), rows)

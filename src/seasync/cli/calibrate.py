@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
+from seasync.cli.output import counted
+from seasync.cli.parameters import Json, Recipe, Sea, StorageOptions
+
+EXAMPLES = "seasync calibrate --sea footage.sea"
 
 
 def calibrate(
     sea: Sea = "footage.sea",
-    recipe: RecipeChoice = RecipeName.motion,
-    seed: int = typer.Option(0, help="Of the draw of pairs."),
+    recipe: Recipe = "motion",
+    seed: Annotated[int, typer.Option(help="Seed for drawing pairs of clips.")] = 0,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Fit alignability to the labels of a sea. It is the per cent of a search; 20 labelled clips or more."""
+    """Learn from a sea's labels how likely a match is the same kind of movement.
+
+    `seasync search` then shows this probability. The sea needs 20 labelled clips or more.
+    """
+    from seasync.align import RECIPES
     from seasync.search import Sea as OpenSea
 
-    fitted = OpenSea(sea, create=False).calibrate(recipe.value_of(), seed=seed)
+    fitted = OpenSea(sea, create=False).calibrate(RECIPES[recipe], seed=seed)
     if as_json:
         import json
 
         print(json.dumps(vars(fitted)))
         return
-    print(f"{sea}: fitted to {fitted.pairs} pairs, a = {fitted.a:.2f}, b = {fitted.b:.2f}")
-    print(f"off by {fitted.error:.1%} on average, measured on clips it was not fitted to")
+    print(f"{sea}: fitted to {counted(fitted.pairs or 0, 'pair')}, a = {fitted.a:.2f}, b = {fitted.b:.2f}")
+    print(f"The mean error is {fitted.error:.1%}, measured on clips that were not used for fitting.")

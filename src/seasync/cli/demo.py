@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import Json
+from seasync.cli.output import print_bold, print_table
+from seasync.cli.parameters import Json
 
 if TYPE_CHECKING:
     from seasync.demo import Result
 
+EXAMPLES = """\
+seasync demo
+
+seasync demo --out try --clips 24 --serve"""
+
 
 def demo(
-    out: Path = typer.Option(Path("demo"), help="Folder for what it makes."),
-    clips: int = typer.Option(60, min=16, help="How many clips the sample sea has."),
-    serve: bool = typer.Option(False, "--serve", help="Then open the sample sea in the web page."),
-    port: int = typer.Option(8080, help="Port of the page; 0 takes any that is free.", min=0, max=65535),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results.")] = Path("demo"),
+    clips: Annotated[int, typer.Option(min=16, help="Number of clips in the sample sea.")] = 60,
+    serve: Annotated[bool, typer.Option("--serve", help="Then serve the sample sea as a web page.")] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the page. 0 takes any free one.")
+    ] = 8080,
     as_json: Json = False,
 ) -> None:
-    """Make a sea of sample clips and search it. The best match is synced; all is scored against the truth."""
+    """Try everything on a sea of generated clips.
+
+    Makes the clips, searches the sea, syncs the best match, and compares the results with the truth.
+    """
     import time
 
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from seasync.demo import run
@@ -35,7 +47,7 @@ def demo(
         task = bar.add_task("", total=None, visible=False)
 
         def step(text: str) -> None:
-            console.print(f"[dim]{time.monotonic() - began:4.0f} s[/]  {text}")
+            console.print(f"[dim]{time.monotonic() - began:4.0f} s[/]  {escape(text)}")
             bar.reset(task, visible=False)
 
         def progress(done: int, total: int) -> None:
@@ -52,38 +64,41 @@ def demo(
         run_server(
             out / "sample.sea",
             port=port,
-            ready=lambda address: print(f"\n{address}\nCtrl-C ends it.", flush=True),
+            ready=lambda address: print(f"\n{address}\nPress Ctrl-C to stop.", flush=True),
         )
 
 
 def _print(result: Result, out: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, soft_wrap=True)
     query, match = result.query.file, result.match.file
-    console.print(
-        f"\n[bold]{query.name}[/] moves in step with [bold]{match.name}[/]: DRAQ {result.draq:.2f}; "
-        f"half of its moments are within {result.median_error:.2f} sampled frames of the truth\n"
+    print()
+    print_bold(f"{query.name} moves in step with {match.name}")
+    print(
+        f"DRAQ {result.draq:.2f}; half of its moments are within {result.median_error:.2f} sampled frames of "
+        "the truth\n"
     )
-    table = Table("each clip as the query", "by clip vector", "re-ranked", box=None, header_style="dim")
     rows = (
         ("best match performs the same action", "first", "{:.1%}"),
         ("ten best perform the same action", "of_ten", "{:.1%}"),
         ("fooled by a look-alike", "fooled", "{:.1%}"),
         ("median alignment error, sampled frames", "median_error", "{:.2f}"),
     )
-    for words, field, form in rows:
-        table.add_row(words, *(form.format(getattr(s, field)) for s in (result.by_vector, result.reranked)))
-    console.print(table)
-    console.print("\nLook at")
-    for file, words in zip(
-        result.made,
-        ("both in step", "which moment goes with which", "the eight best in step", "the same as numbers"),
-        strict=True,
-    ):
-        console.print(f"  {file}  [dim]{words}[/]")
-    console.print(f"""
+    print_table(
+        ("each clip as the query", "by clip vector", "re-ranked"),
+        [
+            (words, *(form.format(getattr(scores, field)) for scores in (result.by_vector, result.reranked)))
+            for words, field, form in rows
+        ],
+    )
+    print("\nResults")
+    contents = (
+        "both videos in step",
+        "which moments belong together",
+        "the eight best in step",
+        "the same as numbers",
+    )
+    for file, words in zip(result.made, contents, strict=True):
+        print(f"  {file}  {words}")
+    print(f"""
 Try
   seasync search {query} --sea {out / "sample.sea"}
   seasync render {query} {match} --to retimed.mp4 --layout retime

@@ -2,225 +2,122 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from seasync.cli.options import Partial, PartialName
-from seasync.cli.spread import spread
-from seasync.options import DatasetKind
+from seasync.cli.evaluation import TABLES, Evaluation
+from seasync.cli.output import counted
+from seasync.cli.parameters import OUTPUT, Json
+from seasync.options import DatasetKind, Partial, PhaseProtocol
 
-if TYPE_CHECKING:
-    from seasync.evaluate.dataset import Dataset
-    from seasync.evaluate.results import Table
+SOME = "Options of single tables"
 
 evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
-KINDS = "The layout of the data set. Recognized from its files if not given."
 
-
-@dataclass(frozen=True)
-class Run:
-    """What every table's command takes."""
-
-    data: Annotated[str, typer.Argument(help="A data set (docs/evaluation.md has the layouts), or a sea.")]
-    gallery: Annotated[str | None, typer.Option(help="Search in this other data set (Penn ⇄ UCF).")] = None
-    kind: Annotated[DatasetKind | None, typer.Option(help=KINDS)] = None
-    encoder: Annotated[list[str] | None, typer.Option(help="Frame features; may be given several times.")] = (
-        None
-    )
-    limit: Annotated[int | None, typer.Option(help="At most so many clips of each split.", min=2)] = None
-    fps: Annotated[float, typer.Option(help="Rate of ready-made .npy features.", min=0.01)] = 30.0
-    jobs: Annotated[int, typer.Option(help="Threads.", min=1)] = 2
-    seed: Annotated[int, typer.Option(help="Of random candidates, pairs and intervals.", min=0)] = 0
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
-    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False
+def measure(
+    context: typer.Context,
+    data: Annotated[str, typer.Argument(help="A data set (see docs/evaluation.md), or a sea.")],
+    gallery: Annotated[
+        str | None, typer.Option(metavar="DATA", help="Search in this other data set instead.")
+    ] = None,
+    kind: Annotated[
+        DatasetKind | None,
+        typer.Option(show_default="recognized from the files", help="Layout of the data set."),
+    ] = None,
+    encoder: Annotated[list[str] | None, typer.Option(help="Encoder of the frames. Repeatable.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=2, help="Use at most this many clips of each split.")
+    ] = None,
+    fps: Annotated[float, typer.Option(min=0.01, help="Frame rate of ready-made .npy features.")] = 30.0,
+    jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")] = 0,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            min=1,
+            rich_help_panel=SOME,
+            show_default="25 for rerank, else 10",
+            help="Candidates per query (avr, apa, agreement, rerank).",
+        ),
+    ] = None,
+    partial: Annotated[
+        Partial | None,
+        typer.Option(
+            rich_help_panel=SOME, show_default="auto", help="Whether footage may be left out (apa)."
+        ),
+    ] = None,
+    protocol: Annotated[
+        PhaseProtocol | None,
+        typer.Option(rich_help_panel=SOME, show_default="carl", help="Whose rules to follow (phases)."),
+    ] = None,
+    per_query: Annotated[
+        int | None,
+        typer.Option(
+            min=1, rich_help_panel=SOME, show_default="5", help="Pairs of each kind per query (indicators)."
+        ),
+    ] = None,
+    clips: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=SOME, show_default="4", help="Queries to measure (cost)."),
+    ] = None,
+    films: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", rich_help_panel=SOME, help="Keep the planted films here (planted)."),
+    ] = None,
+    as_json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", rich_help_panel=OUTPUT, help="Print CSV.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", rich_help_panel=OUTPUT, help="Print LaTeX.")] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Also write a report with plots, FILE.html or FILE.md.")
-    ] = None
-
-    def dataset(self) -> Dataset:
-        from seasync.evaluate.data import open_dataset
-
-        return open_dataset(self.data, kind=self.kind, fps=self.fps).limited(self.limit, seed=self.seed)
-
-    def other(self) -> Dataset | None:
-        from seasync.evaluate.data import open_dataset
-
-        if self.gallery is None:
-            return None
-        return open_dataset(self.gallery, fps=self.fps).limited(self.limit, seed=self.seed)
-
-    def each(self, table: Callable[..., Table], *, split: bool = False, **options: Any) -> list[Table]:
-        """The table of every encoder, as one; with `split`, a set without one is halved."""
-        from seasync.evaluate.results import merge_tables
-        from seasync.evaluate.study import Study
-
-        dataset, other = self.dataset(), self.other()
-        dataset = dataset.halved() if split else dataset
-        made = []
-        for name in self.encoder or [dataset.encoder]:
-            study = Study.of(dataset, other, encoder=name, jobs=self.jobs, progress=progress)
-            made.append(table(study, seed=self.seed, **options))
-        return [merge_tables(made)]
-
-    def show(self, tables: list[Table]) -> None:
-        """Print the tables in the format asked for; write the report."""
-        from seasync.evaluate import formats
-        from seasync.evaluate.report import write_report
-
-        progress("", 0, 0)
-        if self.report:
-            write_report(tables, self.report, title=f"Seasync on {Path(self.data).absolute().name}")
-        if self.json and len(tables) > 1:
-            print(formats.all_as_json(tables))
-            return
-        for table in tables:
-            if self.json:
-                print(formats.as_json(table))
-            elif self.csv or self.latex:
-                print((formats.as_csv if self.csv else formats.as_latex)(table), end="")
-            else:
-                formats.print_table(table)
-        if self.report:
-            print(f"report: {self.report}", file=sys.stderr)
-
-
-def progress(what: str, done: int, total: int) -> None:
-    """One line on a terminal that says what is under way; nothing where nobody looks."""
-    if sys.stderr.isatty():
-        text = f"{what} {done + 1}/{total}" if total else ""
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def command(table: Callable[..., list[Table]]) -> Callable[..., None]:
-    """Make a command of a function (run, **own options): it has Run's options too and shows the tables."""
-
-    @wraps(table)
-    def show(*, run: Run, **given: Any) -> None:
-        run.show(table(run, **given))
-
-    made = spread(show)
-    evaluate.command(table.__name__.removesuffix("_"))(made)
-    return made
-
-
-class Protocol(StrEnum):
-    carl = "carl"
-    tcc = "tcc"
-
-
-Candidates = Annotated[int, typer.Option("-k", help="Candidates for each query.", min=1)]
-Films = Annotated[Path | None, typer.Option(help="Keep the planted films in this folder.")]
-
-
-@command
-def avr(run: Run, k: Candidates = 10) -> list[Table]:
-    """Cycle consistency of the whole pipeline: FPE and CPE (Table 1 and supplementary)."""
-    from seasync.evaluate.tables.avr import avr
-
-    return run.each(avr, k=k)
-
-
-@command
-def apa(
-    run: Run,
-    k: Candidates = 10,
-    partial: Partial = PartialName.auto,
-) -> list[Table]:
-    """Aligned phase agreement and key-event error (Table 2)."""
-    from seasync.evaluate.tables.apa import apa
-
-    return run.each(apa, k=k, partial=partial.value)
-
-
-@command
-def agreement(run: Run, k: Candidates = 10) -> list[Table]:
-    """How much clips disagree about which moments are the same: better features, without marked ones."""
-    from seasync.evaluate.tables.agreement import agreement
-
-    return run.each(agreement, k=k)
-
-
-@command
-def phases(
-    run: Run, protocol: Annotated[Protocol, typer.Option(help="Whose rules to follow.")] = Protocol.carl
-) -> list[Table]:
-    """Phase classification, progression, frame retrieval and Kendall's τ, with controls (Table 3)."""
-    from seasync.evaluate.proxies import PROTOCOLS
-    from seasync.evaluate.tables.phases import phases
-
-    return run.each(phases, split=True, protocol=PROTOCOLS[protocol.value])
-
-
-@command
-def rerank(run: Run, k: Candidates = 25) -> list[Table]:
-    """R@1 and R@10 with and without re-ranking (Table 4)."""
-    from seasync.evaluate.tables.rerank import rerank
-
-    return run.each(rerank, k=k)
-
-
-@command
-def indicators(
-    run: Run, per_query: Annotated[int, typer.Option(help="Pairs of each kind per query.", min=1)] = 5
-) -> list[Table]:
-    """Agreement against the percentile of DRAQ, DTW cost and −τ (Figure 5)."""
-    from seasync.evaluate.tables.indicators import indicators
-
-    return run.each(indicators, per_query=per_query)
-
-
-@command
-def cost(
-    run: Run, clips: Annotated[int, typer.Option(help="Queries to measure on.", min=1)] = 4
-) -> list[Table]:
-    """Time of each stage, DRAQ's share of it, and bytes stored."""
-    from seasync.evaluate.tables.time_and_storage import cost
-
-    return run.each(cost, clips=clips)
-
-
-@command
-def planted(run: Run, films: Films = None) -> list[Table]:
-    """Real videos against copies with another look and a known warp: error in ms, and retrieval."""
-    import tempfile
-
-    from seasync.evaluate.results import merge_tables
-    from seasync.evaluate.tables.planted import planted
-
-    dataset = run.dataset()
-    with tempfile.TemporaryDirectory() as made:
-        how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
-        names = run.encoder or ["dinov2-small"]
-        return [merge_tables([planted(dataset, films or Path(made), encoder=name, **how) for name in names])]
-
-
-@command
-def all_(run: Run) -> list[Table]:
-    """Every table that the data allow."""
-    from seasync.evaluate.all_tables import all_tables
-
-    how: dict[str, Any] = {"seed": run.seed, "jobs": run.jobs, "progress": progress}
-    return all_tables(run.dataset(), run.other(), encoders=run.encoder, **how)
-
-
-@evaluate.command()
-def annotate(
-    folder: Annotated[Path, typer.Argument(help="Clips to mark.")],
-    to: Annotated[Path | None, typer.Option(help="The page; default: annotate.html in the folder.")] = None,
-    marks: Annotated[Path | None, typer.Option(help="A CSV file of earlier marks to go on from.")] = None,
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=OUTPUT, help="Also write a report with plots, .html or .md."
+        ),
+    ] = None,
 ) -> None:
-    """Write a page on which key moments are marked; it saves the events.csv that gives clips their phases."""
+    """One function for all tables: each takes a few options of its own and refuses those of the others."""
+    name = str(context.info_name)
+    own = {
+        "k": k,
+        "partial": partial,
+        "protocol": protocol,
+        "per_query": per_query,
+        "clips": clips,
+        "films": films,
+    }
+    given = {option: value for option, value in own.items() if value is not None}
+    if wrong := [option for option in given if option not in TABLES[name].options]:
+        raise typer.BadParameter(f"--{wrong[0].replace('_', '-')}: not an option of `evaluate {name}`")
+    asked = Evaluation(data, gallery, kind, encoder, limit, fps, jobs, seed)
+    tables = asked.tables(name, given)
+    asked.show(
+        tables, form="json" if as_json else "csv" if csv else "latex" if latex else None, report=report
+    )
+
+
+for _name, _table in TABLES.items():
+    evaluate.command(_name, help=_table.help, epilog=f"Examples:\n\nseasync evaluate {_name} my-clips/")(
+        measure
+    )
+
+
+@evaluate.command(epilog="Examples:\n\nseasync evaluate annotate my-clips/")
+def annotate(
+    folder: Annotated[Path, typer.Argument(help="Folder with the clips to mark.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="annotate.html in the folder", help="The page to write."),
+    ] = None,
+    marks: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV with earlier marks to continue from.")
+    ] = None,
+) -> None:
+    """Write a web page for marking key moments. It saves the events.csv that gives clips their phases."""
     from seasync.evaluate.annotate import write_page
 
     page = to or folder / "annotate.html"
     count = write_page(folder, page, marks=marks)
-    print(f"{page}: open it in a browser to mark {count} clips; then save events.csv beside them")
+    print(f"{page}: open it in a browser to mark {counted(count, 'clip')}; then save events.csv beside them")

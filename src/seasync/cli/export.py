@@ -2,36 +2,80 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Annotated
+
 import typer
 
-from seasync.cli.pairing import How, MatchFile, QueryFile, SideName
-from seasync.cli.spread import spread
+from seasync.cli.output import summary
+from seasync.cli.pairing import align_pair
+from seasync.cli.parameters import (
+    Anchors,
+    EncoderName,
+    End,
+    Fps,
+    Keep,
+    MatchEnd,
+    MatchFile,
+    MatchStart,
+    OrderChoice,
+    PartialChoice,
+    QueryFile,
+    Recipe,
+    Start,
+    StorageOptions,
+    path_or_uri,
+)
+from seasync.clip import Clip
 from seasync.files import Location
+from seasync.options import TimelineFormat, suffixes
+
+EXAMPLES = """\
+seasync export mine.mp4 better.mp4 --to edit.otio
+
+seasync export mine.mp4 better.mp4 --to frames.csv --keep match"""
 
 
-@spread
 def export(
     query: QueryFile,
     match: MatchFile,
-    to: Location = typer.Option(
-        ...,
-        parser=Location,
-        metavar="FILE",
-        help="The file: .otio .fcpxml .edl .mlt .xml (Premiere), .csv or .json.",
-    ),
-    keep: SideName = typer.Option(SideName.query, help="Whose clock the timeline has."),
-    *,
-    how: How,
+    to: Annotated[
+        Location,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            help=f"The file to write. Its name decides the format: {' '.join(suffixes(TimelineFormat))}.",
+        ),
+    ],
+    keep: Keep = "query",
+    encoder: EncoderName = "dinov2-small",
+    recipe: Recipe = "motion",
+    fps: Fps = None,
+    partial: PartialChoice = "auto",
+    order: OrderChoice = "same",
+    anchor: Anchors = None,
+    start: Start = None,
+    end: End = None,
+    match_start: MatchStart = None,
+    match_end: MatchEnd = None,
+    storage_option: StorageOptions = None,
 ) -> None:
-    """Write a timeline for an editing program, or a frame map. The match is retimed to the query."""
+    """Write a timeline for an editing program, or a frame-by-frame map.
+
+    The name decides the format: .otio (OpenTimelineIO), .fcpxml (Final Cut Pro, Resolve), .edl (CMX3600),
+    .mlt (Kdenlive, Shotcut), .xml (Premiere), .csv or .json (frame by frame).
+    """
     from seasync.errors import RenderError
     from seasync.files import expect_writable
-    from seasync.render.timelines import FORMATS
     from seasync.render.timelines import export as write
 
-    if to.suffix.lower() not in FORMATS:  # before minutes are spent on aligning
-        raise RenderError(f"{to}: expected a name that ends in one of {' '.join(FORMATS)}")
+    if to.suffix.lower() not in suffixes(TimelineFormat):  # before minutes are spent on aligning
+        raise RenderError(f"{to}: expected a name that ends in one of {' '.join(suffixes(TimelineFormat))}")
     expect_writable(to, error=RenderError)
-    alignment = how.align(query, match)
-    for file in write(alignment, to, keep=keep.value):
+    clips = Clip.of(query, start, end), Clip.of(match, match_start, match_end)
+    alignment = align_pair(
+        *clips, encoder=encoder, recipe=recipe, fps=fps, partial=partial, order=order, anchor=anchor
+    )
+    for file in write(alignment, to, keep=keep):
         print(file)
+    print(*summary(alignment), sep="\n", file=sys.stderr)

@@ -3,60 +3,87 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
-from seasync.cli.options import Encoder, Fps, Json, RecipeChoice, RecipeName, StorageOptions
-from seasync.cli.table import show
+from seasync.cli.output import print_table
+from seasync.cli.parameters import (
+    EncoderName,
+    End,
+    Fps,
+    Json,
+    QueryFile,
+    Recipe,
+    Start,
+    StorageOptions,
+    path_or_uri,
+)
+from seasync.cli.progress import progress
+from seasync.clip import Clip
 from seasync.files import Location
+
+EXAMPLES = """\
+seasync find serve.mp4 match-day.mp4
+
+seasync find serve.mp4 films/*.mp4 -k 20 --json"""
 
 
 def find(
-    query: Location = typer.Argument(parser=Location, help="The video to look for: a path or URI."),
-    films: list[Location] = typer.Argument(parser=Location, help="Films to look in: paths or URIs."),
-    k: int = typer.Option(5, "-k", min=1, help="How many stretches to show."),
-    recipe: RecipeChoice = RecipeName.motion,
-    encoder: Encoder = "dinov2-small",
+    query: QueryFile,
+    films: Annotated[
+        list[Location],
+        typer.Argument(parser=path_or_uri, metavar="FILM…", help="Films to search, by path or URI."),
+    ],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many stretches to show.")] = 5,
+    encoder: EncoderName = "dinov2-small",
+    recipe: Recipe = "motion",
     fps: Fps = None,
-    start: float = typer.Option(None, help="Where the query begins, in seconds."),
-    end: float = typer.Option(None, help="Where the query ends, in seconds."),
+    start: Start = None,
+    end: End = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Find where long films move in step with a video, best first."""
-    from rich.table import Table
-
-    from seasync.clip import Clip
+    """Find the stretches of long films that move in step with a video, best first."""
+    from seasync.align import RECIPES
     from seasync.film import find as search
 
     bad: list[str] = []
     asked = Clip.of(query, start, end)
-    found = search(
-        asked,
-        films,
-        k=k,
-        encoder=encoder,
-        recipe=recipe.value_of(),
-        fps=fps,
-        failed=bad.append,
-    )
+    with progress(f"reading {query.name}") as show:
+        found = search(
+            asked,
+            films,
+            k=k,
+            encoder=encoder,
+            recipe=RECIPES[recipe],
+            fps=fps,
+            failed=bad.append,
+            progress=show,
+        )
     if as_json:
         import json
         from dataclasses import asdict
 
         plain = [each.to_json(rank) for rank, each in enumerate(found, 1)]
         print(json.dumps({"query": asdict(asked.form()), "found": plain, "failed": bad}))
-    else:
-        if found and not any(each.alignable for each in found):
-            print(f"nothing here aligns; the best DRAQ is {min(each.draq for each in found):.2f}")
-        table = Table("", "DRAQ", "", "similarity", "from", "to", "film", box=None, header_style="dim")
-        for rank, each in enumerate(found, 1):
-            clip = each.clip
-            verdict = "aligns" if each.alignable else "–"
-            span = f"{clip.start:.2f} s", f"{clip.end or 0:.2f} s"
-            table.add_row(str(rank), f"{each.draq:.3f}", verdict, f"{each.similarity:.2f}", *span, clip.file)
-        if found:
-            show(table)
+    elif found:
+        if not any(each.alignable for each in found):
+            best = min(found, key=lambda each: each.draq).alignment
+            print(f"Nothing here aligns. Of the nearest stretch, {best.decision.reason}.")
+        rows = [
+            (
+                str(rank),
+                f"{each.draq:.3f}",
+                each.alignment.brief,
+                f"{each.similarity:.2f}",
+                f"{each.clip.start:.2f} s",
+                f"{each.clip.end or 0:.2f} s",
+                each.clip.file,
+            )
+            for rank, each in enumerate(found, 1)
+        ]
+        print_table(("", "DRAQ", "timing", "similarity", "from", "to", "film"), rows)
     for reason in bad:
         print(f"failed: {reason}", file=sys.stderr)
     if bad:

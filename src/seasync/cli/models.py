@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-models = typer.Typer(help="Weights of the built-in encoders.", no_args_is_help=True)
+from seasync.cli.parameters import Json
+
+models = typer.Typer(help="List and download the weights of the built-in encoders.", no_args_is_help=True)
 
 
-@models.command("list")
-def list_models(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """List the built-in weights, their licence, and where they are on this machine."""
+@models.command("list", epilog="Examples:\n\nseasync models list")
+def list_models(as_json: Json = False) -> None:
+    """List the built-in weights, their licenses, and where they are on this machine."""
     import json
 
     from seasync.encoders.weights import BUILT_IN, locate
@@ -28,18 +32,22 @@ def list_models(as_json: bool = typer.Option(False, "--json", help="Print JSON."
         print(json.dumps(rows, indent=2))
         return
     for weights in BUILT_IN:
+        missing = f"not downloaded yet: seasync models pull {weights.encoders[0]}"
         print(f"{weights.name}  {weights.size_bytes / 1e6:.1f} MB  {weights.licence}")
         print(f"  encoders  {', '.join(weights.encoders)}")
-        print(f"  file      {locate(weights) or 'not here yet: seasync models pull ' + weights.encoders[0]}")
+        print(f"  file      {locate(weights) or missing}")
 
 
-@models.command()
+@models.command(epilog="Examples:\n\nseasync models pull dinov2-small pose")
 def pull(
-    encoders: list[str] = typer.Argument(None, help="Encoders to fetch for; default: the default encoder."),
+    encoders: Annotated[
+        list[str] | None,
+        typer.Argument(show_default="the default encoder", help="Encoders to download weights for."),
+    ] = None,
 ) -> None:
-    """Fetch weights, check them, and prepare them for use."""
+    """Download weights, check them, and prepare them for use."""
     from seasync.encoders import DEFAULT, get_encoder
 
     for name in encoders or [DEFAULT]:
         encoder = get_encoder(name)
-        print(f"{name}: ready ({encoder.dimension} numbers a frame, {encoder.fps:g} frames a second)")
+        print(f"{name}: ready ({encoder.dimension} values per frame, {encoder.fps:g} frames per second)")

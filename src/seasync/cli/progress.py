@@ -1,34 +1,56 @@
-"""What long commands show on stderr: a bar where somebody watches, and how to go on after Ctrl-C."""
+"""What long commands show on stderr: a bar on a terminal, a line now and then anywhere else."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
 
-Show = Callable[[str, int, int], None]
+Show = Callable[[str, float, float], None]
+QUIET_SECONDS = 30.0  # between two lines where no terminal shows a bar
 
 
 @contextmanager
 def progress(what: str = "reading") -> Iterator[Show]:
-    """A bar to be told what is done, how much of it, and of how much; none where nobody watches."""
+    """A function that shows what is being done, how much of it is done, and of how much.
+
+    On a terminal it moves a bar. Elsewhere it prints a line every 30 seconds: nothing for short work.
+    """
+    if not sys.stderr.isatty():
+        yield _line_printer()
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    description = TextColumn("{task.description}", markup=False)  # a file's name is not markup
+    columns = (BarColumn(), TaskProgressColumn(), description, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
+def _line_printer() -> Show:
+    began = last = time.monotonic()
+
+    def show(what: str, done: float, total: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= QUIET_SECONDS:
+            last = now
+            share = f", {done / total:.0%}" if total else ""
+            print(f"seasync: {what}{share} after {now - began:.0f} s", file=sys.stderr, flush=True)
+
+    return show
+
+
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Ctrl-C ends a command that goes on where it was when it is run again: it says so."""
+    """After Ctrl-C, say that the same command continues where it stopped."""
     try:
         yield
     except KeyboardInterrupt:
-        print("seasync: interrupted; run the same command again to go on where it was", file=sys.stderr)
+        print("seasync: interrupted; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(130) from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import Json, RecipeChoice, RecipeName, Sea, StorageOptions
+from seasync.cli.output import summary
+from seasync.cli.parameters import Json, Recipe, Sea, StorageOptions, path_or_uri
 from seasync.files import Location
 
 if TYPE_CHECKING:
@@ -14,38 +16,59 @@ if TYPE_CHECKING:
     from seasync.clip import Clip
 
 MATCHES = 10  # that are looked at for one that aligns
+EXAMPLES = """\
+seasync replace edit.otio interview.mp4 --sea footage.sea --to new.otio
+
+seasync replace edit.edl 3 --sea footage.sea --rank 2 --to new.edl"""
 
 
 def replace(
-    timeline: Location = typer.Argument(parser=Location, help="An edit: .otio, .fcpxml or .edl."),
-    clip: str = typer.Argument(help="The clip's name in it, or its number, counted from 1."),
-    to: Location = typer.Option(..., parser=Location, metavar="FILE", help="The new timeline."),
+    timeline: Annotated[
+        Location,
+        typer.Argument(parser=path_or_uri, metavar="TIMELINE", help="An edit: .otio, .fcpxml or .edl."),
+    ],
+    clip: Annotated[str, typer.Argument(help="Name of the clip in the edit, or its number, counted from 1.")],
+    to: Annotated[Location, typer.Option(parser=path_or_uri, metavar="FILE", help="The new timeline.")],
     sea: Sea = "footage.sea",
-    rank: int = typer.Option(1, help="Which match to take of those that align: 1 is the best.", min=1),
-    anyway: bool = typer.Option(False, "--anyway", help="Take one that does not align, too."),
-    recipe: RecipeChoice = RecipeName.motion,
-    media: Location | None = typer.Option(
-        None, parser=Location, metavar="FOLDER", help="Folder of the files that the timeline only names."
-    ),
+    rank: Annotated[
+        int, typer.Option(min=1, help="Which of the matches that align to take; 1 is the best.")
+    ] = 1,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Take the match even if it does not align.")
+    ] = False,
+    recipe: Recipe = "motion",
+    media: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FOLDER",
+            help="Folder of the files that the timeline names without a path.",
+        ),
+    ] = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Put the best match from a sea in the place of a clip. It is retimed to it, in the same duration."""
+    """Replace a clip of an edit with its best match from a sea.
+
+    The new clip is retimed to the old one and keeps its duration.
+    """
+    from seasync.align import RECIPES
     from seasync.errors import RenderError
     from seasync.render import replace_clip
     from seasync.search import Sea as OpenSea
 
     def find(query: Clip) -> Alignment:
         found = OpenSea(sea, create=False).search(
-            query, k=max(rank, MATCHES), recipe=recipe.value_of(), consensus=recipe is RecipeName.motion
+            query, k=max(rank, MATCHES), recipe=RECIPES[recipe], consensus=recipe == "motion"
         )
         good = [match for match in found if anyway or match.alignable]
         if len(good) >= rank:
             return good[rank - 1].alignment
         if found and not good:
+            nearest = min(found, key=lambda match: match.draq).alignment.decision
             raise RenderError(
-                f"{sea}: nothing in it aligns with {query.name}, the best DRAQ is {found.best_draq:.2f}; add "
-                "footage of the same movement, or take the best there is with --anyway"
+                f"{sea}: nothing in it aligns with {query.name} (of the nearest match, {nearest.reason}); "
+                "add footage of the same movement, or use the best match with --anyway"
             )
         kind = "matches" if anyway else "matches that align"
         raise RenderError(f"{sea}: only {len(good)} {kind} for {query.name}; --rank {rank} is too high")
@@ -54,13 +77,10 @@ def replace(
     if as_json:
         import json
 
-        new = {"file": done.new.file, "start": done.new.start, "end": done.new.end}
-        old = {"file": done.old.file, "start": done.old.start, "end": done.old.end}
-        print(
-            json.dumps(
-                {"to": str(to), "old": old, "new": new, "draq": done.alignment.draq, "pieces": done.pieces}
-            )
-        )
+        clips = {"old": asdict(done.old.form()), "new": asdict(done.new.form())}
+        alignment = asdict(done.alignment.scores())
+        print(json.dumps({"to": str(to), **clips, "alignment": alignment, "pieces": done.pieces}))
         return
-    fit = f"{done.alignment.verdict}, DRAQ {done.alignment.draq:.3f}"
-    print(f"{to}: {done.new.name} in the place of {done.old.name} ({fit})")
+    verdict, *warnings = summary(done.alignment)
+    print(f"{to}: {done.new.name} in the place of {done.old.name}; it {verdict}")
+    print(*warnings, sep="\n", end="\n" if warnings else "")

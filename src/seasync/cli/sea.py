@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from functools import partial
+from typing import Annotated
 
 import typer
 
-from seasync.cli.adapt import adapt
-from seasync.cli.options import Cpus, Json, On, Sea, StorageOptions, cluster
+from seasync.cli import adapt as adapt_command
+from seasync.cli.output import counted
+from seasync.cli.parameters import Cpus, Json, Label, On, Sea, StorageOptions, Where, cluster
 from seasync.cli.progress import progress, resumable
 from seasync.options import IndexKind
 
-sea = typer.Typer(help="Look after a sea: what is in it, whether it is whole.", no_args_is_help=True)
-sea.command()(adapt)
+sea = typer.Typer(help="Look after a sea: list, check, copy, rebuild, remove.", no_args_is_help=True)
+sea.command(epilog=f"Examples:\n\n{adapt_command.EXAMPLES}")(adapt_command.adapt)
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea info --sea footage.sea")
 def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_json: Json = False) -> None:
-    """Say what is in a sea and how it stands."""
+    """Show what is in a sea: clips, hours, encoder, index, labels, size."""
     from seasync.search import Sea as OpenSea
 
     facts = OpenSea(sea, create=False).info()
     if as_json:
         print(json.dumps(facts))
         return
-    stale = f", {facts['unindexed']} clips not yet in it" if facts["unindexed"] else ""
-    print(f"{facts['sea']}: {facts['clips']} clips of {facts['files']} files, {facts['hours']:.2f} hours")
+    clips, files = counted(facts["clips"], "clip"), counted(facts["files"], "file")
+    stale = f", {counted(facts['unindexed'], 'clip')} not in it yet" if facts["unindexed"] else ""
+    print(f"{facts['sea']}: {clips} of {files}, {facts['hours']:.2f} hours")
     print(f"encoder  {facts['encoder']} at {facts['fps']:g} fps ({facts['fingerprint']})")
     size = f"{facts['bytes'] / 1e6:.1f} MB on disk"
-    print(f"kept     frame features of {facts['with_frame_features']} clips, {size}")
+    print(f"stored   frame features of {counted(facts['with_frame_features'], 'clip')}, {size}")
     print(f"index    {facts['index']}{stale}")
     print(f"labels   {', '.join(f'{name} {count}' for name, count in facts['labels'].items()) or 'none'}")
     print(f"format   {facts['format']}, version {facts['version']}")
 
 
-@sea.command("list")
+@sea.command("list", epilog="Examples:\n\nseasync sea list --sea footage.sea --label squat")
 def list_clips(
     sea: Sea = "footage.sea",
-    label: str = typer.Option(None, help="Only clips with this label."),
-    where: str = typer.Option(None, help='Only clips that fulfil a condition, such as "duration < 10".'),
-    limit: int = typer.Option(None, min=1, help="At most so many."),
+    label: Label = None,
+    where: Where = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Show at most this many clips.")] = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
@@ -49,42 +53,47 @@ def list_clips(
 
     clips = OpenSea(sea, create=False).clips(where, label=label, limit=limit)
     if as_json:
-        names = ("id", "file", "start", "end", "label")
-        print(json.dumps([{name: getattr(clip, name) for name in names} for clip in clips]))
+        print(json.dumps([asdict(clip.form()) for clip in clips]))
         return
     for clip in clips:
         span = "" if not clip.start and clip.end is None else f"  {clip.start:.2f}–{clip.end or 0:.2f} s"
         print(f"{clip.id}  {clip.label or '-'}  {clip.file}{span}")
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea remove --sea footage.sea --file old.mp4")
 def remove(
     sea: Sea = "footage.sea",
-    clip: list[str] = typer.Option([], help="The id of a clip, or its first 8 digits or more."),
-    file: list[str] = typer.Option([], help="A video: all of its clips."),
-    label: list[str] = typer.Option([], help="A label: all clips that have it."),
+    clip: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A clip, by its id or the first 8 digits or more. Repeatable."),
+    ] = None,
+    file: Annotated[list[str] | None, typer.Option(help="All clips of this video. Repeatable.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="All clips with this label. Repeatable.")] = None,
     storage_option: StorageOptions = None,
 ) -> None:
-    """Take clips out of a sea; the videos themselves are left alone."""
+    """Remove clips from a sea. The video files are not touched."""
     from seasync.search import Sea as OpenSea
 
     if not (clip or file or label):
-        raise typer.BadParameter("say what to remove: --clip, --file or --label")
-    count = OpenSea(sea, create=False).remove(clips=clip, files=file, labels=label)
-    print(f"{sea}: {count} clips removed")
+        raise typer.BadParameter("expected what to remove: --clip, --file or --label")
+    count = OpenSea(sea, create=False).remove(clips=clip or [], files=file or [], labels=label or [])
+    print(f"{sea}: {counted(count, 'clip')} removed")
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea verify --sea footage.sea --no-files")
 def verify(
     sea: Sea = "footage.sea",
-    files: bool = typer.Option(
-        True, "--files/--no-files", help="Also read the videos: are they there, unchanged?"
-    ),
-    against: str = typer.Option(None, help="Another place of this sea, by path or URI: are the two equal?"),
+    files: Annotated[
+        bool,
+        typer.Option("--files/--no-files", help="Also check that the videos exist and are unchanged."),
+    ] = True,
+    against: Annotated[
+        str | None, typer.Option(metavar="SEA", help="Also check that this copy of the sea is equal to it.")
+    ] = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Read all of a sea and check it; exit code 1 if anything is wrong."""
+    """Read all of a sea and check it. The exit code is 1 if there is a problem."""
     from seasync.sea.copy import differences
     from seasync.sea.verify import Problem
     from seasync.search import Sea as OpenSea
@@ -99,22 +108,25 @@ def verify(
     else:
         for problem in problems:
             print(f"{problem.clip}  {problem.file}: {problem.what}")
-        well = f"all well{f', and the same as {against}' if against else ''}"
-        wrong = f"{len(problems)} problem{'s'[: len(problems) != 1]}"
-        print(f"{sea}: {len(opened)} clips, {wrong if problems else well}")
+        same = f", equal to {against}" if against else ""
+        outcome = counted(len(problems), "problem") if problems else f"no problems{same}"
+        print(f"{sea}: {counted(len(opened), 'clip')}, {outcome}")
     if problems:
         raise typer.Exit(1)
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea rebuild --sea footage.sea --index ivf_rq")
 def rebuild(
     sea: Sea = "footage.sea",
-    index: IndexKind = typer.Option("auto", help="The kind of index."),
+    index: Annotated[
+        IndexKind,
+        typer.Option(help="`exact` needs no index; `auto` builds one for more than 50,000 clips."),
+    ] = "auto",
     on: On = "local",
     cpus: Cpus = 1,
     storage_option: StorageOptions = None,
 ) -> None:
-    """Make the index anew from the record."""
+    """Rebuild the search index of a sea."""
     from seasync.search import Sea as OpenSea
 
     opened = OpenSea(sea, create=False)
@@ -122,39 +134,48 @@ def rebuild(
     print(f"{sea}: index {opened.info()['index']}")
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea relocate --sea footage.sea --root /mnt/new/videos")
 def relocate(
-    root: str = typer.Option(..., help="The folder where the videos are now."),
-    old: str = typer.Option(
-        None, "--from", help="The folder where they were; default: what all have in common."
-    ),
+    root: Annotated[str, typer.Option(metavar="FOLDER", help="The folder that has the videos now.")],
+    old: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            show_default="the folder that all have in common",
+            help="The folder that had them before.",
+        ),
+    ] = None,
     sea: Sea = "footage.sea",
     storage_option: StorageOptions = None,
 ) -> None:
-    """Tell a sea that its videos have moved."""
+    """Tell a sea where its videos are after they have moved."""
     from seasync.search import Sea as OpenSea
 
     found = OpenSea(sea, create=False).relocate(root, old=old)
-    print(f"{sea}: {found} file{'s'[: found != 1]} found at their new place")
+    print(f"{sea}: {counted(found, 'file')} found in the new place")
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea copy footage.sea s3://bucket/footage.sea")
 def copy(
-    source: str = typer.Argument(help="The sea, by path or URI."),
-    target: str = typer.Argument(help="Where it is to be as well, by path or URI."),
+    source: Annotated[str, typer.Argument(help="The sea to copy, by path or URI.")],
+    target: Annotated[str, typer.Argument(help="Where to copy it, by path or URI.")],
     storage_option: StorageOptions = None,
 ) -> None:
-    """Copy a sea to another place, up to a store or down. Interrupted or grown, copy it again: it goes on."""
+    """Copy a sea to another place, to object storage or from it.
+
+    Run the same command again to continue an interrupted copy, or to copy what was added since.
+    """
     from seasync.sea.copy import copy as copy_sea
     from seasync.search import Sea as OpenSea
 
     opened, other = OpenSea(source, create=False), OpenSea(target)
     with resumable(), progress("copying") as show:
         moved = copy_sea(opened.record, other.record, progress=partial(show, "copying"))
-    print(f"{target}: {len(other)} clips ({moved / 1e6:.1f} MB copied)")
+    print(f"{target}: {counted(len(other), 'clip')} ({moved / 1e6:.1f} MB copied)")
 
 
-@sea.command()
+@sea.command(epilog="Examples:\n\nseasync sea sweep --sea footage.sea")
 def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> None:
     """Delete files that no version of a sea uses, such as those of an add that was killed."""
     from seasync.search import Sea as OpenSea

@@ -2,48 +2,70 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import Json, Partial, PartialName, RecipeChoice, RecipeName, Sea, StorageOptions
-from seasync.cli.table import show
+from seasync.cli.output import print_bold, print_table
+from seasync.cli.parameters import (
+    ALIGNMENT,
+    End,
+    Json,
+    Label,
+    PartialChoice,
+    Recipe,
+    Sea,
+    Start,
+    StorageOptions,
+    Where,
+)
 from seasync.files import is_uri
+from seasync.options import Rerank
 
 if TYPE_CHECKING:
-    from seasync.sea.match import Matches
+    from seasync.sea.match import Match, Matches
 
+EXAMPLES = """\
+seasync search query.mp4 --sea footage.sea
 
-class Rerank(StrEnum):
-    product = "product"
-    draq = "draq"
-    dtw = "dtw"
-    none = "none"
+seasync search query.mp4 --sea s3://bucket/footage.sea -k 5 --start 2 --end 6 --json"""
 
 
 def search(
-    query: list[str] = typer.Argument(help="Videos, or clips of the sea by their ids."),
+    query: Annotated[list[str], typer.Argument(help="Videos by path or URI, or clips of the sea by id.")],
     sea: Sea = "footage.sea",
-    k: int = typer.Option(10, "-k", min=1, help="How many matches to show."),
-    recipe: RecipeChoice = RecipeName.motion,
-    rerank: Rerank | None = typer.Option(
-        None, help="What decides the order.", show_default="product; draq with --recipe paper"
-    ),
-    candidates: int = typer.Option(
-        None, min=1, help="How many clips to look at closely.", show_default="25; 10 with --recipe paper"
-    ),
-    partial: Partial = PartialName.auto,
-    max_draq: float = typer.Option(None, help="Leave out matches with a higher DRAQ."),
-    start: float | None = typer.Option(None, help="Where the query begins, in seconds."),
-    end: float | None = typer.Option(None, help="Where the query ends, in seconds."),
-    label: str = typer.Option(None, help="Only clips with this label."),
-    where: str = typer.Option(None, help='Only clips that fulfil a condition, such as "duration < 10".'),
+    k: Annotated[int, typer.Option("-k", min=1, help="How many matches to show.")] = 10,
+    label: Label = None,
+    where: Where = None,
+    max_draq: Annotated[float | None, typer.Option(help="Leave out matches with a higher DRAQ.")] = None,
+    start: Start = None,
+    end: End = None,
+    recipe: Recipe = "motion",
+    rerank: Annotated[
+        Rerank | None,
+        typer.Option(
+            rich_help_panel=ALIGNMENT,
+            show_default="product; draq with --recipe paper",
+            help="What orders the matches: `product` (distance times DRAQ), `draq`, `dtw` (path cost), or "
+            "`none` (similarity alone).",
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            rich_help_panel=ALIGNMENT,
+            show_default="25; 10 with --recipe paper",
+            help="How many clips to compare closely.",
+        ),
+    ] = None,
+    partial: PartialChoice = "auto",
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Find clips that move in step with a video, best first."""
+    """Find the clips of a sea that move in step with a video, best first."""
+    from seasync.align import RECIPES
     from seasync.clip import Clip
     from seasync.search import Sea as OpenSea
 
@@ -52,11 +74,11 @@ def search(
     found = opened.search_many(
         [Clip.of(text, start, end) if span else text for text in query],
         k=k,
-        recipe=recipe.value_of(),
-        rerank=cast("Any", rerank),
+        recipe=RECIPES[recipe],
+        rerank=rerank,
         candidates=candidates,
         max_draq=max_draq,
-        partial=partial.value,
+        partial=partial,
         label=label,
         where=where,
     )
@@ -67,38 +89,36 @@ def search(
         print(json.dumps(plain[0] if len(query) == 1 else plain))
         return
     for text, matches in zip(query, found, strict=True):
-        _print(text if len(query) > 1 else "", matches)
+        if len(query) > 1:
+            print()
+            print_bold(text)
+        _print(matches)
 
 
-def _print(title: str, matches: Matches) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    if title:
-        console.print(f"\n[bold]{title}[/]")
-    console.print(matches.verdict, highlight=False)
+def _print(matches: Matches) -> None:
+    print(matches.verdict)
+    if not matches:
+        return
     calibrated = any(match.alignability is not None for match in matches)
+    share = "same movement" if calibrated else "better than"
     labelled = ["label"] if any(match.clip.label for match in matches) else []  # there is little room
-    table = Table(box=None, header_style="dim")
-    share_of = "same movement" if calibrated else "better than"
-    for name in ("", "DRAQ", "", share_of, "similarity", *labelled, "seconds", "file"):
-        left = name in ("", "label", "file")
-        table.add_column(name, justify="left" if left else "right")
-    for rank, match in enumerate(matches, 1):
-        share = match.alignability if calibrated else match.better_than
-        table.add_row(
-            str(rank),
-            f"{match.draq:.3f}",
-            ("aligns" if match.alignment.whole else "in part") if match.alignable else "–",
-            "" if share is None else f"{share:.0%}" + ("" if calibrated else " of random pairs"),
-            f"{match.similarity:.2f}",
-            *(match.clip.label or "" for _ in labelled),
-            f"{match.clip.start:.2f}–{match.end:.2f}",
-            _short(match.clip.file),
-        )
-    if matches:
-        show(table)
+    columns = ["", "DRAQ", "timing", share, "similarity", *labelled, "seconds", "file"]
+    rows = [_row(rank, match, calibrated, bool(labelled)) for rank, match in enumerate(matches, 1)]
+    print_table(columns, rows, right=("DRAQ", share, "similarity", "seconds"))
+
+
+def _row(rank: int, match: Match, calibrated: bool, labelled: bool) -> list[str]:
+    share = match.alignability if calibrated else match.better_than
+    return [
+        str(rank),
+        f"{match.draq:.3f}",
+        match.alignment.brief,
+        "" if share is None else f"{share:.0%}" + ("" if calibrated else " of random pairs"),
+        f"{match.similarity:.2f}",
+        *([match.clip.label or ""] if labelled else []),
+        f"{match.clip.start:.2f}–{match.end:.2f}",
+        _short(match.clip.file),
+    ]
 
 
 def _short(file: str) -> str:

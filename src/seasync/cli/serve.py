@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from seasync.cli.options import StorageOptions
+from seasync.cli.parameters import StorageOptions
+
+ACCESS = "Access"
+EXAMPLES = """\
+seasync serve --sea footage.sea --open
+
+seasync serve --sea footage.sea --host 0.0.0.0 --allow-host videos.example.org"""
 
 
 def _named() -> list[str]:
@@ -16,31 +23,61 @@ def _named() -> list[str]:
 
 
 def serve(
-    sea: list[str] = typer.Option(
-        default_factory=_named,
-        show_default="footage.sea",
-        help="A sea, by path or URI; may be given several times. Or SEASYNC_SEA in the environment.",
-    ),
-    encoder: str = typer.Option(None, help="Encoder of a sea that does not exist yet."),
-    host: str = typer.Option("127.0.0.1", help="Address to bind to; other than loopback needs a token."),
-    port: int = typer.Option(8080, help="Port; 0 takes any that is free.", min=0, max=65535),
-    token: str = typer.Option(
-        None, envvar="SEASYNC_TOKEN", help="What requests must know; made up where one is needed."
-    ),
-    root: list[str] = typer.Option(
-        [], help="A folder or URI whose videos may be shown and added; default: where the sea's files lie."
-    ),
-    state: Path = typer.Option(None, help="Folder for jobs and uploads; default: in the user's data folder."),
-    allow_host: list[str] = typer.Option([], help="Another name under which the server is reached."),
-    root_path: str = typer.Option(
-        "", help="Where a reverse proxy has it, such as /sync, if not at the root."
-    ),
+    sea: Annotated[
+        list[str],
+        typer.Option(
+            default_factory=_named,
+            show_default="footage.sea",
+            help="A sea, by path or URI. Repeatable. Or set SEASYNC_SEA.",
+        ),
+    ],
+    encoder: Annotated[str | None, typer.Option(help="Encoder of a sea that does not exist yet.")] = None,
+    host: Annotated[
+        str,
+        typer.Option(rich_help_panel=ACCESS, help="Address to bind to. Other than loopback needs a token."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, rich_help_panel=ACCESS, help="Port. 0 takes any free one.")
+    ] = 8080,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SEASYNC_TOKEN",
+            rich_help_panel=ACCESS,
+            help="Access token that clients must send. Generated if the server is not on loopback.",
+        ),
+    ] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=ACCESS,
+            show_default="the folders of the sea's files",
+            help="Folder or URI whose videos may be shown and added. Repeatable.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=ACCESS, help="Another host name of this server. Repeatable."),
+    ] = None,
+    root_path: Annotated[
+        str,
+        typer.Option(rich_help_panel=ACCESS, help="Path prefix behind a reverse proxy, such as /sync."),
+    ] = "",
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", show_default="in the user's data folder", help="Folder for jobs and uploads."
+        ),
+    ] = None,
+    max_upload: Annotated[float, typer.Option(min=0.001, help="Largest upload, in GB.")] = 4.0,
+    quota: Annotated[float, typer.Option(min=0.001, help="Limit for all uploads together, in GB.")] = 20.0,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     storage_option: StorageOptions = None,
-    max_upload: float = typer.Option(4.0, help="Largest upload, in GB.", min=0.001),
-    quota: float = typer.Option(20.0, help="All uploads together, in GB.", min=0.001),
-    open_browser: bool = typer.Option(False, "--open", help="Open the page in the browser."),
 ) -> None:
-    """Serve seas with a web page. There one can search, play in step, correct, mark, download."""
+    """Serve seas as a web page and an HTTP API.
+
+    On the page you can search, play videos in step, correct and mark them, and download films.
+    """
     from dataclasses import replace
 
     from seasync.serve import Limits
@@ -54,9 +91,9 @@ def serve(
         token=token,
         roots=root or None,
         state=state,
-        names=allow_host,
+        names=allow_host or [],
         root_path=root_path.rstrip("/"),
         limits=replace(Limits(), upload_bytes=int(max_upload * 1e9), quota_bytes=int(quota * 1e9)),
         open_browser=open_browser,
-        ready=lambda address: print(f"{address}\nCtrl-C ends it.", flush=True),
+        ready=lambda address: print(f"{address}\nPress Ctrl-C to stop.", flush=True),
     )

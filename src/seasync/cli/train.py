@@ -2,61 +2,106 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.options import Fps, Json, StorageOptions
+from seasync.cli.output import counted
+from seasync.cli.parameters import TRAINING, Fps, Json, StorageOptions
 from seasync.cli.progress import progress, resumable
+from seasync.options import TrainKind
 
 if TYPE_CHECKING:
     from seasync.train.fit import TrainingResult
 
-Restart = Annotated[bool, typer.Option("--restart", help="Begin anew although there is a checkpoint.")]
+EXAMPLES = """\
+seasync train taught --sea footage.sea --out model.onnx
+
+seasync train nms videos/ --out model.onnx --steps 1000"""
 UNLEARNED = (
     "nothing was learned: no step scored higher on held-out clips than the untrained weights, so these were "
-    "kept; give more --steps or more clips"
+    "kept; try more --steps or more clips"
 )
 
-
-class Kind(StrEnum):
-    nms = "nms"
-    carl = "carl"
-    taught = "taught"
+Steps = Annotated[int, typer.Option(min=0, rich_help_panel=TRAINING, help="Training steps.")]
+Rate = Annotated[float, typer.Option(rich_help_panel=TRAINING, help="Highest learning rate.")]
+Views = Annotated[
+    int,
+    typer.Option(
+        min=0, rich_help_panel=TRAINING, help="Altered views of each clip to encode and to draw frames from."
+    ),
+]
+HeldOut = Annotated[
+    float,
+    typer.Option(
+        min=0.05,
+        max=0.9,
+        rich_help_panel=TRAINING,
+        help="Share of the files that is used for validation only.",
+    ),
+]
+Width = Annotated[
+    int | None,
+    typer.Option(min=16, rich_help_panel=TRAINING, show_default="by kind", help="Width of the transformer."),
+]
+Layers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, rich_help_panel=TRAINING, show_default="by kind", help="Number of transformer layers."
+    ),
+]
+Seed = Annotated[int, typer.Option(rich_help_panel=TRAINING, help="Seed of everything that is random.")]
+Restart = Annotated[
+    bool,
+    typer.Option("--restart", rich_help_panel=TRAINING, help="Start over even if there is a checkpoint."),
+]
 
 
 def train(
-    kind: Kind = typer.Argument(
-        help="What is learned: order and speed, moments of a clip seen twice, or of two clips."
-    ),
-    videos: list[str] = typer.Argument(None, help="Videos, folders, patterns or lists, if not a sea."),
-    out: Path = typer.Option(..., help="The model to write, .onnx; a checkpoint lies beside it."),
-    sea: str = typer.Option(None, help="Train on the clips of this sea."),
-    encoder: str = typer.Option(
-        None, help="What makes the frame features of videos.", show_default="dinov2-small, or the sea's own"
-    ),
+    kind: Annotated[
+        TrainKind,
+        typer.Argument(
+            help="What to learn: `nms` (order and speed), `carl` (moments of a clip seen twice), or `taught` "
+            "(moments of two clips)."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="The model to write, .onnx. A checkpoint is kept beside it."),
+    ],
+    videos: Annotated[
+        list[str] | None, typer.Argument(help="Videos, folders, patterns or lists. Leave out with --sea.")
+    ] = None,
+    sea: Annotated[str | None, typer.Option(help="Train on the clips of this sea.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(show_default="dinov2-small, or the sea's own", help="Encoder of the videos' frames."),
+    ] = None,
     fps: Fps = None,
-    steps: int = typer.Option(400, min=0, help="Training steps; 0 writes an untrained control."),
-    batch: int = typer.Option(16, min=2, help="Clips in a step."),
-    rate: float = typer.Option(1e-4, help="The learning rate at its highest."),
-    views: int = typer.Option(0, min=0, help="Altered views of each clip, to be encoded and drawn from."),
-    held_out: float = typer.Option(0.2, min=0.05, max=0.9, help="Share of the files to validate on only."),
-    patience: int = typer.Option(8, min=1, help="Validations without a better score before it stops."),
-    width: int = typer.Option(None, min=16, help="Of the transformer.", show_default="by kind"),
-    layers: int = typer.Option(None, min=1, help="Of the transformer.", show_default="by kind"),
-    seed: int = typer.Option(0, help="All that is random follows from it."),
+    steps: Steps = 400,
+    batch: Annotated[int, typer.Option(min=2, rich_help_panel=TRAINING, help="Clips per step.")] = 16,
+    rate: Rate = 1e-4,
+    views: Views = 0,
+    held_out: HeldOut = 0.2,
+    patience: Annotated[
+        int,
+        typer.Option(
+            min=1, rich_help_panel=TRAINING, help="Validations without a better score before it stops."
+        ),
+    ] = 8,
+    width: Width = None,
+    layers: Layers = None,
+    seed: Seed = 0,
     restart: Restart = False,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Train a temporal encoder. Interrupted, run it again: it goes on exactly where it was.
+    """Train a temporal encoder on frame features.
 
-    nms tells what is out of order and how fast it runs; carl which moments of a clip seen twice are the same;
-    taught which moments of two clips are the same, from their alignments by all streams of the encoder; the
-    model stands on the first of them alone.
-    The result is an encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT, ENCODER+taught:OUT.
+    If it is interrupted, run the same command again: it continues exactly where it stopped. The result is an
+    encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT or ENCODER+taught:OUT. With --steps 0 it is an
+    untrained control.
     """
     from seasync.encoders.torch_model import require_torch
 
@@ -64,11 +109,11 @@ def train(
     from seasync.train import train_on
 
     if bool(videos) == bool(sea):
-        raise typer.BadParameter("say what to train on: videos, or --sea")
+        raise typer.BadParameter("expected what to train on: videos, or --sea")
     with resumable(), progress() as show:
         trained = train_on(
-            sea or videos,
-            kind=kind.value,
+            sea or videos or [],
+            kind=kind,
             file=out,
             encoder=encoder,
             fps=fps,
@@ -87,22 +132,21 @@ def train(
 
 
 def size_of(width: int | None, layers: int | None) -> dict[str, int]:
-    """Of the transformer, as far as it is given."""
+    """The size of the transformer, as far as it is given."""
     return {name: value for name, value in (("width", width), ("layers", layers)) if value}
 
 
-def _report(trained: TrainingResult, kind: Kind, out: Path, as_json: bool) -> None:
+def _report(trained: TrainingResult, kind: TrainKind, out: Path, as_json: bool) -> None:
     if as_json:
         import json
 
-        print(json.dumps({"file": str(out), "kind": kind.value, **vars(trained)}))
+        print(json.dumps({"file": str(out), "kind": kind, **vars(trained)}))
         return
-    print(
-        f"{out}: {trained.steps} steps on {trained.training_clips} clips, {trained.held_out_clips} held out"
-    )
+    clips = f"{counted(trained.training_clips, 'clip')}, {trained.held_out_clips} held out"
+    print(f"{out}: {counted(trained.steps, 'step')} on {clips}")
     scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items() if name != "step")
     print(f"on held-out clips, at step {trained.kept}: {scores}")
     if trained.steps and not trained.kept:
         print(UNLEARNED)
     name = f"the encoder {trained.encoder}+{kind}:{out}"
-    print(f"use it as {name}" if trained.kept else f"untrained, it is a control: {name}")
+    print(f"use it as {name}" if trained.kept else f"untrained, a control: {name}")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+
+from seasync.cli.parameters import Json
+
+EXAMPLES = "seasync version --all"
 
 
 def version(
-    everything: bool = typer.Option(False, "--all", help="Everything a bug report needs."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also print the dependencies and the machine, for a bug report.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Print Seasync's version. With --all also the parts it stands on and the machine."""
-    from importlib.metadata import version as version_of
+    """Print the version of Seasync."""
+    import seasync
 
-    facts = _facts() if everything else {"seasync": version_of("seasync")}
+    facts = _facts() if everything else {"seasync": seasync.__version__}
     if as_json:
         import json
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
 from seasync.encoders import cache as kept
-from seasync.encoders.encoder import Encoder, TakesClips, TakesFrames
+from seasync.encoders.encoder import Encoder, Progress, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import FOUND, Encoding
 from seasync.errors import EncoderError, SubjectNotFound, VideoError
 from seasync.files import fetch
+
+if TYPE_CHECKING:
+    from seasync.video import Frames
 
 BATCH = 8
 
@@ -23,15 +28,17 @@ def encode_clip(
     fps: float | None = None,
     cache: bool = True,
     content: str | None = None,
+    progress: Progress | None = None,
 ) -> Encoding:
     """Encode a clip, or a whole file, sampled at `fps` (default: the encoder's own rate).
 
     With `cache`, an encoding of the same content, span, encoder and rate is taken from the cache folder;
     `content` is the file's `content_hash`, where it is known already.
     Features have passed through half precision either way, so that both give the same. If what a stream
-    follows was hardly found, that is warned of.
+    follows was hardly found, that is warned of. `progress` is called with the seconds of the clip that are
+    encoded, and their total.
     """
-    encoding = encode_part(source, encoder, fps=fps, cache=cache, content=content)
+    encoding = encode_part(source, encoder, fps=fps, cache=cache, content=content, progress=progress)
     for stream in encoding.streams:
         if stream.found < FOUND:
             warnings.warn(
@@ -50,6 +57,7 @@ def encode_part(
     fps: float | None,
     cache: bool,
     content: str | None = None,
+    progress: Progress | None = None,
 ) -> Encoding:
     """As `encode_clip`, for an encoder that is a part of another; what was not found is for that to tell."""
     from seasync.video import ahead, read
@@ -60,7 +68,7 @@ def encode_part(
     if isinstance(encoder, str):
         encoder = get_encoder(encoder)
     if isinstance(encoder, TakesClips):
-        return encoder.encode_clip(clip, fps=fps, cache=cache)
+        return encoder.encode_clip(clip, fps=fps, cache=cache, progress=progress)
     if not isinstance(encoder, TakesFrames):
         raise EncoderError(f"{encoder!r}: expected an encoder that takes frames or clips")
     rate = fps or encoder.fps
@@ -72,10 +80,22 @@ def encode_part(
             return found
     size, fit = encoder.input_size, encoder.fit
     frames = read(clip.file, fps=rate, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH)
+    batches = ahead(frames)
     try:
-        encoding = encoder.encode(ahead(frames))
+        encoding = encoder.encode(batches if progress is None else _watched(batches, clip, progress))
     except VideoError as error:
         raise VideoError(str(error) if clip.file in str(error) else f"{clip.file}: {error}") from error
     if cache:
         kept.store(key, encoding)
     return encoding
+
+
+def _watched(frames: Iterator[Frames], clip: Clip, progress: Progress) -> Iterator[Frames]:
+    """The same frames; `progress` learns how far they are."""
+    from seasync.video.table import frame_table
+
+    last = frame_table(clip.file).end
+    total = (last if clip.end is None else min(clip.end, last)) - clip.start
+    for batch in frames:
+        yield batch
+        progress(float(batch.seconds[-1]) - clip.start, total)

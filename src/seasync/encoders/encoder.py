@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from seasync.video import Frames
     from seasync.video.colour import Fit
 
+Progress = Callable[[float, float], None]  # seconds that are done, and their total
+
 
 @runtime_checkable
 class Encoder(Protocol):
@@ -57,8 +59,13 @@ class TakesFrames(Encoder, Protocol):
 class TakesClips(Encoder, Protocol):
     """An encoder that stands on others, or on what was made elsewhere."""
 
-    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
-        """Encode one clip, its leading stream sampled at `fps` (default: the encoder's own rate)."""
+    def encode_clip(
+        self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
+    ) -> Encoding:
+        """Encode one clip, its leading stream sampled at `fps` (default: the encoder's own rate).
+
+        `progress` is called with the seconds that are done and their total, now and then.
+        """
         ...
 
 

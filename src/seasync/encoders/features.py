@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.encoder import encoding_of, halved
+from seasync.encoders.encoder import Progress, encoding_of, halved
 from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import EncoderError, FeatureError
 
@@ -36,7 +36,9 @@ class ReadyFeatures:
             raise EncoderError(f"{self.name}: no .npy files; expected one (T, d) array for each video")
         self.dimension = _load(first).shape[1]
 
-    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
+    def encode_clip(
+        self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
+    ) -> Encoding:
         video = Path(clip.file)
         files = [self._folder / f"{video.stem}.npy", self._folder / video.parent.name / f"{video.stem}.npy"]
         file = next((file for file in files if file.is_file()), None)

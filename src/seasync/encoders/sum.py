@@ -9,7 +9,7 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.encoders.encode import encode_part
-from seasync.encoders.encoder import Encoder
+from seasync.encoders.encoder import Encoder, Progress
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError
 
@@ -30,9 +30,12 @@ class SumEncoder:
         self.fingerprint = "+".join(part.fingerprint for part in parts)
         self.dimension, self.fps = parts[0].dimension, parts[0].fps
 
-    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
+    def encode_clip(
+        self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
+    ) -> Encoding:
         lead, *others = (
-            encode_part(clip, part, fps=None if n else fps, cache=cache) for n, part in enumerate(self.parts)
+            encode_part(clip, part, fps=None if n else fps, cache=cache, progress=progress)
+            for n, part in enumerate(self.parts)
         )
         streams = [_cut_like(lead.streams[0], stream) for other in others for stream in other.streams]
         return Encoding(self.fingerprint, (*lead.streams, *streams), lead.mean, lead.trajectory)

@@ -18,7 +18,7 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.encoders.encode import encode_part
-from seasync.encoders.encoder import Encoder, halved
+from seasync.encoders.encoder import Encoder, Progress, halved
 from seasync.encoders.session import providers
 from seasync.encoders.transformer import METADATA, Shape, distances, positions
 from seasync.encoders.vector import clip_vector_parts
@@ -122,8 +122,10 @@ class TemporalEncoder:
         self.fingerprint = f"{frames.fingerprint}+{about.kind}/{model.digest}/{about.window}/{about.stride}"
         self._frames, self._model = frames, model
 
-    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
-        return self.over(encode_part(clip, self._frames, fps=fps or self.fps, cache=cache))
+    def encode_clip(
+        self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
+    ) -> Encoding:
+        return self.over(encode_part(clip, self._frames, fps=fps or self.fps, cache=cache, progress=progress))
 
     def over(self, encoding: Encoding) -> Encoding:
         """The same, of an encoding by its frame encoder."""
