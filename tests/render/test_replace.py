@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,9 +16,11 @@ from seasync.align import Alignment
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.render import replace_clip
+from seasync.render.timelines.rate import frame_of, timecode
 from tests.render.aligned import bent, whole
 from tests.render.conftest import KNOTS
 from tests.render.test_timelines import _otio_clip, rational
+from tests.videos import numbered
 
 RATE = Fraction(30)
 
@@ -63,6 +66,7 @@ def test_otio_clip_gives_way_to_one_in_step_with_it(
     clips = list(track.find_clips())
     assert [clips[0].name, clips[-1].name] == ["opening", "end"]
     new = clips[1:-1]
+    assert {clip.name for clip in new} == {"swing"}
     assert {clip.media_reference.target_url for clip in new} == {pair[1].as_uri()}
     assert all(clip.metadata["colour"] == "red" for clip in new)
     points = [
@@ -130,7 +134,7 @@ def test_fcpxml_clip_gives_way_and_what_hangs_on_it_stays(
     replaced = replace_clip(fcpxml(tmp_path / "cut.fcpxml", pair[0]), "swing", find, tmp_path / "new.fcpxml")
     root = ElementTree.parse(tmp_path / "new.fcpxml").getroot()
     first, new, last = root.findall(".//spine/asset-clip")
-    assert [first.attrib["name"], new.attrib["name"], last.attrib["name"]] == ["opening", "match.mp4", "end"]
+    assert [first.attrib["name"], new.attrib["name"], last.attrib["name"]] == ["opening", "swing", "end"]
     assert (rational(new.attrib["offset"]), rational(new.attrib["duration"])) == (
         Fraction(2, 3),
         Fraction(3, 2),
@@ -150,6 +154,114 @@ def test_fcpxml_clip_gives_way_and_what_hangs_on_it_stays(
     assert np.abs(values - expected).max() <= 1 / 30
     again = replace_clip(tmp_path / "new.fcpxml", "end", find, tmp_path / "newer.fcpxml")
     assert again.old.start == pytest.approx(1 / 3)
+
+
+RATES = [
+    (Fraction(24000, 1001), False),
+    (Fraction(24), False),
+    (Fraction(25), False),
+    (Fraction(30000, 1001), False),
+    (Fraction(30000, 1001), True),
+    (Fraction(30), False),
+    (Fraction(50), False),
+    (Fraction(60000, 1001), False),
+    (Fraction(60000, 1001), True),
+    (Fraction(60), False),
+]
+
+
+@pytest.fixture(scope="module")
+def at_rates(tmp_path_factory: pytest.TempPathFactory) -> dict[Fraction, Path]:
+    """Two seconds at each rate."""
+    folder = tmp_path_factory.mktemp("rates")
+    return {
+        rate: numbered(folder / f"{float(rate):.3f}.mp4", round(2 * rate), fps=rate, width=80, height=60)
+        for rate in {rate for rate, _ in RATES}
+    }
+
+
+@pytest.mark.parametrize(("rate", "drop"), RATES)
+@pytest.mark.parametrize("says", ["separator", "FCM"])
+@pytest.mark.parametrize("start", [0, 3590, 3600, 35990])
+def test_edl_events_stay_where_they_are_at_every_rate(
+    at_rates: dict[Fraction, Path],
+    pair: tuple[Path, Path],
+    tmp_path: Path,
+    rate: Fraction,
+    drop: bool,
+    says: str,
+    start: int,
+) -> None:
+    """The second of three events is replaced; OpenTimelineIO finds all of them in their old places."""
+    query, base = at_rates[rate], round(rate)
+    lengths = [base // 2, base, base // 3]
+    first = frame_of(timecode(start * base, rate, drop=False), rate, drop=drop)
+    lines = ["TITLE: cut", f"FCM: {'DROP FRAME' if drop else 'NON-DROP FRAME'}", ""]
+    for number, length in enumerate(lengths, 1):
+        frames = 3, 3 + length, first, first + length
+        codes = " ".join(timecode(frame, rate, drop=drop) for frame in frames)
+        codes = codes.replace(";", ":") if says == "FCM" else codes
+        lines += [
+            f"{number:03}  AX       V     C        {codes}",
+            f"* FROM CLIP NAME: {query.name}",
+            "* LOC: here",
+        ]
+        first += length
+    (tmp_path / "cut.edl").write_text("\n".join(lines) + "\n")
+
+    def find(clip: Clip) -> Alignment:
+        assert (clip.start, clip.end) == (
+            pytest.approx(float(3 / rate)),
+            pytest.approx(float((3 + base) / rate)),
+        )
+        return whole(query, pair[1], bent((0.0, 1.0, 2.0), (0.5, 2.0, 3.0)))
+
+    done = replace_clip(tmp_path / "cut.edl", "2", find, tmp_path / "new.edl", media=query.parent)
+    text = (tmp_path / "new.edl").read_text()
+    assert (";" in text) == (drop and says == "separator")
+    assert text.count("* LOC: here") == 3
+    assert f"IN PLACE OF {query.name}" in text
+    before, after = (_records(tmp_path / name, rate, drop) for name in ("cut.edl", "new.edl"))
+    assert after[0] == before[0]
+    assert after[-1] == before[2]
+    assert (after[1][0], after[-2][1]) == before[1]
+    assert all(one[1] == other[0] for one, other in pairwise(after))
+    assert len(after) == 2 + done.pieces
+
+
+def _records(file: Path, rate: Fraction, drop: bool) -> list[tuple[int, int]]:
+    """First and last (exclusive) record frames of the events, as OpenTimelineIO reads time codes."""
+    events = [line.split()[-2:] for line in file.read_text().splitlines() if line[:3].isdigit()]
+    codes = [[code[:8] + ";:"[not drop] + code[9:] for code in pair] for pair in events]
+    otio_rate = float(rate)
+    frames = [[otio.opentime.from_timecode(code, otio_rate).to_frames() for code in pair] for pair in codes]
+    return [(first, last) for first, last in frames]
+
+
+def test_timeline_is_not_written_over_itself(pair: tuple[Path, Path], find: Callable, tmp_path: Path) -> None:
+    timeline = otio_timeline(tmp_path / "cut.otio", pair[0])
+    before = timeline.read_bytes()
+    with pytest.raises(RenderError, match="would be written over one of the inputs"):
+        replace_clip(timeline, "swing", find, tmp_path / ".." / tmp_path.name / "cut.otio")
+    assert timeline.read_bytes() == before
+
+
+def test_otio_markers_and_effects_stay_on_the_clip(
+    pair: tuple[Path, Path], find: Callable, tmp_path: Path
+) -> None:
+    timeline = otio.adapters.read_from_file(str(otio_timeline(tmp_path / "cut.otio", pair[0])))
+    swing = next(clip for clip in timeline.find_clips() if clip.name == "swing")
+    moment = otio.opentime.TimeRange(otio.opentime.RationalTime(45, 30), otio.opentime.RationalTime(0, 30))
+    swing.markers.append(otio.schema.Marker("impact", moment))
+    swing.effects.append(otio.schema.Effect(effect_name="Blur"))
+    otio.adapters.write_to_file(timeline, str(tmp_path / "cut.otio"), "otio_json")
+    replace_clip(tmp_path / "cut.otio", "swing", find, tmp_path / "new.otio")
+    track = otio.adapters.read_from_file(str(tmp_path / "new.otio")).video_tracks()[0]
+    new = [clip for clip in track.find_clips() if clip.name == "swing"]
+    assert all("Blur" in [effect.effect_name for effect in clip.effects] for clip in new)
+    ((clip, marker),) = [(clip, marker) for clip in new for marker in clip.markers]
+    at = clip.range_in_parent().start_time + marker.marked_range.start_time - clip.trimmed_range().start_time
+    assert at.to_seconds() == pytest.approx(50 / 30)  # 30 frames into the clip, which starts at frame 20
 
 
 def test_unknown_clip_lists_those_there_are(pair: tuple[Path, Path], find: Callable, tmp_path: Path) -> None:

@@ -24,14 +24,21 @@ def edl_text(edit: Edit) -> str:
 
 
 def event_lines(
-    number: int, event: Event, rate: Fraction, clip_name: str, *, record_start: int, channel: str = "V"
+    number: int,
+    event: Event,
+    rate: Fraction,
+    clip_name: str,
+    *,
+    record_start: int,
+    channel: str = "V",
+    drop: bool | None = None,
 ) -> Iterator[str]:
-    """The lines of one event; `record_start` is the timeline's first frame number."""
+    """The lines of one event; `record_start` is the timeline's first frame, `drop` is as in `timecode`."""
     source = round(event.source_start * rate)
     # A held frame is one frame long at the source.
     source_end = source + 1 if event.is_hold else round(event.source_end * rate)
-    codes = [timecode(frame, rate) for frame in (source, source_end)]
-    codes += [timecode(record_start + frame, rate) for frame in (event.start, event.end)]
+    codes = [timecode(frame, rate, drop=drop) for frame in (source, source_end)]
+    codes += [timecode(record_start + frame, rate, drop=drop) for frame in (event.start, event.end)]
     yield f"{number:03}  AX       {channel:<5} C        {' '.join(codes)}"
     if event.is_hold or source_end - source != event.frames:
         speed = 0.0 if event.is_hold else float((source_end - source) * rate / event.frames)

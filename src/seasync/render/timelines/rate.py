@@ -20,26 +20,51 @@ def is_drop_frame(rate: Fraction) -> bool:
     return rate in (Fraction(30000, 1001), Fraction(60000, 1001))
 
 
-def timecode(frame: int, rate: Fraction) -> str:
-    """`hh:mm:ss:ff` of frame number `frame`; `hh:mm:ss;ff` where the rate is counted in drop-frame.
+def timecode(frame: int, rate: Fraction, *, drop: bool | None = None) -> str:
+    """`hh:mm:ss:ff` of frame number `frame`, or `hh:mm:ss;ff` in drop-frame time code.
 
+    Parameters
+    ----------
+    frame
+        Frame number, counted from 0 at 00:00:00:00.
+    rate
+        Frames a second. Time codes count in whole numbers: 30 a second at 29.97.
+    drop
+        Whether to count drop-frame. None: at the rates for which `is_drop_frame` holds.
+
+    Examples
+    --------
     >>> timecode(1800, Fraction(30000, 1001)), timecode(17982, Fraction(30000, 1001))
     ('00:01:00;02', '00:10:00;00')
+    >>> timecode(1800, Fraction(30000, 1001), drop=False)
+    '00:01:00:00'
     """
     base = round(rate)
-    if is_drop_frame(rate):
+    is_drop = is_drop_frame(rate) if drop is None else drop
+    if is_drop:
         dropped = base // 15  # numbers skipped each minute, but not each tenth: 2 at 29.97, 4 at 59.94
         tens, rest = divmod(frame, 600 * base - 9 * dropped)
         minutes = max(0, rest - dropped) // (60 * base - dropped)
         frame += dropped * (9 * tens + minutes)
     seconds, frames = divmod(frame, base)
-    separator = ";" if is_drop_frame(rate) else ":"
+    separator = ";" if is_drop else ":"
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{separator}{frames:02}"
 
 
-def frame_of(code: str, rate: Fraction) -> int:
-    """The frame number of a time code; `;` or `.` before the frames marks drop-frame.
+def frame_of(code: str, rate: Fraction, *, drop: bool | None = None) -> int:
+    """The frame number of a time code.
 
+    Parameters
+    ----------
+    code
+        `hh:mm:ss:ff`, with `;` or `.` before the frames in drop-frame time code.
+    rate
+        Frames a second.
+    drop
+        Whether the code counts drop-frame. None: as its separator says.
+
+    Examples
+    --------
     >>> frame_of("00:01:00;02", Fraction(30000, 1001))
     1800
     """
@@ -48,7 +73,11 @@ def frame_of(code: str, rate: Fraction) -> int:
         int(part) for part in code.replace(";", ":").replace(".", ":").split(":")
     )
     frame = ((hours * 60 + minutes) * 60 + seconds) * base + frames
-    if ";" in code or "." in code:
+    if has_drop_separator(code) if drop is None else drop:
         total = hours * 60 + minutes
         frame -= base // 15 * (total - total // 10)
     return frame
+
+
+def has_drop_separator(code: str) -> bool:
+    return ";" in code or "." in code

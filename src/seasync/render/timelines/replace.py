@@ -75,14 +75,15 @@ def replace_clip(
            `lambda query: sea.search(query, k=1)[0].alignment`
     media  a folder to look for files in whose path the timeline does not know (EDLs know only names)
 
-    All else in the timeline stays. Where nothing corresponds, the new clip goes on at its own speed.
+    All else in the timeline stays, the clip's name too (in an EDL the name is the file's: a comment keeps the
+    old one). Where nothing corresponds, the new clip goes on at its own speed. `file` must not be `timeline`.
     """
     suffix = Location(timeline).suffix.lower()
     opened = _open(Location(timeline), None if media is None else Location(media))
     slot = _chosen(str(timeline), opened.slots(), clip)
     if Location(file).suffix.lower() != suffix:
         raise RenderError(f"{file}: expected a name that ends in {suffix}, as {timeline} does")
-    expect_writable(file, error=RenderError)
+    expect_writable(file, sources=[timeline], error=RenderError)
     alignment = find(slot.clip)
     new = clips_of(alignment, "query")[1]
     source = Media.of(new.file)

@@ -14,7 +14,7 @@ from seasync.files import Location, fetch
 from seasync.render.plan import frame_rate
 from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.edl import event_lines
-from seasync.render.timelines.rate import frame_of, standard_rate
+from seasync.render.timelines.rate import STANDARD, frame_of, has_drop_separator, standard_rate
 from seasync.render.timelines.replace import Slot, found
 from seasync.video import frame_table
 
@@ -22,6 +22,10 @@ CODE = r"(\d\d:\d\d:\d\d[:;.]\d\d)"
 EVENT = re.compile(rf"(\d+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+\d+)?\s+{CODE}\s+{CODE}\s+{CODE}\s+{CODE}\s*$")
 NAME = re.compile(r"\*\s*FROM CLIP NAME:\s*(.+?)\s*$", re.IGNORECASE)
 SPEED = re.compile(r"M2\s+\S+\s+(-?[\d.]+)")
+COUNTING = re.compile(r"FCM:\s*(NON-)?DROP", re.IGNORECASE)
+# Lines that are about the old clip's file and speed; all others stay when another clip takes its place.
+OF_OLD_CLIP = re.compile(r"M2\s|\*\s*(FROM CLIP NAME|SOURCE FILE|FREEZE FRAME)", re.IGNORECASE)
+DROP_RATES = (Fraction(30000, 1001), Fraction(60000, 1001))
 
 
 class EdlFile:
@@ -46,10 +50,9 @@ class EdlFile:
         _, _, _, transition, *codes = _fields(block[0])
         name = _name(block)
         file = found(name, name, self._media, self.file)
-        rate = standard_rate(frame_rate(frame_table(file)))
-        if ";" in "".join(codes) and rate not in (Fraction(30000, 1001), Fraction(60000, 1001)):
-            rate = Fraction(30000, 1001)
-        source, source_end, record, record_end = (frame_of(code, rate) for code in codes)
+        rate = self._rate(standard_rate(frame_rate(frame_table(file))))
+        source, source_end = (self._frame(number, code, rate) for code in codes[:2])
+        record, record_end = (self._frame(number, code, rate) for code in codes[2:])
         speeds = [float(found_speed[1]) / float(rate) for line in block if (found_speed := SPEED.match(line))]
         frames = record_end - record
         if transition != "C" or frames <= 0 or any(speed <= 0 for speed in speeds):
@@ -61,14 +64,47 @@ class EdlFile:
         start = float(source / rate)
         return Slot(file, frames, rate, Warp.through([0.0, length], [start, start + length * speed]), number)
 
+    def _rate(self, media_rate: Fraction) -> Fraction:
+        """The rate that the codes are counted at: the media's, unless they cannot be. No EDL states it."""
+        codes = [
+            code for block in self._blocks if EVENT.match(block[0] if block else "") for code in _codes(block)
+        ]
+        is_drop = any(map(has_drop_separator, codes)) or any(
+            found_counting[1] is None
+            for block in self._blocks
+            for line in block
+            if (found_counting := COUNTING.match(line))
+        )
+        highest = max(int(code[-2:]) for code in codes)
+        fits = [rate for rate in (DROP_RATES if is_drop else sorted(STANDARD)) if highest < round(rate)]
+        if not fits or media_rate in fits:
+            return media_rate
+        # A clip at another rate than its timeline: the codes tell which rates are high enough.
+        return fits[0]
+
+    def _is_drop(self, number: int, code: str) -> bool:
+        """Whether a code of that event counts drop-frame: by its separator or the last FCM line before."""
+        said = [found for block in self._blocks[:number] for line in block if (found := COUNTING.match(line))]
+        return has_drop_separator(code) or bool(said and said[-1][1] is None)
+
+    def _frame(self, number: int, code: str, rate: Fraction) -> int:
+        return frame_of(code, rate, drop=rate in DROP_RATES and self._is_drop(number, code))
+
     def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:
-        _, _, channel, *_, record, _ = _fields(self._blocks[slot.place][0])
-        first = frame_of(record, slot.rate)
-        lines = [
-            list(event_lines(1, event, slot.rate, media.name, record_start=first, channel=channel))
+        """Time codes are counted and written as the old event's; its other lines stay, after the new ones."""
+        old = self._blocks[slot.place]
+        _, _, channel, *_, record, _ = _fields(old[0])
+        drop = slot.rate in DROP_RATES and self._is_drop(slot.place, record)
+        first = self._frame(slot.place, record, slot.rate)
+        blocks = [
+            list(event_lines(1, event, slot.rate, media.name, record_start=first, channel=channel, drop=drop))
             for event in events
         ]
-        self._blocks[slot.place : slot.place + 1] = lines
+        if not has_drop_separator(record):
+            blocks = [[block[0].replace(";", ":"), *block[1:]] for block in blocks]
+        blocks[-1] += [f"* COMMENT: IN PLACE OF {_name(old)}"]
+        blocks[-1] += [line for line in old[1:] if not OF_OLD_CLIP.match(line)]
+        self._blocks[slot.place : slot.place + 1] = blocks
 
     def save(self, file: Path) -> None:
         number, out = 0, []
@@ -84,6 +120,10 @@ def _fields(line: str) -> tuple[str, ...]:
     event = EVENT.match(line)
     assert event is not None
     return event.groups()
+
+
+def _codes(block: Sequence[str]) -> tuple[str, ...]:
+    return _fields(block[0])[4:]
 
 
 def _name(block: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ class FcpxmlFile:
             int(each.get("id", "")[1:]) for each in self._resources if each.get("id", "")[1:].isdigit()
         ]
         ref = add_media(self._resources, max(numbers, default=0) + 1, media)
-        new = retimed_clip(tuple(events), slot.rate, ref=ref, name=media.name, media=media)
+        new = retimed_clip(tuple(events), slot.rate, ref=ref, name=clip.get("name", media.name), media=media)
         shift = time(new.get("start", "0s")) - time(clip.get("start", "0s"))
         for child in clip:
             if child.get("offset") is not None:

@@ -51,12 +51,38 @@ class OtioFile:
         return Slot(file, max(1, round(seconds * rate)), rate, warp, clip)
 
     def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:
-        track = slot.place.parent()
-        at = track.index(slot.place)
+        """The new clips keep the old one's name, notes, markers and effects, but for those on its time."""
+        import opentimelineio as otio
+
+        old = slot.place
+        track = old.parent()
+        at = track.index(old)
         items = track_items(media, tuple(events), slot.rate, frames=slot.frames)
         for item in items:
-            item.metadata.update(slot.place.metadata)
+            item.name = old.name
+            item.metadata.update(old.metadata)
+            item.enabled = old.enabled
+            item.effects.extend(
+                effect.deepcopy() for effect in old.effects if not isinstance(effect, otio.schema.TimeEffect)
+            )
+        for marker in old.markers:
+            self._mark(items, marker, old.trimmed_range().start_time)
         track[at : at + 1] = items
+
+    @staticmethod
+    def _mark(items: Sequence[Any], marker: Any, start: Any) -> None:
+        """Put a marker of a clip that began at `start` on the one of `items` that is shown then."""
+        moment = marker.marked_range.start_time - start
+        for item in items:
+            length = item.trimmed_range().duration
+            if moment < length or item is items[-1]:
+                new = marker.deepcopy()
+                new.marked_range = type(marker.marked_range)(
+                    item.trimmed_range().start_time + moment, marker.marked_range.duration
+                )
+                item.markers.append(new)
+                return
+            moment = moment - length
 
     def save(self, file: Path) -> None:
         import opentimelineio as otio
