@@ -1,4 +1,4 @@
-"""The stretches of long films that move in step with a query."""
+"""Finding a moment in long films: the stretches that move in step with a query."""
 
 from __future__ import annotations
 
@@ -25,16 +25,25 @@ from seasync.pair import end_of, reading
 from seasync.ranking import Ranking, rank
 from seasync.similarity import Standard, clip_vectors, clip_vectors_of, query_vector
 
-_SPANS = 5  # from each of the two ways to propose stretches
+_SPANS = 5  # stretches that each of the two proposals gives
 
 
 @dataclass(frozen=True, eq=False)
 class FoundSpan:
     """A stretch of a film that was found for a query.
 
-    score       what orders the stretches, lowest first: the recipe's ranking key of the stretch's core
-    similarity  of their clip vectors, standardized over the film
-    alignment   which moment goes with which; computed when it is asked for
+    Attributes
+    ----------
+    clip : Clip
+        The stretch.
+    score : float
+        The recipe's ranking key of the stretch's core; lower is better.
+    similarity : float
+        Similarity of its clip vector to the query's, standardized over the film.
+    query : Clip, optional
+    recipe : Recipe
+    encodings : (Encoding, Encoding)
+        The query's and the stretch's.
     """
 
     clip: Clip
@@ -46,7 +55,7 @@ class FoundSpan:
 
     @property
     def draq(self) -> float:
-        """Of the alignment: lower is better."""
+        """DRAQ of the alignment; lower is better."""
         return self.alignment.draq
 
     @property
@@ -56,6 +65,7 @@ class FoundSpan:
 
     @cached_property
     def alignment(self) -> Alignment:
+        """Which moment goes with which; computed when it is first asked for."""
         ends = math.inf if self.query is None else end_of(self.query), self.clip.end or math.inf
         return align_encodings(*self.encodings, recipe=self.recipe).of(self.query, self.clip, ends=ends)
 
@@ -89,11 +99,34 @@ def find(
     failed: Callable[[str], None] | None = None,
     progress: Callable[[str, float, float], None] | None = None,
 ) -> list[FoundSpan]:
-    """The k stretches of the films that move in step with the query, best first.
+    """Find the stretches of films that move in step with a query.
 
-    A film's features are kept in the cache folder: a second search of it takes no time. With `failed`,
-    a film that cannot be read is reported to it and left out; without, it is an error. `progress` is called
-    with what is being read, the seconds that are done, and their total.
+    A film's features are kept in the cache, so searching it again is fast.
+
+    Parameters
+    ----------
+    query : Clip, path or URI
+        What to look for.
+    films : Clip, path, URI, or a sequence of them
+        Where to look.
+    k : int
+        How many stretches to return at most.
+    encoder : Encoder or str
+    recipe : Recipe
+        How stretches are compared and ranked.
+    fps : float, optional
+        Sampled frames per second. Default: the encoder's own.
+    cache : bool
+        Keep encodings in the cache folder and use those that are there.
+    failed : callable, optional
+        Called with a message for each film that cannot be read; without it, that is an error.
+    progress : callable, optional
+        Called as ``progress(what, done, total)`` with the seconds of footage that are encoded.
+
+    Returns
+    -------
+    list of FoundSpan
+        Best first.
     """
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     asked = Clip.of(query)
@@ -109,31 +142,44 @@ def find(
             failed(str(error))
             continue
         stretches = find_in(wanted, encoding, clip, recipe=recipe, query_clip=asked)
-        found += (_ended(each, clip, encoding) for each in stretches)
+        found += (_within_film(each, clip, encoding) for each in stretches)
     return sorted(found, key=lambda each: each.score)[:k]
 
 
 def find_in(
     query: Encoding, film: Encoding, clip: Clip, *, recipe: Recipe = MOTION, query_clip: Clip | None = None
 ) -> list[FoundSpan]:
-    """The best stretches of one encoded film, best first, none overlapping a better one.
+    """Find the best stretches of one encoded film.
 
-    Two ways propose stretches: where the query's path gains most, and windows whose mean is most like the
-    query's, each also with the best path around it. The product of distance and DRAQ decides between them.
+    Two methods propose stretches: where the query's path gains most, and windows whose mean is most similar
+    to the query's, each also with the best path around it. The recipe's ranking decides between them.
+
+    Parameters
+    ----------
+    query, film : Encoding
+    clip : Clip
+        The film.
+    recipe : Recipe
+    query_clip : Clip, optional
+
+    Returns
+    -------
+    list of FoundSpan
+        Best first; none overlaps a better one.
     """
     windows = _windows(query, film)
-    alike = windows.most_alike(query, _SPANS)
-    proposed = fitting_spans(query, film, recipe=recipe, count=_SPANS) + alike
-    proposed += [fit for window in alike for fit in _fit_around(window, query, film, recipe)]
+    similar = windows.most_similar(query, _SPANS)
+    proposed = fitting_spans(query, film, recipe=recipe, count=_SPANS) + similar
+    proposed += [fit for window in similar for fit in _fit_around(window, query, film, recipe)]
     spans = list(dict.fromkeys(_within_cuts(span, film) for span in proposed))
     cores = _rank(query, [cut(film, span.start, span.end) for span in spans], windows, recipe)
     score = dict(zip(spans, cores.keys().tolist(), strict=True))
     # A stretch that is chosen for its core may begin and end a little too late or early.
     core = {
         _within_cuts(_union(span, *_fit_around(span, query, film, recipe)), film): span
-        for span in reversed(_apart(sorted(spans, key=score.__getitem__), len(spans)))
+        for span in reversed(_non_overlapping(sorted(spans, key=score.__getitem__), len(spans)))
     }
-    whole = _apart(reversed(core), len(core))
+    whole = _non_overlapping(reversed(core), len(core))
     stretches = [cut(film, span.start, span.end) for span in whole]
     similarity = windows.similarity(query, stretches, recipe)
     return [
@@ -149,8 +195,8 @@ def find_in(
     ]
 
 
-def _ended(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:
-    """No longer than the film: a sampling step after its last sample may be. Most need not be looked at."""
+def _within_film(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:
+    """End the stretch with the film: a sampling step after the last sample may reach beyond it."""
     end = found.clip.end or math.inf
     if end <= encoding.seconds[-1]:
         return found
@@ -158,7 +204,7 @@ def _ended(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:
 
 
 def _rank(query: Encoding, stretches: Sequence[Encoding], windows: _Windows, recipe: Recipe) -> Ranking:
-    """Stretches are proposed to fit the query whole, so nothing is left out of either."""
+    """Rank stretches whole to whole: they are proposed so that all of them fits all of the query."""
     similarity = windows.similarity(query, stretches, recipe)
     return rank(query, stretches, similarity, recipe=recipe, partial="never")
 
@@ -173,8 +219,8 @@ def _union(*spans: Span) -> Span:
     return Span(min(span.start for span in spans), max(span.end for span in spans))
 
 
-def _apart(spans: Iterable[Span], count: int) -> list[Span]:
-    """The first `count` that overlap none before them."""
+def _non_overlapping(spans: Iterable[Span], count: int) -> list[Span]:
+    """The first `count` spans that overlap none before them."""
     chosen: list[Span] = []
     for span in spans:
         if len(chosen) == count:
@@ -185,7 +231,7 @@ def _apart(spans: Iterable[Span], count: int) -> list[Span]:
 
 
 def _within_cuts(span: Span, film: Encoding) -> Span:
-    """Ends that reach over a cut by less than a quarter of the stretch are drawn back to it."""
+    """Move ends that reach over a cut by less than a quarter of the stretch back to the cut."""
     cuts = film.seconds[film.shots]
     reach = (span.end - span.start) / 4
     late = cuts[(cuts > span.start) & (cuts < span.start + reach)]
@@ -195,19 +241,19 @@ def _within_cuts(span: Span, film: Encoding) -> Span:
 
 @dataclass(frozen=True, eq=False)
 class _Windows:
-    """Windows as long as the query, laid over a film: (W, 2) seconds, their mean features (W, d)."""
+    """Windows of the query's length over a film: seconds (W, 2) and mean features (W, d)."""
 
     seconds: NDArray[np.float64]
     means: Floats
     standard: Standard
 
-    def most_alike(self, query: Encoding, count: int) -> list[Span]:
-        """The windows whose mean is most like the query's, none overlapping a better one."""
-        no_course = np.zeros((len(self.means), len(query.trajectory)), np.float32)
+    def most_similar(self, query: Encoding, count: int) -> list[Span]:
+        """The windows whose mean is most similar to the query's; none overlaps a better one."""
+        no_trajectory = np.zeros((len(self.means), len(query.trajectory)), np.float32)
         asked = query_vector(query, self.standard, trajectory=False)
-        alike = clip_vectors(self.means, no_course, self.standard) @ asked
-        ranked = self.seconds[np.argsort(-alike, kind="stable")]
-        return _apart((Span(start, end) for start, end in ranked.tolist()), count)
+        similar = clip_vectors(self.means, no_trajectory, self.standard) @ asked
+        ranked = self.seconds[np.argsort(-similar, kind="stable")]
+        return _non_overlapping((Span(start, end) for start, end in ranked.tolist()), count)
 
     def similarity(self, query: Encoding, others: Sequence[Encoding], recipe: Recipe) -> NDArray[np.float64]:
         """Similarity of the query's clip vector to those of other stretches, standardized over the film."""
@@ -216,7 +262,7 @@ class _Windows:
 
 
 def _windows(query: Encoding, film: Encoding) -> _Windows:
-    """Four hops of a quarter of the query make a window; a film shorter than that is one."""
+    """Windows of four hops, each a quarter of the query; a shorter film is one window."""
     length = len(film.seconds)
     hop = min(max(1, len(query.seconds) // 4), max(1, length // 4))
     starts = np.arange(0, length - 4 * hop + 1, hop) if length >= 4 else np.zeros(1, np.int64)

@@ -143,7 +143,7 @@ def test_ucf_counts_missing_videos(tmp_path):
 def test_clips_of_a_sea_without_a_label_are_left_out_and_counted(tmp_path):
     rows = [row(n, label=label) for n, label in enumerate(("wave", "wave", None))]
     Sea(tmp_path / "s.sea").record.append(rows, about())
-    with pytest.warns(IncompleteData, match="1 of 3 clips left out"):
+    with pytest.warns(IncompleteData, match="1 of 3 clips have no label or no frame features"):
         assert len(open_dataset(tmp_path / "s.sea").items) == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -105,6 +106,16 @@ class _Text(HTMLParser):
         self.tags.append(tag)
         if tag == "img":
             self.images.append(dict(attrs)["src"])
+
+
+def test_names_with_brackets_are_shown_as_they_are(table, capsys):
+    rows = [row | {"features": "onnx:[mine].onnx"} for row in table.rows]
+    named = replace(table, title="Cycle on [takes]", rows=rows, notes=("Without [this].",))
+    formats.print_table(named)
+    shown = capsys.readouterr().out
+    assert "Cycle on [takes]" in shown
+    assert "onnx:[mine].onnx" in shown
+    assert "Without [this]." in shown
 
 
 def test_a_report_has_tables_and_plots(table, curves, tmp_path):

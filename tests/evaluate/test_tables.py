@@ -304,7 +304,7 @@ def test_cost_measures_every_stage_and_what_is_stored(study):
     with_features = stages["sea, with frame features"]["bytes per clip"]
     assert with_features > stages["sea, clip vectors only"]["bytes per clip"] > 0
     assert "share %" not in table.rows[1]  # ready-made features were not extracted here
-    assert not [note for note in table.notes if "share %" in note or "anew" in note]
+    assert not [note for note in table.notes if "share %" in note or "extracted for this table" in note]
 
 
 def test_cost_of_extracting_is_told_with_each_stage_s_share_of_it(tmp_path):

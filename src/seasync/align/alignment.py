@@ -1,4 +1,4 @@
-"""What aligning two clips gives: the path, its scores, and the warps read off it."""
+"""The alignment of two clips: the path, its scores, and the warps read off it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,17 @@ from seasync.options import Side, expect
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of the path without a jump, `path[start:stop]`: its spans in seconds, its own costs."""
+    """A stretch of the path without a jump.
+
+    Attributes
+    ----------
+    start, stop : int
+        Its cells are ``path[start:stop]``.
+    query, match : (float, float)
+        Its span in either file, in seconds.
+    dtw_cost, random_cost : float
+        Its cost, and the mean cost of random paths through the box around it.
+    """
 
     start: int
     stop: int
@@ -35,6 +45,7 @@ class Piece:
 
     @property
     def draq(self) -> float:
+        """DRAQ of this piece alone."""
         return float(draq_ratio(self.dtw_cost, self.random_cost))
 
 
@@ -42,16 +53,34 @@ class Piece:
 class Alignment:
     """How two clips correspond in time.
 
-    path                          (L, 2) int32: pairs of grid points, increasing within each piece
-    query_seconds, match_seconds  (n,), (m,): the grid points' times in their files
-    query_frames, match_frames    (n,), (m,): the numbers of the file frames nearest to them
-    query_motion, match_motion    (n,), (m,): how much moves there, 1 on average
-    query_step, match_step        seconds between sampled frames
-    dtw_cost, random_cost         cost of the path, and mean cost of random paths through the same pieces
-    coverage                      share of what moves in the query, and in the match, that the path covers
-    anchors                       moments (query, match) that it had to pass: warps do so to the bit
-    ends                          where query and match end, if known: a step after the last may be too late
-    cost                          (n, m) the cost matrix, if it was kept
+    Attributes
+    ----------
+    recipe : Recipe
+        How the clips were compared.
+    path : numpy.ndarray [shape=(L, 2)], int32
+        Pairs of grid points (query, match), increasing within each piece.
+    query_seconds, match_seconds : numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)]
+        Times of the grid points in their files.
+    query_frames, match_frames : numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)]
+        Numbers of the file frames nearest to them, counted from 0.
+    query_motion, match_motion : numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)]
+        How much moves there, 1 on average.
+    query_step, match_step : float
+        Seconds between sampled frames.
+    dtw_cost, random_cost : float
+        Cost of the path, and mean cost of random paths through the same pieces.
+    pieces : tuple of Piece
+        One piece unless the clips were aligned in part.
+    coverage : (float, float)
+        Share of the movement in the query, and in the match, that the path covers.
+    query, match : Clip, optional
+        The clips, if they come from files.
+    anchors : tuple of (float, float)
+        Moments (query, match) that the path had to pass; warps pass them exactly.
+    ends : (float, float)
+        Where query and match end in their files, in seconds, if known.
+    cost : numpy.ndarray [shape=(n, m)], optional
+        The cost matrix, if it was kept.
     """
 
     recipe: Recipe
@@ -80,7 +109,7 @@ class Alignment:
 
     @property
     def draq(self) -> float:
-        """Cost of the path over the mean cost of random ones: 0 is perfect, 1 no better than chance."""
+        """Cost of the path over the mean cost of random ones: 0 is perfect, 1 is no better than chance."""
         return float(draq_ratio(self.dtw_cost, self.random_cost))
 
     @property
@@ -95,7 +124,7 @@ class Alignment:
 
     @property
     def alignable(self) -> bool:
-        """Whether the clips correspond: in part, the pieces must fit better and cover half of one of them."""
+        """Whether the clips correspond. Pieces must fit a little better, and cover half of one clip."""
         return self.decision.alignable
 
     @property
@@ -132,7 +161,7 @@ class Alignment:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """In words: whether the clips align, and which parts of them."""
         if not self.alignable:
             return "does not align"
         if self.whole:
@@ -145,7 +174,7 @@ class Alignment:
         return f"aligns in part: {', '.join(spans)}"
 
     def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> Alignment:
-        """As an alignment of these clips, which end there, in seconds: nothing reaches further."""
+        """The alignment as one of these clips; nothing reaches beyond their `ends`, in seconds."""
         pieces = (
             replace(piece, query=_until(piece.query, ends[0]), match=_until(piece.match, ends[1]))
             for piece in self.pieces
@@ -153,10 +182,19 @@ class Alignment:
         return replace(self, query=query, match=match, ends=ends, pieces=tuple(pieces))
 
     def warp(self, keep: Side = "query") -> Warp:
-        """The map from the kept clip's seconds to the other's; every kept grid point has exactly one partner.
+        """The map from one clip's seconds to the other's.
 
-        A kept point that the path pairs several times takes its first partner or the mean of all, as the
-        recipe reads out.
+        Every grid point of the kept clip has exactly one partner. A point that the path pairs several times
+        takes its first partner or the mean of all, as the recipe's `readout` says.
+
+        Parameters
+        ----------
+        keep : {"query", "match"}
+            The clip whose time stays as it is.
+
+        Returns
+        -------
+        Warp
         """
         expect("keep", keep, Side)
         side = 0 if keep == "query" else 1
@@ -181,7 +219,7 @@ class Alignment:
         return Warp(tuple(stretches))
 
     def _anchors_in(self, cells: NDArray[np.int32]) -> Iterator[tuple[float, float]]:
-        """Those whose cell is among these."""
+        """The anchors whose cell is among these."""
         for query, match in self.anchors:
             place = np.abs(self.query_seconds - query).argmin(), np.abs(self.match_seconds - match).argmin()
             if (cells == place).all(1).any():
@@ -227,5 +265,5 @@ def _span(seconds: tuple[float, float]) -> str:
 
 
 def end_of(times: Seconds, last: int, step: float) -> float:
-    """Until when the grid point `last` stands: the next one, or a sampling step after the last of all."""
+    """When the grid point `last` ends: at the next one, or a sampling step after the last of all."""
     return float(times[last + 1] if last + 1 < len(times) else times[last] + step)

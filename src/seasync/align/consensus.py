@@ -1,4 +1,4 @@
-"""The way from a clip to another also leads through others: what most ways say is nearer to the truth."""
+"""Consensus: correct an alignment of two clips by the detours through other clips."""
 
 from __future__ import annotations
 
@@ -16,57 +16,85 @@ from seasync.encoding import Encoding, Seconds
 from seasync.errors import FeatureError
 from seasync.options import Partial
 
-Way = tuple[Warp, Warp]  # from the query to a helper, and on to the match
-HELPERS = 9  # other matches that the way to one leads through
-FEWEST = 2  # of them that must be there at a moment; the path stays as it is where fewer are
+Detour = tuple[Warp, Warp]  # from the query to a helper, and from there to the match
+HELPERS = 9  # other matches that detours lead through
+FEWEST = 2  # detours that must be defined at a moment; with fewer, the path stays as it is
 
 
 def apply_consensus(
     alignments: Sequence[Alignment], matches: Sequence[Encoding], *, partial: Partial = "auto"
 ) -> list[Alignment]:
-    """`alignments` of one query with `matches`, each moved to where most ways lead.
+    """Let the alignments of one query correct each other.
 
-    A moment of the query goes to the median of its partner in the match and of the partners of its partners
-    in up to nine other matches, of those that align. Ends of pieces, costs and scores stay as they were.
+    A moment of the query moves to the median of its partner in the match and of where up to nine detours
+    lead, through its partners in other matches that align. Ends of pieces, costs and scores stay the same.
+
+    Parameters
+    ----------
+    alignments : sequence of Alignment, length B
+        The query aligned with each match.
+    matches : sequence of Encoding, length B
+    partial : {"auto", "never", "always"}
+        How the matches are aligned with each other.
+
+    Returns
+    -------
+    list of Alignment, length B
     """
     helpers = [n for n, alignment in enumerate(alignments) if alignment.alignable][: HELPERS + 1]
-    ways: list[list[Way]] = [[] for _ in matches]
-    for helper, onward in zip(helpers, _onward(helpers, matches, alignments, partial), strict=True):
+    detours: list[list[Detour]] = [[] for _ in matches]
+    onwards = _onward_alignments(helpers, matches, alignments, partial)
+    for helper, onward in zip(helpers, onwards, strict=True):
         there = alignments[helper].warp()
         for n, alignment in onward.items():
-            if alignment.alignable and len(ways[n]) < HELPERS:
-                ways[n].append((there, alignment.warp()))
-    return [_moved(*pair) for pair in zip(alignments, ways, strict=True)]
+            if alignment.alignable and len(detours[n]) < HELPERS:
+                detours[n].append((there, alignment.warp()))
+    return [_corrected(*pair) for pair in zip(alignments, detours, strict=True)]
 
 
 def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> float:
-    """How far the query's partners in at least three matches are from where the ways through the other
-    matches lead: the mean in milliseconds, weighed by what moves.
+    """Measure how far direct alignments are from the detours through other matches.
 
-    It needs no labels: features that align better disagree less. Only those that know nothing but the place
-    in the clip agree with each other without being right.
+    It needs no labels: features that align better disagree less. Only features that know nothing but the
+    position in the clip agree with each other without being right.
+
+    Parameters
+    ----------
+    query : Encoding
+    matches : sequence of Encoding, three or more
+    recipe : Recipe
+
+    Returns
+    -------
+    float
+        Mean distance in milliseconds, weighted by motion.
+
+    Raises
+    ------
+    FeatureError
+        If there are fewer than three matches.
     """
     if len(matches) <= FEWEST:
-        raise FeatureError(f"expected three matches or more to compare the ways between, got {len(matches)}")
+        raise FeatureError(f"disagreement needs three matches or more, got {len(matches)}")
     there = align_many(query, matches, recipe=recipe, partial="never")
-    warps, everyone = [alignment.warp() for alignment in there], range(len(matches))
+    warps, helpers = [alignment.warp() for alignment in there], range(len(matches))
     onward = [
-        {n: alignment.warp() for n, alignment in ways.items()}
-        for ways in _onward(everyone, matches, there, "never")
+        {n: alignment.warp() for n, alignment in found.items()}
+        for found in _onward_alignments(helpers, matches, there, "never")
     ]
     apart = []
     for n, alignment in enumerate(there):
-        ways = [(warps[helper], onward[helper][n]) for helper in everyone if helper != n]
-        led = np.median(_led(alignment.query_seconds, ways[:HELPERS]), axis=0)
-        gaps = np.abs(warps[n].at(alignment.query_seconds) - led)
+        detours = [(warps[helper], onward[helper][n]) for helper in helpers if helper != n]
+        reached = np.median(_follow(alignment.query_seconds, detours[:HELPERS]), axis=0)
+        gaps = np.abs(warps[n].at(alignment.query_seconds) - reached)
         apart.append(1000 * np.average(gaps, weights=alignment.query_motion))
     return float(np.mean(apart))
 
 
-def _onward(
+def _onward_alignments(
     helpers: Sequence[int], matches: Sequence[Encoding], alignments: Sequence[Alignment], partial: Partial
 ) -> Iterator[dict[int, Alignment]]:
-    """From each of the helpers among the matches to all the others, by their numbers."""
+    """Alignments of each helper with all other matches, by their numbers."""
     for helper in helpers:
         others = [n for n in range(len(matches)) if n != helper]
         chosen = [matches[n] for n in others]
@@ -74,15 +102,15 @@ def _onward(
         yield dict(zip(others, found, strict=True))
 
 
-def _moved(alignment: Alignment, ways: Sequence[Way]) -> Alignment:
-    """`alignment`, its pieces' paths through the medians of its own partners and those by the other ways."""
-    if len(ways) < FEWEST:
+def _corrected(alignment: Alignment, detours: Sequence[Detour]) -> Alignment:
+    """The alignment with its paths moved to the medians of direct partners and detours."""
+    if len(detours) < FEWEST:
         return alignment
     own, paths, pieces, stop = alignment.warp(), [], [], 0
     for piece in alignment.pieces:
         cells = alignment.path[piece.start : piece.stop]
         rows = np.unique(cells[:, 0])
-        partners = _medians(alignment.query_seconds[rows], own, ways)
+        partners = _medians(alignment.query_seconds[rows], own, detours)
         places = np.interp(partners, alignment.match_seconds, np.arange(len(alignment.match_seconds)))
         paths.append(_path(rows, places, int(cells[0, 1]), int(cells[-1, 1])))
         start, stop = stop, stop + len(paths[-1])
@@ -90,18 +118,18 @@ def _moved(alignment: Alignment, ways: Sequence[Way]) -> Alignment:
     return replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces))
 
 
-def _medians(moments: Seconds, own: Warp, ways: Sequence[Way]) -> Seconds:
-    """Where most ways lead from `moments` (N,), never backwards."""
+def _medians(moments: Seconds, own: Warp, detours: Sequence[Detour]) -> Seconds:
+    """The median partner of each moment, shape (N,), never decreasing."""
     direct = own.at(moments)
-    found = np.stack([direct, *_led(moments, ways)])
+    found = np.stack([direct, *_follow(moments, detours)])
     known = np.isfinite(found).sum(0) > FEWEST
     return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
 
 
-def _led(moments: Seconds, ways: Sequence[Way]) -> list[Seconds]:
-    """Where each way leads from `moments` (N,); NaN where it does not."""
+def _follow(moments: Seconds, detours: Sequence[Detour]) -> list[Seconds]:
+    """Where each detour leads from `moments`, shape (N,); NaN where it is not defined."""
     found = []
-    for first, second in ways:
+    for first, second in detours:
         between = first.at(moments)
         there = first.covers(moments) & second.covers(between)
         found.append(np.where(there, second.at(between), np.nan))
@@ -109,7 +137,7 @@ def _led(moments: Seconds, ways: Sequence[Way]) -> list[Seconds]:
 
 
 def _path(rows: NDArray[np.int32], places: Seconds, first: int, last: int) -> NDArray[np.int32]:
-    """Cells (L, 2) from column `first` to `last`, a step at a time: the mean of a row's columns is its place.
+    """Cells, shape (L, 2), from column `first` to `last` in unit steps, centered on each row's place.
 
     A row reaches half-way to the places before and after it.
     """

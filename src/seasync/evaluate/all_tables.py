@@ -1,4 +1,4 @@
-"""Every table that the data at hand allow."""
+"""Every table that a data set allows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from seasync.evaluate.tables.planted import planted
 from seasync.evaluate.tables.rerank import rerank
 from seasync.evaluate.tables.time_and_storage import cost
 
-PLANTED_CLIPS = 40  # of each split; their films must be encoded too
+PLANTED_CLIPS = 40  # clips of each split: their planted films must be encoded too
 
 
 def all_tables(
@@ -32,7 +32,28 @@ def all_tables(
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> list[Table]:
-    """All tables for all encoders; what the data do not allow is left out, as a note on the first says."""
+    """Compute all tables for all encoders.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    gallery : Dataset, optional
+        Search this data set instead.
+    encoders : sequence of str, optional
+        Default: the data set's own.
+    seed, jobs, progress
+        As in `Study.of`.
+
+    Returns
+    -------
+    list of Table
+        Tables that the data do not allow are left out; a note on the first one says why.
+
+    Raises
+    ------
+    DataError
+        If the data allow no table.
+    """
     names = encoders or [dataset.encoder]
 
     def studies(data: Dataset) -> list[Study]:

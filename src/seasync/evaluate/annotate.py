@@ -1,4 +1,4 @@
-"""Marking key moments on clips: a page that needs no server, and the CSV file it writes.
+"""Marking key moments on clips: a page that needs no server and saves a CSV file.
 
 The file has one row per marked clip: `clip` (its path below the folder), `frames` (how many it has), `events`
 (frame numbers from 0, separated by spaces). As events.csv beside the clips it makes the folder a data set
@@ -19,10 +19,27 @@ from seasync.evaluate.dataset import find_videos
 
 
 def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
-    """Write a page that marks the clips below `folder`; returns how many there are.
+    """Write a page for marking the clips of a folder.
 
-    Every frame's time is written into the page, so that frame numbers are the file's own.
-    `marks` is a CSV file of earlier marks to go on from.
+    The page contains every frame's time, so that frame numbers are the file's own.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    page : pathlib.Path
+        The HTML file to write.
+    marks : pathlib.Path, optional
+        A CSV file of earlier marks to continue from.
+
+    Returns
+    -------
+    int
+        Number of clips.
+
+    Raises
+    ------
+    DataError
+        If there are no videos, the marks name other clips, or the page cannot be written.
     """
     from seasync.video.table import frame_table
 
@@ -49,7 +66,7 @@ def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
 
 
 def _address(file: Path, page: Path) -> str:
-    """The clip's address as the page asks for it: relative where both lie together, so that they can move."""
+    """The clip's address for the page: relative if it lies below the page, so that both can move."""
     try:
         relative = os.path.relpath(file.resolve(), page.resolve().parent)
     except ValueError:  # another drive

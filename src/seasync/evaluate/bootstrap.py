@@ -1,4 +1,4 @@
-"""Bootstrap intervals over queries: how far a figure would move with other queries of the same kind."""
+"""Bootstrap intervals over queries: how much a figure would vary with other queries of the same kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Indices = NDArray[np.int64]
 
 
 def mean_interval(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> tuple[float, float]:
-    """95 % percentile interval of the mean of `values` (n,); NaN entries are left out."""
+    """95 % percentile interval of the mean of `values`, shape (n,); NaN is ignored."""
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)]
     if not len(known):
@@ -28,7 +28,7 @@ def mean_interval(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLE
 def interval(
     statistic: Callable[[Indices], float], n: int, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """95 % percentile interval of `statistic(indices)` over `resamples` draws of n of n queries."""
+    """95 % percentile interval of ``statistic(indices)`` over `resamples` draws of n of n queries."""
     random = np.random.default_rng(seed)
     drawn = [statistic(random.integers(0, n, n)) for _ in range(resamples if n else 0)]
     return _middle([value for value in drawn if np.isfinite(value)])
@@ -42,9 +42,14 @@ def _middle(values: list[float]) -> tuple[float, float]:
 
 
 def mean_over_groups(values: ArrayLike, groups: Indices, weights: ArrayLike | None = None) -> float:
-    """Plain mean over groups (actions) of the weighted mean of their `values`; NaN values are left out.
+    """Plain mean over groups (actions) of the weighted mean of their values; NaN is ignored.
 
-    values, weights (n,); groups (n,) numbers from 0.
+    Parameters
+    ----------
+    values : array_like [shape=(n,)]
+    groups : numpy.ndarray [shape=(n,)]
+        Group numbers from 0.
+    weights : array_like [shape=(n,)], optional
     """
     value = np.asarray(values, np.float64)
     weight = np.ones(len(value)) if weights is None else np.asarray(weights, np.float64)

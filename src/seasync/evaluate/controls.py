@@ -1,6 +1,6 @@
-"""Two sets of features that know nothing of the picture's content in time, to show what a proxy task rewards.
+"""Control features that know only a frame's position, to show what a proxy task rewards.
 
-A metric on which they do well can be won by telling a frame's position alone.
+A metric on which they do well can be won without looking at the action.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WIDTH, LAYERS, HEADS, HIDDEN, OUTPUT = 256, 3, 8, 1024, 128
 
 
 def position_only(length: int) -> Array:
-    """Frame index / T and nothing else, (T, 2).
+    """Frame index / T and nothing else, shape (T, 2).
 
     The constant second column keeps the position readable where a protocol normalizes each frame to length 1.
     """
@@ -27,18 +27,23 @@ def position_only(length: int) -> Array:
 
 
 def position_only_encoding(encoding: Encoding) -> Encoding:
-    """The clip with features that tell where in it a frame is, and nothing else."""
+    """The encoding with features that hold a frame's position and nothing else."""
     lead = encoding.streams[0]
-    told = replace(lead, name="position", features=position_only(len(lead.seconds)).astype(np.float32))
-    return replace(encoding, streams=(told,))
+    stream = replace(lead, name="position", features=position_only(len(lead.seconds)).astype(np.float32))
+    return replace(encoding, streams=(stream,))
 
 
 class UntrainedTransformer:
     """A temporal transformer with sine-cosine positions, never trained: (T, d) → (T, 128).
 
-    The size is CARL's (width 256, 3 pre-norm layers, 8 heads, feed-forward 1024); weights are Xavier-uniform
-    from a fixed seed, so every run has the same. `embeddings`, the set's own (T, d), give the mean and spread
-    that stand for the batch normalization before it.
+    It has CARL's size (width 256, 3 pre-norm layers, 8 heads, feed-forward 1024) and Xavier-uniform weights
+    from a fixed seed, so every run uses the same.
+
+    Parameters
+    ----------
+    embeddings : sequence of numpy.ndarray [shape=(T, d)]
+        The data set's own features; their mean and spread replace batch normalization.
+    seed : int
     """
 
     def __init__(self, embeddings: Sequence[NDArray[Any]], *, seed: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""A data set as the evaluation sees it: labelled clips, sources of features, some with phases or events."""
+"""A data set for evaluation: labeled clips, their features, and phases or events if there are any."""
 
 from __future__ import annotations
 
@@ -18,14 +18,23 @@ VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".m
 
 
 class IncompleteData(UserWarning):
-    """Part of a data set is not there; the message says how much."""
+    """Part of a data set is missing; the message says how much."""
 
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """Phase of every frame: from frame starts[i] on it is ids[i]; negative or before starts[0]: none.
+    """The phase of every frame of a clip.
 
-    `length`, where it is known, counts the labelled frames: asking beyond it is an error that names `clip`.
+    Attributes
+    ----------
+    starts : numpy.ndarray [shape=(P,)]
+        First frame of each phase.
+    ids : numpy.ndarray [shape=(P,)]
+        Its number; a negative one means that the frames are not labeled.
+    length : int, optional
+        Number of labeled frames, if known; asking for a later frame is an error.
+    clip : str
+        The clip's name, for that error.
     """
 
     starts: Frames
@@ -35,15 +44,16 @@ class Phases:
 
     @classmethod
     def per_frame(cls, ids: Frames, *, clip: str = "a clip") -> Phases:
+        """Phases given for every frame, shape (T,)."""
         return cls(np.arange(len(ids)), np.asarray(ids, np.int64), len(ids), clip)
 
     @classmethod
     def between(cls, events: Frames) -> Phases:
-        """The stretches between key moments: 0 before the first, then one more at each."""
+        """Phases between key moments: 0 before the first, then one more at each."""
         return cls(np.append(0, events), np.arange(len(events) + 1))
 
     def at(self, frames: Frames) -> Frames:
-        """Phases of these frames, (len(frames),)."""
+        """The phases of these frames, shape (len(frames),)."""
         if self.length is not None and len(frames) and frames.max() >= self.length:
             raise DataError(
                 f"{self.clip}: phases for {self.length} frames, but it has a frame {frames.max()}; "
@@ -57,14 +67,23 @@ class Phases:
 class Item:
     """One clip of a data set.
 
-    name     unique within the set
-    label    its action
-    split    "train", "test" or None where the set has no split
-    group    clips of one group (a player, a recording) never stand on both sides of a split made by us
-    clip     the video, if it is there
-    ready    encoders that need no video, by name: each makes the encoding
-    phases   of each frame of the file
-    events   (E,) frame numbers of the key moments
+    Attributes
+    ----------
+    name : str
+        Unique within the set.
+    label : str
+        Its action.
+    split : {"train", "test"}, optional
+        None if the set has no split.
+    group : str, optional
+        Clips of one group (a player, a recording) stay on one side when Seasync splits a set.
+    clip : Clip, optional
+        The video, if it is there.
+    ready : mapping of str to callable
+        Encoders that need no video, by name; each returns the encoding.
+    phases : Phases, optional
+    events : numpy.ndarray [shape=(E,)], optional
+        Frame numbers of the key moments.
     """
 
     name: str
@@ -77,7 +96,7 @@ class Item:
     events: Frames | None = None
 
     def encode(self, encoder: str) -> Encoding:
-        """What `encoder` makes of the clip."""
+        """Encode the clip."""
         if encoder in self.ready:
             return self.ready[encoder]()
         if self.clip is None:
@@ -90,7 +109,22 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Clips with their labels. `paper` is the paper's name for this set, where it has one."""
+    """Labeled clips.
+
+    Attributes
+    ----------
+    name : str
+    items : tuple of Item
+    encoder : str
+        The default encoder for this set.
+    paper : str, optional
+        The paper's name for this set.
+
+    Raises
+    ------
+    DataError
+        If there are no clips, or two with the same name.
+    """
 
     name: str
     items: tuple[Item, ...]
@@ -113,13 +147,15 @@ class Dataset:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """All actions, sorted."""
         return tuple(sorted({item.label for item in self.items}))
 
     def only(self, split: str) -> tuple[Item, ...]:
+        """The clips of one side of the split."""
         return tuple(item for item in self.items if item.split == split)
 
     def limited(self, per_split: int | None, *, seed: int = 0) -> Dataset:
-        """At most `per_split` clips of each split, drawn evenly over the labels."""
+        """The set with at most `per_split` clips per split, drawn evenly over the labels."""
         if per_split is None:
             return self
         kept: list[Item] = []
@@ -129,7 +165,7 @@ class Dataset:
         return replace(self, items=tuple(sorted(kept, key=lambda item: order[item.name])))
 
     def halved(self) -> Dataset:
-        """The same set with a split: every other group of each label is test, where there was none."""
+        """The set with a split: if it has none, every other group becomes test."""
         if any(item.split for item in self.items):
             return self
         groups = sorted({item.group or item.name for item in self.items})
@@ -157,14 +193,14 @@ def find_videos(folder: Path) -> dict[str, Path]:
 
 
 def require(path: Path, what: str, where_from: str) -> Path:
-    """`path` if it exists; else one line that says what is missing and where it is usually had."""
+    """Return `path` if it exists, else raise DataError that says where to get it."""
     if not path.exists():
         raise DataError(f"{path}: {what} is missing; {where_from}")
     return path
 
 
 def parse_integers(text: str, *, where: str) -> NDArray[np.int64]:
-    """Integers separated by spaces, semicolons or commas."""
+    """Parse integers separated by spaces, semicolons or commas."""
     try:
         return np.array([int(part) for part in text.replace(";", " ").replace(",", " ").split()], np.int64)
     except ValueError:
@@ -172,7 +208,7 @@ def parse_integers(text: str, *, where: str) -> NDArray[np.int64]:
 
 
 def read_csv(file: Path, required: Sequence[str]) -> list[dict[str, str]]:
-    """Rows of a CSV file with a header that has at least the `required` columns."""
+    """Read a CSV file whose header has at least the `required` columns."""
     import csv
 
     try:

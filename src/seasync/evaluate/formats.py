@@ -12,17 +12,19 @@ from seasync.evaluate.results import Table, format_cell
 
 
 def as_json(table: Table) -> str:
+    """One table as JSON."""
     return json.dumps(table.to_json(), ensure_ascii=False, indent=2)
 
 
 def all_as_json(tables: Sequence[Table]) -> str:
-    """Several tables by their names."""
+    """Several tables as JSON, by their names."""
     return json.dumps({table.name: table.to_json() for table in tables}, ensure_ascii=False, indent=2)
 
 
 def print_table(table: Table) -> None:
-    """Our rows and the paper's on the terminal, with the notes."""
+    """Print our rows and the paper's on the terminal, with the notes."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table as RichTable
 
     rows, names = body(table), header(table)
@@ -30,17 +32,17 @@ def print_table(table: Table) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(80, sum(widths) + 2 * len(widths)))
-    console.print(f"[bold]{table.title}[/]")
-    shown_as = RichTable(*names, box=None, header_style="dim", padding=(0, 2, 0, 0))
+    console.print(f"[bold]{escape(table.title)}[/]")
+    shown_as = RichTable(*map(escape, names), box=None, header_style="dim", padding=(0, 2, 0, 0))
     for cells in rows:
-        shown_as.add_row(*(cell.replace("[", r"\[") for cell in cells))
+        shown_as.add_row(*map(escape, cells))
     console.print(shown_as)
     for note in table.notes:
-        console.print(f"[dim]{note}[/]", highlight=False)
+        console.print(f"[dim]{escape(note)}[/]", highlight=False)
 
 
 def as_csv(table: Table) -> str:
-    """All rows, ours and the paper's, told apart by the column `source`; intervals as NAME_low, NAME_high."""
+    """All rows as CSV; `source` is seasync or paper, intervals are NAME_low and NAME_high."""
     out = io.StringIO()
     if table.curves:
         writer = csv.writer(out)
@@ -70,7 +72,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A booktabs table of our rows; figures with their interval as a small bracket."""
+    """Our rows as a booktabs table; intervals are small brackets."""
     columns = table.columns
     lines = [f"% seasync evaluate {table.name}", rf"\begin{{tabular}}{{{'l' * len(columns)}}}", r"\toprule"]
     lines += [" & ".join(map(_tex, columns)) + r" \\", r"\midrule"]
@@ -84,7 +86,7 @@ def as_latex(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Our rows with the paper's beside them, then notes and settings."""
+    """Our rows with the paper's beside them as Markdown, then notes and settings."""
     lines = ["| " + " | ".join(header(table)) + " |", "|" + "---|" * len(header(table))]
     lines += ["| " + " | ".join(cells) + " |" for cells in body(table)]
     lines += ["", *(f"- {note}" for note in table.notes), ""]
@@ -93,6 +95,7 @@ def as_markdown(table: Table) -> str:
 
 
 def as_html(table: Table) -> str:
+    """The same as HTML."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header(table))
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in body(table)
@@ -106,7 +109,7 @@ def as_html(table: Table) -> str:
 
 
 def header(table: Table) -> list[str]:
-    """Our columns, each figure that the paper has too followed by the paper's."""
+    """Our columns; a figure that the paper has too is followed by the paper's."""
     names = []
     for column in table.columns:
         names.append(column)

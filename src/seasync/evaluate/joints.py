@@ -1,4 +1,4 @@
-"""Penn Action's annotated joints as frame features: real motion without the pictures."""
+"""Penn Action's annotated joints as frame features: real motion without pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,20 @@ Array = NDArray[np.float64]
 def encode_joints(
     x: NDArray[Any], y: NDArray[Any], visibility: NDArray[Any], *, name: str = NAME
 ) -> Encoding:
-    """An encoding of 13 joints over a clip; x, y, visibility (T, 13) in pixels → features (T, 26)."""
+    """Encode 13 joints over a clip.
+
+    Parameters
+    ----------
+    x, y, visibility : numpy.ndarray [shape=(T, 13)]
+        Positions in pixels, and whether the joint is visible.
+    name : str
+        Where they come from, for errors.
+
+    Raises
+    ------
+    DataError
+        If the shapes differ from (T, 13).
+    """
     if x.ndim != 2 or x.shape[1:] != (13,) or y.shape != x.shape or visibility.shape != x.shape or not len(x):
         raise DataError(
             f"{name}: expected x, y, visibility (T, 13), got {x.shape}, {y.shape}, {visibility.shape}"
@@ -35,10 +48,11 @@ def encode_joints(
 
 
 def joint_features(x: NDArray[Any], y: NDArray[Any], visibility: NDArray[Any]) -> NDArray[np.float32]:
-    """Joints where they are, relative to the clip's own centre and size, smoothed: (T, 13) each → (T, 26).
+    """Joint positions relative to the clip's own center and size, smoothed: (T, 13) each → (T, 26).
 
-    Gaps are interpolated in time; a joint never seen takes its mirror's place, or else the body's centre.
-    Minus the median centroid, over 1.6 × the median RMS spread; then a Gaussian of σ = 1 frame over time.
+    Gaps are interpolated in time; a joint that is never seen takes its mirror's place, or else the body's
+    center. Positions are taken minus the median centroid, over 1.6 × the median RMS spread, and smoothed with
+    a Gaussian of σ = 1 frame.
     """
     seen = np.asarray((visibility > 0) | (np.maximum(x, y) > ABSENT))
     place = _fill(np.stack([x, y], axis=2).astype(np.float64), seen)
@@ -65,7 +79,7 @@ def _fill(place: Array, seen: NDArray[np.bool_]) -> Array:
 
 
 def _smooth(features: Array) -> Array:
-    """Gaussian of σ = 1 frame over time, the ends repeated: (T, d) → (T, d)."""
+    """Smooth with a Gaussian of σ = 1 frame over time, ends repeated: (T, d) → (T, d)."""
     reach = 4
     kernel = np.exp(-(np.arange(-reach, reach + 1) ** 2) / 2)
     kernel /= kernel.sum()

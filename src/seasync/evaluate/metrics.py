@@ -1,8 +1,8 @@
-"""What is measured of an alignment or a ranking: small functions on arrays.
+"""Metrics of alignments and rankings: small functions on arrays.
 
-`path` is always (L, 2) integers, pairs (query frame, match frame), increasing; it need not reach the ends.
-`partner` is always (n,) floats: for each kept frame the frame of the other video shown with it, or NaN.
-Phases are one integer per frame; a negative one means "not labelled" and is never counted.
+`path` always has shape (L, 2): pairs (query frame, match frame), increasing; it need not reach the ends.
+`partner` always has shape (n,): for each kept frame, the frame of the other video shown with it, or NaN.
+Phases are one integer per frame; a negative one means "not labeled" and is never counted.
 """
 
 from __future__ import annotations
@@ -19,17 +19,29 @@ Array = NDArray[np.float64]
 
 
 class Agreement(NamedTuple):
-    """Share of frames whose phase agrees: of those with a partner; of all, a frame left out disagreeing."""
+    """Share of frames whose phase agrees: of those with a partner, and of all (left out counts as wrong)."""
 
     covered: float
     all: float
 
 
 def partners(path: ArrayLike, length: int, *, keep: Side = "query", readout: Readout = "first") -> Array:
-    """Partner of each of the `length` frames of the kept side, (length,); NaN for frames off the path.
+    """The partner of each frame of the kept side.
 
-    `first`: the earliest frame paired with it (the paper's rule: later repeats of a kept frame are dropped).
-    `mean`: the mean of all frames paired with it.
+    Parameters
+    ----------
+    path : array_like [shape=(L, 2)]
+    length : int
+        Frames of the kept side.
+    keep : {"query", "match"}
+    readout : {"first", "mean"}
+        "first": the earliest frame paired with it (the paper's rule: later repeats of a kept frame are
+        dropped). "mean": the mean of all frames paired with it.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(length,)]
+        NaN for frames off the path.
     """
     steps = np.asarray(path, np.int64).reshape(-1, 2)
     kept, other = (steps[:, 0], steps[:, 1]) if keep == "query" else (steps[:, 1], steps[:, 0])
@@ -45,10 +57,26 @@ def partners(path: ArrayLike, length: int, *, keep: Side = "query", readout: Rea
 
 
 def apa(query_phases: ArrayLike, match_phases: ArrayLike, partner: ArrayLike) -> Agreement:
-    """Aligned phase agreement per kept query frame.
+    """Aligned phase agreement (APA) per kept query frame.
 
-    query_phases (n,), match_phases (m,), partner (n,) frames of the match (means go to the nearest).
-    NaN when no frame can be judged. Pairs of different actions are the caller's to count as 0.
+    Pairs of different actions count 0; that is up to the caller.
+
+    Parameters
+    ----------
+    query_phases : array_like [shape=(n,)]
+    match_phases : array_like [shape=(m,)]
+    partner : array_like [shape=(n,)]
+        Frames of the match; fractions go to the nearest frame.
+
+    Returns
+    -------
+    Agreement
+        NaN if no frame is labeled.
+
+    Raises
+    ------
+    DataError
+        If there is not one partner per query phase.
     """
     mine, theirs = np.asarray(query_phases), np.asarray(match_phases)
     at = np.asarray(partner, np.float64)
@@ -65,7 +93,7 @@ def apa(query_phases: ArrayLike, match_phases: ArrayLike, partner: ArrayLike) ->
 
 
 def apa_per_path(query_phases: ArrayLike, match_phases: ArrayLike, path: ArrayLike) -> float:
-    """Aligned phase agreement per cell of the path: the share of pairs (i, j) with the same phase."""
+    """Aligned phase agreement per cell of the path: the share of its pairs with the same phase."""
     steps = np.asarray(path, np.int64).reshape(-1, 2)
     mine = np.asarray(query_phases)[steps[:, 0]]
     theirs = np.asarray(match_phases)[steps[:, 1]]
@@ -74,11 +102,19 @@ def apa_per_path(query_phases: ArrayLike, match_phases: ArrayLike, path: ArrayLi
 
 
 def cycle(forward: ArrayLike, backward: ArrayLike) -> Array:
-    """Position of each query frame after going to the match and back, (n,).
+    """The position of each query frame after going to the match and back.
 
-    forward (m,): for each match frame its query frame (query → match, the match kept unwarped).
-    backward (n,): for each query frame its match frame (match → query, the query kept unwarped).
-    Between two match frames positions are interpolated; NaN where either way leaves the frame out.
+    Parameters
+    ----------
+    forward : array_like [shape=(m,)]
+        For each match frame its query frame (query → match, the match kept unwarped).
+    backward : array_like [shape=(n,)]
+        For each query frame its match frame (match → query, the query kept unwarped).
+
+    Returns
+    -------
+    numpy.ndarray [shape=(n,)]
+        Interpolated between two match frames; NaN where either alignment leaves the frame out.
     """
     there, back = np.asarray(forward, np.float64), np.asarray(backward, np.float64)
     reached = np.isfinite(back)
@@ -96,9 +132,9 @@ def fpe(forward: ArrayLike, backward: ArrayLike) -> float:
 
 
 def cpe(query_phases: ArrayLike, forward: ArrayLike, backward: ArrayLike) -> float:
-    """Cycle phase error: mean absolute difference of phase id before and after the cycle.
+    """Cycle phase error: mean absolute difference of phase number before and after the cycle.
 
-    Phases travel with the nearest frame, since a label cannot be interpolated. Only the query needs phases.
+    Phases travel with the nearest frame, because a label cannot be interpolated. Only the query needs phases.
     """
     phases = np.asarray(query_phases)
     there, back = np.asarray(forward, np.float64), np.asarray(backward, np.float64)
@@ -111,12 +147,12 @@ def cpe(query_phases: ArrayLike, forward: ArrayLike, backward: ArrayLike) -> flo
 
 
 def recall_at(relevant: ArrayLike, k: int) -> NDArray[np.bool_]:
-    """Whether any of the first `k` results is relevant; relevant (Q, K) in ranked order → (Q,)."""
+    """Whether any of the first k results is relevant: (Q, K) in ranked order → (Q,)."""
     return np.asarray(np.asarray(relevant, bool)[:, :k].any(1))
 
 
 def precision_at(relevant: ArrayLike, k: int) -> Array:
-    """Share of relevant results among the first `k`; relevant (Q, K) in ranked order → (Q,)."""
+    """Share of relevant results among the first k: (Q, K) in ranked order → (Q,)."""
     return np.asarray(np.asarray(relevant, bool)[:, :k].mean(1))
 
 
@@ -141,9 +177,24 @@ def kendall_tau(neighbours: ArrayLike) -> Array:
 
 
 def event_error(query_events: ArrayLike, match_events: ArrayLike, reached: ArrayLike) -> Array:
-    """Seconds between where the warp puts each of the query's events and where the match has it, (E,).
+    """Distance between where the warp puts each of the query's events and where the match has it.
 
-    reached (E,) is the warp at the query's events, NaN where it is not defined; so is the error there.
+    Parameters
+    ----------
+    query_events, match_events : array_like [shape=(E,)]
+        Seconds.
+    reached : array_like [shape=(E,)]
+        The warp at the query's events; NaN where it is not defined.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(E,)]
+        Seconds; NaN where the warp is not defined.
+
+    Raises
+    ------
+    DataError
+        If the clips have different numbers of events.
     """
     if np.shape(query_events) != np.shape(match_events):
         raise DataError(
@@ -151,11 +202,6 @@ def event_error(query_events: ArrayLike, match_events: ArrayLike, reached: Array
             "only clips with the same events compare"
         )
     return np.abs(np.asarray(reached, np.float64) - np.asarray(match_events, np.float64))
-
-
-def phases_of_events(events: ArrayLike, length: int) -> NDArray[np.int64]:
-    """Phase of each of `length` frames: how many of the events (frame numbers) have begun, (length,)."""
-    return np.searchsorted(np.sort(np.asarray(events)), np.arange(length), side="right").astype(np.int64)
 
 
 def _nearest(position: Array, length: int) -> NDArray[np.int64]:

@@ -89,9 +89,13 @@ DRAQ_SHARE_PERCENT = 0.0546  # time of DRAQ against that of feature extraction, 
 
 
 def rows(table: str, dataset: str | None) -> list[Row]:
-    """The paper's rows of "avr", "apa", "phases", "rerank" or "cost", of the data set it calls `dataset`.
+    """The paper's rows of a table.
 
-    Where the paper has no such data set (`dataset=None` or another name), its Penn Action rows, which say so.
+    Parameters
+    ----------
+    table : {"avr", "apa", "phases", "rerank", "cost"}
+    dataset : str, optional
+        The paper's name of the data set. For any other, the rows are those of Penn Action, which say so.
     """
     found = _TABLES[table]
     there = {row["dataset"] for row in found}

@@ -1,4 +1,4 @@
-"""Planted truth: from a real video a second one with another look and a known, monotone warp of its time."""
+"""Planted truth: make a second video from a real one, with another look and a known warp of its time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from seasync.encoders import content_hash
 from seasync.errors import VideoError
 
 Array = NDArray[np.float64]
-VERSION = 1  # of how films are made
+VERSION = 1  # changes when films are made differently
 RATES = (Fraction(20), Fraction(24), Fraction(25), Fraction(30000, 1001), Fraction(30))
 
 
 @dataclass(frozen=True)
 class Look:
-    """How the planted picture differs: the part that is shown, mirrored or not, its colours, its coding."""
+    """How the planted picture differs: crop, mirror, colors and coding."""
 
-    crop: tuple[float, float, float]  # size, and where the rest goes: shares of the picture
+    crop: tuple[float, float, float]  # size and position, as shares of the picture
     mirrored: bool
     gain: tuple[float, float, float]
     gamma: float
@@ -33,7 +33,7 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A film made of `source`: its frame k, shown at seconds[k], is what the source shows at truth[k]."""
+    """A film made from `source`: its frame k, shown at seconds[k], is what the source shows at truth[k]."""
 
     source: str
     file: str
@@ -43,10 +43,15 @@ class Planted:
 
 
 def plant(source: str | Path, file: Path, *, seed: int = 0, look: Look | None = None) -> Planted:
-    """Write to `file` what `source` shows, at another pace and with another look, both drawn from `seed`.
+    """Write a film that shows `source` at another pace and with another look, both drawn from `seed`.
 
-    Pace: a stretch cut off either end, speed ramps between 0.6× and 1.7×, and one pause of up to 0.8 s.
-    A film that is there already is kept: its name must tell source and seed (`film_name`).
+    Both ends are cut, speed ramps between 0.6× and 1.7×, and there is one pause of up to 0.8 s. A film that
+    already exists is kept, so its name must identify source and seed (see `film_name`).
+
+    Raises
+    ------
+    VideoError
+        If the source has fewer than 8 frames.
     """
     from seasync.video.table import frame_table
 
@@ -64,13 +69,13 @@ def plant(source: str | Path, file: Path, *, seed: int = 0, look: Look | None = 
 
 
 def film_name(source: str | Path, seed: int) -> str:
-    """A name that changes with the source's content, the seed, and the way films are made."""
+    """A file name that depends on the source's content, the seed, and how films are made."""
     made = hashlib.sha256(f"{VERSION} {content_hash(source)} {seed}".encode())
     return f"{Path(source).stem}-{made.hexdigest()[:12]}.mp4"
 
 
 def draw_warp(random: np.random.Generator, length: float) -> tuple[Array, Array]:
-    """Knots of a monotone map from the planted film's seconds to the source's: (K,) each, from 0."""
+    """Draw knots of a monotone map from the film's seconds to the source's, shape (K,) each, from 0."""
     start, end = random.uniform(0, 0.12, 2) * length
     source = np.linspace(start, length - end, 7)
     speed = np.exp(random.uniform(np.log(0.6), np.log(1.7), 6))
@@ -81,6 +86,7 @@ def draw_warp(random: np.random.Generator, length: float) -> tuple[Array, Array]
 
 
 def draw_look(random: np.random.Generator) -> Look:
+    """Draw crop, mirror, colors, compression and frame rate."""
     size, x, y = random.uniform(0.8, 0.97), *random.uniform(0, 1, 2)
     red, green, blue = random.uniform(0.75, 1.25, 3)
     return Look(
@@ -99,12 +105,12 @@ def _write(source: str | Path, file: Path, shown: NDArray[np.int64], look: Look)
     info = probe(source)
     place = _crop(look, info.height, info.width)
     curve = np.linspace(0, 1, 256) ** look.gamma
-    colours = np.clip(255 * curve[:, None] * np.array(look.gain), 0, 255).round().astype(np.uint8)
+    colors = np.clip(255 * curve[:, None] * np.array(look.gain), 0, 255).round().astype(np.uint8)
     size = (place[1].stop - place[1].start, place[0].stop - place[0].start)
     with Writer(file, fps=look.fps, size=size, crf=look.crf) as film:
         for picture in _pictures(source, shown):
             part = picture[place][:, ::-1] if look.mirrored else picture[place]
-            film.write(np.stack([colours[part[..., c], c] for c in range(3)], axis=2))
+            film.write(np.stack([colors[part[..., c], c] for c in range(3)], axis=2))
 
 
 def _crop(look: Look, height: int, width: int) -> tuple[slice, slice]:
@@ -115,7 +121,7 @@ def _crop(look: Look, height: int, width: int) -> tuple[slice, slice]:
 
 
 def _pictures(source: str | Path, shown: NDArray[np.int64]) -> Iterator[NDArray[np.uint8]]:
-    """The source's frames with these numbers, never decreasing, repeats included."""
+    """The source's frames with these numbers (never decreasing), repeats included."""
     from seasync.video import read
 
     wanted = iter(shown.tolist())

@@ -1,4 +1,4 @@
-"""Plots of tables: curves as lines, rows as points with their intervals and the paper's beside them."""
+"""Plots of tables: curves as lines, rows as points with intervals and the paper's figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INK, OURS, THEIRS = "#1b2a33", "#0b7285", "#c2762a"
 
 
 def plot(table: Table) -> bytes | None:
-    """A PNG of the table's curves or of its main figure; None where there is nothing to draw."""
+    """A PNG of the table's curves or of its main figure; None if there is nothing to draw."""
     if not table.curves and not any(isinstance(row.get(table.main), float) for row in table.rows):
         return None
     try:
@@ -37,13 +37,13 @@ def plot(table: Table) -> bytes | None:
 
 
 def _curves(axes: Any, table: Table) -> None:
-    """A colour for each indicator, a stroke for each recipe."""
+    """One color per indicator, one line style per recipe."""
     recipes, indicators = (list(dict.fromkeys(part)) for part in zip(*map(_parts, table.curves), strict=True))
     for curve in table.curves:
         recipe, indicator = _parts(curve)
-        colour, stroke = f"C{indicators.index(indicator)}", ("--", "-", ":", "-.")[recipes.index(recipe) % 4]
-        axes.plot(curve.x, curve.y, stroke, color=colour, label=curve.name, linewidth=1.6)
-        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.1, linewidth=0)
+        color, stroke = f"C{indicators.index(indicator)}", ("--", "-", ":", "-.")[recipes.index(recipe) % 4]
+        axes.plot(curve.x, curve.y, stroke, color=color, label=curve.name, linewidth=1.6)
+        axes.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.1, linewidth=0)
     axes.set_xlabel(table.axes[0])
     axes.set_ylabel(table.axes[1])
     axes.legend(frameon=False, fontsize=8)
@@ -74,7 +74,7 @@ def _points(axes: Any, table: Table, rows: list[Row]) -> None:
 
 
 def _setting(table: Table, row: Row) -> str:
-    """The settings of a row in words."""
+    """The settings of a row, in words."""
     words = []
     for name, value in row.items():
         if isinstance(value, bool):

@@ -1,8 +1,8 @@
 """Proxy tasks on frame features, as the publications on video alignment define them.
 
-A protocol fixes where they differ: TCC (Dwibedi et al. 2019) and CARL (Chen et al. 2022) have other strides,
+A protocol fixes where they differ: TCC (Dwibedi et al. 2019) and CARL (Chen et al. 2022) use other strides,
 normalization and classifiers. Each function takes the clips of one action, lists of (T, d) embeddings and
-(T,) phases, and answers per clip, so that figures can be averaged over actions and bootstrapped over clips.
+(T,) phases, and returns one value per clip, so that figures can be averaged over actions and bootstrapped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,17 @@ CUTOFFS = (1, 5, 10, 15)
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a publication treats embeddings before it measures them."""
+    """How a publication treats embeddings before it measures them.
+
+    Attributes
+    ----------
+    name : str
+    stride : int
+        Every `stride`-th frame is used, except for classification and progression.
+    normalize : bool
+        Scale each frame's embedding to length 1.
+    classifier : {"logistic", "svm"}
+    """
 
     name: str
     stride: int
@@ -33,7 +43,7 @@ class Protocol:
     classifier: Literal["logistic", "svm"]
 
     def embed(self, features: NDArray[Any]) -> Array:
-        """The embedding the protocol measures, every frame: (T, d) → (T, d)."""
+        """The embeddings that the protocol measures, for every frame: (T, d) → (T, d)."""
         x = np.asarray(features, np.float64)
         return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) if self.normalize else x
 
@@ -44,10 +54,17 @@ PROTOCOLS = {p.name: p for p in (CARL, TCC)}
 
 
 def set_tau(embeddings: Embeddings, protocol: Protocol) -> tuple[Array, Array]:
-    """Kendall's τ of every ordered pair of clips: per query clip its mean (V,) and how many pairs count (V,).
+    """Kendall's τ over all ordered pairs of clips.
 
-    Each strided query frame takes its nearest strided frame of the other clip; τ of order and neighbours.
-    Pairs where τ is undefined are dropped.
+    Each strided query frame takes its nearest strided frame of the other clip; τ compares their orders. Pairs
+    for which τ is undefined are dropped.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(V,)]
+        The mean of each query clip.
+    numpy.ndarray [shape=(V,)]
+        How many pairs it comes from.
     """
     strided = [protocol.embed(e)[:: protocol.stride] for e in embeddings]
     mean, count = np.full(len(strided), np.nan), np.zeros(len(strided))
@@ -67,10 +84,15 @@ def set_tau(embeddings: Embeddings, protocol: Protocol) -> tuple[Array, Array]:
 def frame_retrieval(
     embeddings: Embeddings, phases: Phases, protocol: Protocol, cutoffs: Sequence[int] = CUTOFFS
 ) -> Array:
-    """Precision@K of retrieving frames of the same phase from all other clips, (V, len(cutoffs)).
+    """Precision@K of retrieving frames of the same phase from all other clips.
 
-    Queries are the strided frames of one clip, candidates those of all others; unlabelled ones are left out.
-    NaN for a clip without a labelled frame, or without another clip to look in.
+    Queries are the strided frames of one clip, candidates those of all others; frames without a label are
+    ignored.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(V, len(cutoffs))]
+        NaN for a clip without a labeled frame, or if there is no other clip.
     """
     frames = [
         _labelled(protocol.embed(e)[:: protocol.stride], np.asarray(p)[:: protocol.stride])
@@ -93,16 +115,26 @@ def frame_retrieval(
 def phase_classification(
     train: tuple[Embeddings, Phases], test: tuple[Embeddings, Phases], protocol: Protocol
 ) -> tuple[Array, Array]:
-    """Accuracy (V,) and labelled frames (V,) per test clip of a classifier fitted on all train frames.
+    """Accuracy per test clip of a classifier fitted on all training frames.
 
-    `logistic`: multinomial logistic regression, lbfgs, at most 100,000 iterations; `svm`: SVC with an RBF
-    kernel and scikit-learn's defaults; features unscaled. Weighted by frames, the mean is the micro accuracy.
+    "logistic" is multinomial logistic regression (lbfgs, at most 100,000 iterations), "svm" an SVC with an
+    RBF kernel and scikit-learn's defaults; features are not scaled.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(V,)]
+        Accuracy of each test clip; weighted by frames, the mean is the micro accuracy.
+    numpy.ndarray [shape=(V,)]
+        Its labeled frames.
+
+    Raises
+    ------
+    DataError
+        If the training clips show fewer than two phases.
     """
     x, y = _stack(*train, protocol)
     if len(np.unique(y)) < 2:
-        raise DataError(
-            "phase classification: the training clips show fewer than two phases; nothing to tell apart"
-        )
+        raise DataError("phase classification: the training clips show fewer than two phases")
     model = _classifier(protocol).fit(x, y)
     accuracy, frames = np.full(len(test[0]), np.nan), np.zeros(len(test[0]))
     for i, (embedding, phases) in enumerate(zip(*test, strict=True)):
@@ -115,7 +147,7 @@ def phase_classification(
 
 @dataclass(frozen=True, eq=False)
 class Progression:
-    """Per test clip and phase boundary, what R² is made of: frames (V,), Σy, Σy², Σ(y − ŷ)² (V, B)."""
+    """The sums that R² needs, per test clip and phase boundary: frames (V,); Σy, Σy², Σ(y − ŷ)² (V, B)."""
 
     frames: Array
     total: Array
@@ -123,7 +155,7 @@ class Progression:
     residual: Array
 
     def r2(self, clips: NDArray[np.int64] | slice = slice(None)) -> float:
-        """Mean over boundaries of R² on these clips."""
+        """R² on these clips, the mean over boundaries."""
         n = self.frames[clips].sum()
         spread = self.squares[clips].sum(0) - self.total[clips].sum(0) ** 2 / n
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,7 +165,7 @@ class Progression:
 def phase_progression(
     train: tuple[Embeddings, Phases], test: tuple[Embeddings, Phases], protocol: Protocol
 ) -> Progression:
-    """How well a linear regression reads the distance to each phase boundary off a frame."""
+    """How well a linear regression predicts the distance to each phase boundary from a frame."""
     _require_sklearn()
     from sklearn.linear_model import LinearRegression
 
@@ -154,7 +186,7 @@ def phase_progression(
 def boundary_distance(phases: NDArray[np.int64], boundaries: int) -> Array:
     """For each phase c < boundaries, (t − last index of c)/T: (T,) → (T, boundaries).
 
-    A clip without phase c takes the last index of a smaller phase, or −1: where c would have ended.
+    A clip without phase c uses the last index of an earlier phase, or −1: where c would have ended.
     """
     last = []
     for c in range(boundaries):

@@ -1,4 +1,4 @@
-"""A report of several tables in one file, Markdown or HTML, with their plots."""
+"""A report of several tables with their plots in one Markdown or HTML file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ th, td { border-bottom: 1px solid #8884; padding: .25rem .6rem; text-align: left
 
 
 def write_report(tables: Sequence[Table], file: Path, *, title: str) -> None:
-    """Write the tables to FILE.html (plots inside) or FILE.md (plots beside it, in FILE_plots/)."""
+    """Write tables to FILE.html (with plots) or FILE.md (plots beside it, in FILE_plots/).
+
+    Raises
+    ------
+    DataError
+        If the file is named otherwise.
+    """
     if file.suffix.lower() not in (".html", ".md"):
         raise DataError(f"{file}: a report is written as .html or .md")
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A table of results: our rows, the paper's beside them, and what is needed to repeat the run."""
+"""Tables of results: our rows, the paper's beside them, and the settings to repeat the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line to plot: x, y and the interval's low and high, all (P,)."""
+    """A line to plot, with its interval; all arrays have shape (P,)."""
 
     name: str
     x: NDArray[np.float64]
@@ -31,10 +31,25 @@ class Curve:
 class Table:
     """One table or figure of the evaluation.
 
-    rows      settings and figures; a figure `NAME` has its 95 % interval in `NAME_interval`
-    paper     the paper's rows in the same form
-    main      the figure to plot; lower is better if `lower`
-    compare   columns that make one of our rows and one of the paper's the same setting
+    Attributes
+    ----------
+    name, title : str
+    rows : list of dict
+        Settings and figures; a figure ``NAME`` has its 95 % interval in ``NAME_interval``.
+    settings : dict
+        What is needed to repeat the run.
+    paper : list of dict
+        The paper's rows in the same form.
+    main : str
+        The figure to plot.
+    lower : bool
+        Whether lower is better.
+    compare : tuple of str
+        Columns that must agree for one of our rows and one of the paper's to be compared.
+    notes : tuple of str
+    curves : tuple of Curve
+    axes : (str, str)
+        Labels of the curves' axes.
     """
 
     name: str
@@ -50,7 +65,7 @@ class Table:
     axes: tuple[str, str] = ("", "")
 
     def to_json(self) -> Row:
-        """`{"rows", "paper", "settings"}` with plain values; what is not a number is null."""
+        """Rows, the paper's rows and settings as plain values; NaN is null."""
         return {
             "table": self.name,
             "title": self.title,
@@ -61,23 +76,24 @@ class Table:
         } | ({"curves": [_plain(vars(curve)) for curve in self.curves]} if self.curves else {})
 
     def with_notes(self, notes: Iterable[str]) -> Table:
+        """The table with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 
     @property
     def columns(self) -> list[str]:
-        """Every column of our rows but the intervals, in the order of their first appearance."""
+        """All columns of our rows except the intervals, in order of first appearance."""
         seen = dict.fromkeys(name for row in self.rows for name in row)
         return [name for name in seen if not name.endswith("_interval")]
 
     def paper_value(self, row: Row, column: str) -> str:
-        """What the paper has in `column` for the setting of `row`, by its features: `BYOL 0.54, NMS 13.4`."""
+        """The paper's figures in `column` for the setting of `row`, such as `BYOL 0.54, NMS 13.4`."""
         same = [p for p in self.paper if "features" in p and all(p[k] == row.get(k) for k in self.compare)]
         found = [f"{p['features']} {p[column]:g}" for p in same if isinstance(p.get(column), float)]
         return ", ".join(found)
 
 
 def merge_tables(tables: Sequence[Table]) -> Table:
-    """The same table of several encoders as one: all rows and curves, the encoders listed in the settings."""
+    """Merge the same table of several encoders: all rows and curves; settings list the encoders."""
     first = tables[0]
     if len(tables) == 1:
         return first
@@ -96,7 +112,7 @@ def merge_tables(tables: Sequence[Table]) -> Table:
 
 
 def add_mean(row: Row, name: str, values: ArrayLike, *, scale: float = 1.0, seed: int = 0) -> None:
-    """The mean of `values` over queries as figure `name` with its interval; NaN entries are left out."""
+    """Add the mean of `values` over queries as figure `name`, with its interval; NaN is ignored."""
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)] * scale
     row[name] = float(known.mean()) if len(known) else None
@@ -104,7 +120,7 @@ def add_mean(row: Row, name: str, values: ArrayLike, *, scale: float = 1.0, seed
 
 
 def add_median(row: Row, name: str, values: ArrayLike, *, seed: int = 0) -> None:
-    """The median of `values` over queries, likewise."""
+    """Add the median of `values` over queries, with its interval; NaN is ignored."""
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)]
     add_figure(row, name, lambda drawn: float(np.median(known[drawn])), len(known), seed=seed)
@@ -113,13 +129,13 @@ def add_median(row: Row, name: str, values: ArrayLike, *, seed: int = 0) -> None
 def add_figure(
     row: Row, name: str, statistic: Callable[[NDArray[np.int64]], float], n: int, *, seed: int = 0
 ) -> None:
-    """`statistic` of all n queries as figure `name` with its interval."""
+    """Add ``statistic(indices)`` of all n queries as figure `name`, with its interval."""
     row[name] = statistic(np.arange(n))
     row[f"{name}_interval"] = list(interval(statistic, n, seed=seed))
 
 
 def run_settings(**settings: Any) -> Row:
-    """Settings of a run, with the versions it ran on."""
+    """The settings of a run, with the versions of what it ran on."""
     return settings | {
         "versions": _versions(("seasync", "numpy", "numba", "scipy", "scikit-learn", "onnxruntime"))
     }
@@ -136,7 +152,7 @@ def _versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it: arrays as lists, NaN and infinity as null."""
+    """A value for JSON: arrays as lists, NaN and infinity as null."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
@@ -149,7 +165,7 @@ def _plain(value: Any) -> Any:
 
 
 def format_cell(row: Row, column: str) -> str:
-    """A cell for reading: figures with their interval, settings in words."""
+    """Format a cell: figures with their interval, settings in words."""
     value = row.get(column)
     if value is None:
         return "–"
@@ -158,11 +174,11 @@ def format_cell(row: Row, column: str) -> str:
     if not isinstance(value, float):
         return str(value)
     bounds: Sequence[float] | None = row.get(f"{column}_interval")
-    text = rounded(value)
-    return text if bounds is None else f"{text} [{rounded(bounds[0])}, {rounded(bounds[1])}]"
+    text = format_number(value)
+    return text if bounds is None else f"{text} [{format_number(bounds[0])}, {format_number(bounds[1])}]"
 
 
-def rounded(value: float) -> str:
-    """Three significant places for small figures, one decimal for large ones."""
+def format_number(value: float) -> str:
+    """Format a number: three decimals below 10, one below 1000, none above."""
     size = abs(value)
     return f"{value:.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 else f"{value:.3f}"

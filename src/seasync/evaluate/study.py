@@ -1,4 +1,4 @@
-"""A study: queries and a gallery, encoded once, and what every table asks of them."""
+"""A study: queries and a gallery, encoded once; every table is computed from one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compared_keys(recipe: Recipe) -> tuple[Rerank, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A clip of the set and its encoding."""
+    """A clip of the data set with its encoding."""
 
     item: Item
     encoding: Encoding
@@ -44,7 +44,18 @@ class Sample:
 class Study:
     """Encoded queries and gallery.
 
-    `itself` means that the gallery is the queries: each clip then looks among all others.
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    encoder : str
+    queries, gallery : tuple of Sample
+    leave_one_out : bool
+        The gallery is the queries: each clip searches among all others.
+    paper : str, optional
+        The paper's name for this data set.
+    jobs : int
+        Threads.
     """
 
     name: str
@@ -65,9 +76,26 @@ class Study:
         jobs: int = 2,
         progress: Progress | None = None,
     ) -> Study:
-        """Test clips look in the training clips; in a set without a split, each in all others.
+        """Encode a data set.
 
-        With another data set as `gallery`, the queries look in its clips (its training clips, if split).
+        Test clips search the training clips. In a set without a split, each clip searches all others.
+
+        Parameters
+        ----------
+        dataset : Dataset
+        gallery : Dataset, optional
+            Search the clips of this data set instead (its training clips, if it has a split).
+        encoder : str, optional
+            Default: the data set's own.
+        jobs : int
+            Threads.
+        progress : callable, optional
+            Called as ``progress(what, done, total)``.
+
+        Raises
+        ------
+        DataError
+            If only one side of a split is there.
         """
         name = encoder or dataset.encoder
         test, train = dataset.only("test"), dataset.only("train")
@@ -88,10 +116,12 @@ class Study:
 
     @property
     def query_labels(self) -> NDArray[np.str_]:
+        """The action of each query."""
         return np.array([sample.item.label for sample in self.queries])
 
     @property
     def gallery_labels(self) -> NDArray[np.str_]:
+        """The action of each gallery clip."""
         return np.array([sample.item.label for sample in self.gallery])
 
     def similarities(self, recipe: Recipe) -> Array:
@@ -133,19 +163,20 @@ class Study:
         return self.map(ranked)
 
     def align(self, at: int, matches: Indices, recipe: Recipe, partial: Partial = "never") -> list[Alignment]:
-        """Query `at` aligned with these gallery clips."""
+        """Query `at` aligned with these gallery clips, whole to whole unless `partial` says otherwise."""
         return align_pairs(self.queries[at].encoding, self.encodings(matches), recipe, partial)
 
     def encodings(self, chosen: Indices) -> list[Encoding]:
+        """The encodings of these gallery clips."""
         return [self.gallery[int(i)].encoding for i in chosen]
 
     def map(self, function: Callable[[int], T]) -> list[T]:
-        """`function` of every query's number, in order, on `jobs` threads."""
+        """Call `function` with every query's number, on `jobs` threads; results in order."""
         with ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(function, range(len(self.queries))))
 
     def counts(self) -> dict[str, Any]:
-        """What the tables record of the data."""
+        """The settings that every table reports about the data."""
         labels = set(self.query_labels) | set(self.gallery_labels)
         return {
             "data": self.name,
@@ -160,7 +191,7 @@ class Study:
 def encode_items(
     items: Sequence[Item], encoder: str, *, progress: Progress | None = None
 ) -> tuple[Sample, ...]:
-    """Each clip and what `encoder` makes of it."""
+    """Encode clips, one after the other."""
     encoded = []
     for at, item in enumerate(items):
         if progress:
@@ -172,5 +203,5 @@ def encode_items(
 def align_pairs(
     query: Encoding, matches: Sequence[Encoding], recipe: Recipe, partial: Partial = "never"
 ) -> list[Alignment]:
-    """The query aligned with every match: whole to whole as in the paper, unless told otherwise."""
+    """Align a query with every match, whole to whole as in the paper unless `partial` says otherwise."""
     return align_many(query, matches, recipe=recipe, partial=partial)

@@ -1,4 +1,4 @@
-"""Reading files that others made, in formats that could carry code: nothing in them is ever run."""
+"""Reading files from others in formats that could carry code; nothing in them is ever executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seasync.errors import DataError, MissingExtra
 
-# What a damaged or foreign file makes scipy and pickle raise.
+# What scipy and pickle raise for a damaged file or one of another kind.
 _BROKEN = (
     *(ValueError, TypeError, LookupError, EOFError, OSError, OverflowError, MemoryError),
     *(AttributeError, RuntimeError, struct.error, zlib.error),
@@ -24,7 +24,7 @@ _BROKEN = (
 
 
 def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Numeric and text arrays `names` of a MATLAB 5 file. Objects, structs and functions are refused."""
+    """Read numeric and text arrays of a MATLAB 5 file; objects, structs and functions are refused."""
     try:
         from scipy.io import loadmat
         from scipy.io.matlab import MatReadError
@@ -44,7 +44,7 @@ def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 
 def read_npy(file: Path) -> NDArray[Any]:
-    """A numeric array. Pickled objects inside are refused."""
+    """Read a numeric array; pickled objects are refused."""
     try:
         array = np.load(file, allow_pickle=False)
     except _BROKEN as error:
@@ -55,18 +55,18 @@ def read_npy(file: Path) -> NDArray[Any]:
 
 
 def read_pickle(file: Path) -> Any:
-    """Plain containers, numbers, text, numpy arrays, torch tensors (as arrays); any other type is refused."""
+    """Read plain containers, numbers, text, arrays and torch tensors (as arrays); all else is refused."""
     try:
         with file.open("rb") as opened:
-            return _Plain(opened).load()
+            return _SafeUnpickler(opened).load()
     except pickle.UnpicklingError as error:
         raise DataError(f"{file}: refused ({_one_line(error)})") from None
     except _BROKEN as error:
         raise DataError(f"{file}: not a readable pickle ({_one_line(error)})") from None
 
 
-class _Plain(pickle.Unpickler):
-    """Finds only the few names that arrays need; everything else, and with it all code, is out of reach."""
+class _SafeUnpickler(pickle.Unpickler):
+    """Resolves only the few names that arrays need, so that no code can be reached."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = _ALLOWED.get((module.replace("numpy._core", "numpy.core"), name))
@@ -75,7 +75,7 @@ class _Plain(pickle.Unpickler):
         return found
 
 
-class _StorageKind(_Plain):
+class _StorageKind(_SafeUnpickler):
     """Reads torch's reference to a storage as the type of its numbers."""
 
     def persistent_load(self, key: Any) -> Any:
@@ -108,9 +108,9 @@ def _load_storage(data: bytes) -> NDArray[Any]:
     """The storage torch writes inside a pickled tensor: five small pickles, then length and numbers."""
     opened = io.BytesIO(data)
     for _ in range(3):  # magic number, protocol, byte order and sizes
-        _Plain(opened).load()
+        _SafeUnpickler(opened).load()
     kind = _StorageKind(opened).load()
-    _Plain(opened).load()  # the keys of the storages that follow
+    _SafeUnpickler(opened).load()  # the keys of the storages that follow
     if not isinstance(kind, np.dtype):
         raise pickle.UnpicklingError("a tensor with an unusual storage")
     opened.read(8)  # how many numbers follow

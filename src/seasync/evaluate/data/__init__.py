@@ -1,4 +1,4 @@
-"""Data sets as users have them: recognized by their layout, checked as they are read."""
+"""Opening data sets: recognized by their layout, checked while they are read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,21 @@ from seasync.options import DatasetKind, expect
 
 
 def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: float = 30.0) -> Dataset:
-    """The data set at `path`; `kind` where the layout alone does not tell.
+    """Open a data set.
 
-    `fps` is the rate of ready-made features, which do not carry it themselves.
+    Parameters
+    ----------
+    path : path or URI
+        A folder, or a sea.
+    kind : str, optional
+        One of `seasync.options.DatasetKind`. Default: recognized from the layout.
+    fps : float
+        Rate of ready-made features, which do not store it themselves.
+
+    Raises
+    ------
+    DataError
+        If there is no such folder, or it is not laid out as expected.
     """
     if kind == "sea" or (kind is None and sea_clips.is_sea(path)):
         return sea_clips.load(path)
@@ -36,7 +48,7 @@ def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: floa
 
 
 def recognize(root: Path) -> DatasetKind:
-    """The kind of data set whose marks the folder bears."""
+    """Recognize the kind of data set by its files."""
     if next((root / "labels").glob("*.mat"), None) or (root / "train.pkl").exists():
         return "penn"
     if (root / ucf.LISTS).is_dir() or next(root.glob("**/v_*_g*_c*.avi"), None):

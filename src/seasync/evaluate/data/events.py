@@ -29,7 +29,7 @@ FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
 
 
 def load(root: Path) -> Dataset:
-    """Clips of one action, unless a `label` column or their folders say otherwise."""
+    """Load clips with events; they are of one action unless a `label` column or their folders differ."""
     file = require(root / "events.csv", "the events file", FORMAT)
     events = read_events(file)
     rows = {row["clip"]: row for row in read_csv(file, ("clip",))}
@@ -56,7 +56,7 @@ def load(root: Path) -> Dataset:
 
 
 def read_events(file: Path) -> dict[str, Frames]:
-    """The frame numbers of each clip's events."""
+    """Read the frame numbers of each clip's events."""
     rows = read_csv(file, ("clip",))
     if not rows:
         raise DataError(f"{file}: no rows; {FORMAT}")

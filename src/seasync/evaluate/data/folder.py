@@ -23,7 +23,7 @@ LAYOUT = "expected <class>/<clip>.mp4"
 
 
 def load(root: Path) -> Dataset:
-    """Videos labelled by the folder they are in."""
+    """Load videos, labeled by their folder."""
     videos = find_videos(root)
     phases = _phases(root / "phases.csv", videos)
     items = []
@@ -37,7 +37,7 @@ def load(root: Path) -> Dataset:
 
 
 def load_features(root: Path, *, fps: float = 30.0) -> Dataset:
-    """Features of any other system, one row per frame at `fps` rows a second."""
+    """Load features of any other system, one row per frame at `fps` rows per second."""
     files = {file.relative_to(root).as_posix(): file for file in sorted(root.rglob("*.npy"))}
     phases = _phases(root / "phases.csv", files)
     items = []
@@ -61,7 +61,7 @@ def _encode(file: Path, fps: float) -> Encoding:
 
 
 def _place(name: str, root: Path) -> tuple[str, str | None]:
-    """Label and split of a file by its folders."""
+    """The label and split of a file, by its folders."""
     folders = name.split("/")[:-1]
     split = SPLITS.get(folders[0]) if len(folders) > 1 else None
     label = folders[1 if split else 0] if folders else ""

@@ -1,4 +1,4 @@
-"""Kinetics-700: the official CSV lists, trimmed clips, and key frames where somebody marked them.
+"""Kinetics-700: the official CSV lists, trimmed clips, and key frames if there are any.
 
 train.csv, validate.csv …             label, youtube_id, time_start, time_end, split
 …/<youtube_id>_<start>_<end>.mp4      anywhere below; start and end in seconds, zero-padded or not
@@ -22,7 +22,7 @@ SPLITS = {"train": "train", "val": "test", "validate": "test", "validation": "te
 
 
 def load(root: Path) -> Dataset:
-    """Training clips are the gallery, validation clips (with key frames: those marked) the queries."""
+    """Load the lists: training clips are the gallery, (marked) validation clips the queries."""
     rows = [row | {"list": str(f)} for f in list_files(root) for row in read_csv(f, COLUMNS)]
     if not rows:
         raise DataError(f"{root}: no CSV list with the columns {', '.join(COLUMNS)}; {SOURCE}")
@@ -53,7 +53,7 @@ def load(root: Path) -> Dataset:
 
 
 def list_files(root: Path) -> list[Path]:
-    """The CSV files whose header is that of a Kinetics list."""
+    """The CSV files with the header of a Kinetics list."""
     found = []
     for file in sorted(root.glob("*.csv")) + sorted(root.glob("annotations/*.csv")):
         with file.open(encoding="utf-8-sig", errors="replace") as opened:

@@ -1,4 +1,4 @@
-"""Penn Action: official annotations, pictures where they are, phase labels of TCC/CARL where they are.
+"""Penn Action: official annotations, with pictures and the phase labels of TCC/CARL if they are there.
 
 frames/0001/000001.jpg …                           pictures (optional)
 labels/0001.mat …                                  action, joints, train flag
@@ -49,7 +49,7 @@ TCC_SPELLING = {
 
 
 def load(root: Path) -> Dataset:
-    """The 13 actions of alignment work; with phase labels only the clips that have them, in their split."""
+    """Load the 13 actions of alignment work; with phase labels, only clips that have them, in their split."""
     if not (root / "labels").is_dir() and (root / "train.pkl").exists():
         return load_processed(root)
     files = sorted(require(root / "labels", "Penn Action's labels folder", SOURCE).glob("[0-9]*.mat"))
@@ -80,7 +80,7 @@ def _item(file: Path, pictures: Path, phases: dict[str, tuple[str, Path]]) -> It
 
 
 def action_name(name: str, *, where: object) -> str | None:
-    """The official spelling; None for the two actions that alignment work leaves out."""
+    """The official spelling; None for the two actions that alignment work excludes."""
     action = TCC_SPELLING.get(name, name)
     if action in EXCLUDED_ACTIONS:
         return None
@@ -91,7 +91,7 @@ def action_name(name: str, *, where: object) -> str | None:
 
 
 def fit_length(labels: Frames, length: int, *, where: object) -> Frames:
-    """Labels for `length` frames, the longer of the two thinned to the shorter by floor(j · long / short)."""
+    """Resample labels to `length` frames by floor(j · long / short), as CARL does."""
     if not len(labels) or max(length, len(labels)) > 2 * min(length, len(labels)):
         raise DataError(
             f"{where}: {len(labels)} labels for a clip of {length} frames; expected one per frame"
@@ -103,7 +103,7 @@ def fit_length(labels: Frames, length: int, *, where: object) -> Frames:
 
 
 def _phase_files(root: Path) -> dict[str, tuple[str, Path]]:
-    """Split and file of each clip's phase labels, by clip id; empty where there are none."""
+    """Split and file of each clip's phase labels, by clip id; empty if there are none."""
     folder = next((f for f in (root, root.parent) if (f / "penn_action_labels").is_dir()), None)
     if folder is None:
         return {}
@@ -123,7 +123,7 @@ def _phase_files(root: Path) -> dict[str, tuple[str, Path]]:
 
 
 def load_processed(root: Path) -> Dataset:
-    """CARL's processed form: a list of clips and their indices by action, pickled, and the videos."""
+    """Load CARL's processed form: a pickled list of clips, and the videos."""
     items = []
     for split, name in (("train", "train.pkl"), ("test", "val.pkl")):
         file = require(root / name, f"CARL's processed {name}", "make both with CARL's dataset_preparation")

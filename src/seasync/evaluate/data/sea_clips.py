@@ -1,4 +1,4 @@
-"""A sea as a data set: its labelled clips with the frame features it keeps; clips of one file are a group."""
+"""A sea as a data set: its labeled clips with their frame features; clips of one file are a group."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from seasync.search import Sea
 
 
 def is_sea(place: str | Path) -> bool:
-    """Whether this names a sea rather than a folder of data: by its URI, or by what is in the folder."""
+    """Whether a place is a sea and not a folder of data: a URI, or a folder with a sea in it."""
     return "://" in str(place) or next(Path(place, "_versions").glob("*.manifest"), None) is not None
 
 
 def load(place: str | Path) -> Dataset:
-    """The clips of a sea that have a label and frame features."""
+    """Load the clips of a sea that have a label and frame features."""
     snapshot = Sea(place, create=False).record.snapshot()
     table = snapshot.table([*CLIP_COLUMNS, "content"], "label IS NOT NULL AND found_0 IS NOT NULL")
     encoder = snapshot.about.encoder
@@ -36,7 +36,7 @@ def load(place: str | Path) -> Dataset:
         )
     if left := len(snapshot) - len(items):
         warnings.warn(
-            f"{place}: {left} of {len(snapshot)} clips left out, for want of a label or of frame features",
+            f"{place}: {left} of {len(snapshot)} clips have no label or no frame features; they are ignored",
             IncompleteData,
             2,
         )

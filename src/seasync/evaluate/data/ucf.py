@@ -21,7 +21,7 @@ LISTS = "ucfTrainTestlist"
 
 
 def load(root: Path) -> Dataset:
-    """Split 1: train and test clips of 101 actions; a warning counts the listed clips that are not there."""
+    """Load split 1: train and test clips of 101 actions; a warning counts missing clips."""
     lists = next((f / LISTS for f in (root, root.parent) if (f / LISTS).is_dir()), root / LISTS)
     require(lists, "the folder of official lists", SOURCE)
     classes = _classes(require(lists / "classInd.txt", "the list of classes", SOURCE))

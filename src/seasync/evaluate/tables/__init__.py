@@ -1,1 +1,1 @@
-"""The paper's tables and figures, one module each; every function takes a study and answers with a table."""
+"""The paper's tables and figures, one module each: functions from a study to a table."""

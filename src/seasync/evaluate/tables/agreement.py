@@ -1,4 +1,4 @@
-"""How much clips disagree about which moments are the same: alignment judged without labels of moments."""
+"""How much clips disagree about which moments are the same: alignment quality without labeled moments."""
 
 from __future__ import annotations
 
@@ -17,16 +17,22 @@ from seasync.evaluate.tables.apa import FPS, pair_event_errors
 
 FEWEST = 3
 NOTES = (
-    "Disagreement: how far the alignment of two clips is from where the ways through other clips of the same "
-    "label lead, in milliseconds, weighed by what moves. Features that align better disagree less.",
-    "The control knows nothing but the place in the clip, agrees with itself and is wrong: features that "
-    "come near it have learned a clock. `seasync evaluate planted` tells the two apart.",
-    f"Event error, where clips have events: of the same pairs, in frames at {FPS} a second.",
+    "Disagreement: distance between the alignment of two clips and the detours through other clips of the "
+    "same label, in milliseconds, weighted by motion. Features that align better disagree less.",
+    "The control knows only the position in the clip: it agrees with itself and is wrong. Features that come "
+    "close to it have learned the position. `seasync evaluate planted` distinguishes the two.",
+    f"Event error, if clips have events: of the same pairs, in frames at {FPS} per second.",
 )
 
 
 def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
-    """Of every query and k random clips of its label; the same clips for all features."""
+    """Disagreement of every query with k random clips of its label, the same clips for all features.
+
+    Raises
+    ------
+    DataError
+        If no label has four clips.
+    """
     candidates = study.oracle(k, seed=seed)
     if max(map(len, candidates)) < FEWEST:
         raise DataError(
@@ -65,7 +71,7 @@ def _apart(study: Study, candidates: list[Indices], recipe: Recipe, at: int) -> 
 
 
 def _event_error(study: Study, candidates: list[Indices], recipe: Recipe, at: int) -> float:
-    """Mean over the candidates that have the query's events, in seconds."""
+    """Mean event error over the candidates that have the query's events, in seconds."""
     pairs = zip(candidates[at], study.align(at, candidates[at], recipe), strict=True)
     item = study.queries[at].item
     errors = [pair_event_errors(item, study.gallery[n].item, alignment) for n, alignment in pairs]

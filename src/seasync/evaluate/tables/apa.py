@@ -21,15 +21,15 @@ from seasync.ranking import Ranking
 FPS = 30  # event errors are counted in frames at this rate
 NOTES = (
     "APA is per kept query frame: the average of all candidates, and of the one with the lowest DRAQ. "
-    "A candidate of another action counts 0.",
+    "A candidate of another action counts 0, and so does a frame that a partial alignment leaves out.",
     "Event error: distance between where the alignment puts a key event and where the match has it, "
-    f"in frames at {FPS} a second; inner events are all but the first and the last.",
+    f"in frames at {FPS} per second; inner events are all but the first and the last.",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class QueryAgreement:
-    """One query against its k candidates: (k,) each, events (k, E) in seconds."""
+    """One query's k candidates: arrays of shape (k,), events (k, E) in seconds, and their ranking."""
 
     covered: Array
     all: Array
@@ -39,7 +39,24 @@ class QueryAgreement:
 
 
 def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "auto") -> Table:
-    """APA over k retrieved candidates and of DRAQ's pick; event errors where the clips have events."""
+    """APA over k retrieved candidates and of the best-ranked one; event errors if the clips have events.
+
+    Parameters
+    ----------
+    study : Study
+    k : int
+        Candidates per query.
+    seed : int
+        Seed of the intervals.
+    partial : {"auto", "never", "always"}
+        How clips are aligned; "auto" is what a search does. The paper's recipe always aligns whole clips
+        unless this is "always".
+
+    Raises
+    ------
+    DataError
+        If the queries have neither phases nor events.
+    """
     if not any(sample.item.phases for sample in study.queries):
         raise DataError(f"{study.name}: no phase labels and no events; APA needs either")
     rows = []
@@ -81,7 +98,7 @@ def _judge(
 
 
 def pair_agreement(query: Item, match: Item, alignment: Alignment) -> Agreement:
-    """APA of a pair at the alignment's own grid; 0 for different actions, NaN where phases are not known."""
+    """APA of a pair on the alignment's own grid; 0 for different actions, NaN without phases."""
     if query.label != match.label:
         return Agreement(0.0, 0.0)
     if query.phases is None or match.phases is None:
@@ -93,7 +110,7 @@ def pair_agreement(query: Item, match: Item, alignment: Alignment) -> Agreement:
 
 
 def pair_agreement_per_path(query: Item, match: Item, alignment: Alignment) -> float:
-    """The same per cell of the path."""
+    """APA of a pair per cell of the path."""
     if query.label != match.label:
         return 0.0
     if query.phases is None or match.phases is None:
@@ -103,7 +120,7 @@ def pair_agreement_per_path(query: Item, match: Item, alignment: Alignment) -> f
 
 
 def pair_event_errors(query: Item, match: Item, alignment: Alignment) -> Array | None:
-    """Error of each event in seconds; None where the two clips do not have the same events."""
+    """The error of each event in seconds; None if the clips do not have the same events."""
     if query.events is None or match.events is None or query.label != match.label:
         return None
     if len(query.events) != len(match.events):
@@ -137,7 +154,7 @@ def _row(study: Study, recipe: Recipe, judged: list[QueryAgreement], partial: Pa
 
 
 def _add_events(row: Row, judged: list[QueryAgreement], seed: int) -> None:
-    """Clips may have different numbers of events, so each query is averaged first."""
+    """Add event errors; clips may have different numbers of events, so each query is averaged first."""
     errors = [(j.events, j.events[j.ranking.pick("draq")]) for j in judged if j.events is not None]
     add_mean(row, "event error", [_mean(table) for table, _ in errors], scale=FPS, seed=seed)
     picked = [_mean(pick) for _, pick in errors]

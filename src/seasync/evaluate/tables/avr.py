@@ -15,10 +15,10 @@ from seasync.evaluate.study import RECIPES, Indices, Sample, Study, align_pairs,
 
 FIXED = 64
 NOTES = (
-    "FPE is in sampled frames, squared. It follows the pair's length ratio, and few pairs make up its sum: "
-    "hence the mean, the median over queries, and the mean with both clips resampled to 64 frames.",
-    "`against none` is the difference to the first candidate as retrieved, query by query.",
-    "Cycle errors favour paths near the diagonal; they say nothing of whether events meet. Compare with apa.",
+    "FPE is in sampled frames, squared. It depends on the pair's length ratio, and a few pairs dominate its "
+    "sum: hence the mean, the median over queries, and the mean with both clips resampled to 64 frames.",
+    "`against none` is the difference to the first candidate without re-ranking, query by query.",
+    "Cycle errors favor paths near the diagonal; they do not say whether events meet. Compare with apa.",
     "The paper does not state CPE's scale (its largest values exceed what phase ids allow): "
     "compare order and ratio, not size.",
 )
@@ -26,7 +26,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Cycle:
-    """Errors of one query and match after going there and back; NaN where they are not defined."""
+    """Cycle errors of one query and match; NaN where they are not defined."""
 
     fpe: float
     cpe: float
@@ -34,7 +34,7 @@ class Cycle:
 
 
 def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
-    """FPE and CPE of the pick among k candidates, retrieved or oracle, by every recipe and way of ranking."""
+    """FPE and CPE of the best of k candidates, retrieved or oracle, for every recipe and ranking key."""
     rows = []
     resampled = FixedLength()
     for source in ("retrieved", "oracle"):
@@ -92,7 +92,7 @@ def _rows(
 
 
 def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: FixedLength) -> Cycle:
-    """Align query → match keeping the match, match → query keeping the query, and compare."""
+    """Align query → match keeping the match and match → query keeping the query, whole to whole."""
     there, back, frames = _there_and_back(query.encoding, match.encoding, recipe)
     # A recipe with a finer grid counts finer frames: errors are given in the encoder's own.
     step = (len(query.encoding.seconds) - 1) / max(len(back) - 1, 1)
@@ -104,7 +104,7 @@ def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: FixedL
 
 
 def _there_and_back(query: Encoding, match: Encoding, recipe: Recipe) -> tuple[Array, Array, Indices]:
-    """Query frame of each match frame, match frame of each query frame, and the query's frame numbers."""
+    """The query frame of each match frame, the match frame of each query frame, and the query's frames."""
     forward = align_pairs(query, [match], recipe)[0]
     backward = align_pairs(match, [query], recipe)[0]
     there = partners(forward.path, len(forward.match_seconds), keep="match", readout=recipe.readout)
@@ -113,7 +113,7 @@ def _there_and_back(query: Encoding, match: Encoding, recipe: Recipe) -> tuple[A
 
 
 class FixedLength:
-    """Encodings drawn at FIXED evenly spaced times, each made once."""
+    """Encodings resampled to FIXED frames, each made once."""
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Encoding, Encoding]] = {}

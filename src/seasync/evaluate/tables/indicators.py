@@ -1,4 +1,4 @@
-"""How well an indicator tells alignable pairs: the paper's Figure 5."""
+"""How well an indicator separates alignable pairs from others: the paper's Figure 5."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ PERCENTILES = np.arange(1, 101)
 NOTES = (
     "Each point: the mean over all pairs whose indicator is at most that percentile. The area is the curve's "
     "mean over the percentiles.",
+    "DRAQ and the product are the keys that order a search: DRAQ is raised by what a partial alignment "
+    "leaves out of the query.",
     "τ takes each query frame's cheapest match frame under the recipe's own cost.",
 )
 HALF_AND_HALF = (
@@ -28,12 +30,12 @@ HALF_AND_HALF = (
     "pairs that all agree would reach an area of .85."
 )
 ONE_ACTION = "One action only: all pairs are of it, and the curve ends at their mean APA."
-UNLABELLED = "No phase labels: a pair of the same action counts 1, not its APA."
+UNLABELED = "No phase labels: a pair of the same action counts 1, not its APA."
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Query number, agreement and indicators (lower is better) of all pairs, (P,) each."""
+    """Query number, agreement and indicators (lower is better) of all pairs, shape (P,) each."""
 
     query: Indices
     agreement: Array
@@ -41,7 +43,7 @@ class Pairs:
 
 
 def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
-    """Agreement against the percentile of DRAQ, DTW cost and −τ (and the product, for motion)."""
+    """Agreement against the percentile of DRAQ, DTW cost and −τ (and the product, if it is the key)."""
     drawn = balanced_pairs(study, per_query, seed)
     labelled = any(s.item.phases for s in study.queries) and any(s.item.phases for s in study.gallery)
     alone = len(set(study.query_labels) | set(study.gallery_labels)) == 1
@@ -65,14 +67,14 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
         rows,
         run_settings(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
         main="area",
-        notes=(*NOTES, ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELLED,))),
+        notes=(*NOTES, ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELED,))),
         curves=tuple(curves),
         axes=("percentile of the indicator", "APA" if labelled else "share of same action"),
     )
 
 
 def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:
-    """For each query up to `per_query` gallery clips of its label, and as many of others if there are any."""
+    """For each query up to `per_query` gallery clips of its label, and as many of other labels."""
     random = np.random.default_rng(seed)
     labels = study.gallery_labels
     drawn = []
@@ -119,9 +121,23 @@ def _measure(study: Study, drawn: list[Indices], recipe: Recipe, labelled: bool)
 def percentile_curve(
     indicator: Array, agreement: Array, query: Indices, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[tuple[Array, Array, Array], float, list[float]]:
-    """Mean agreement of the pairs up to each percentile: (y, low, high) (100,) each; its mean, with interval.
+    """Mean agreement of the pairs up to each percentile of an indicator.
 
-    The interval resamples queries, with all their pairs.
+    Parameters
+    ----------
+    indicator, agreement : numpy.ndarray [shape=(P,)]
+    query : numpy.ndarray [shape=(P,)]
+        The pairs' queries; intervals resample queries with all their pairs.
+    seed, resamples : int
+
+    Returns
+    -------
+    (numpy.ndarray, numpy.ndarray, numpy.ndarray) [shape=(100,) each]
+        The curve, and its interval's low and high.
+    float
+        Its mean, the area.
+    list of float
+        The area's interval.
     """
     order = np.argsort(indicator, kind="stable")
     queries, place = np.unique(query, return_inverse=True)

@@ -32,17 +32,22 @@ Array = NDArray[np.float64]
 Embed = Callable[[Encoding], NDArray[Any]]
 NOTES = (
     "Per action, then the plain mean over actions; intervals over the test clips.",
-    "The last two rows are controls: features that hold nothing but the frame's position, and an untrained "
-    "temporal transformer with position encoding on the same frame features. Where they do well, the task "
-    "rewards telling the position, not the action.",
-    "The paper's Ret@1 column carries values that are published elsewhere as AP@5: compare with both.",
+    "The last two rows are controls: features that hold only the frame's position, and an untrained temporal "
+    "transformer with position encoding on the same frame features. Where they do well, the task rewards "
+    "position, not action.",
+    "The paper's Ret@1 column has values that are published elsewhere as AP@5: compare with both.",
 )
 
 
 def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
-    """Kendall's τ; with phase labels also classification, progression and frame retrieval.
+    """Kendall's τ and, with phase labels, classification, progression and frame retrieval.
 
     The gallery is the training side, the queries are the test side.
+
+    Raises
+    ------
+    DataError
+        If there is no training side, or it lacks an action.
     """
     if study.leave_one_out:
         raise DataError(f"{study.name}: the proxy tasks need a training side; split the data set first")
@@ -69,7 +74,7 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
-    """Many small products: threads would wait for each other longer than they work."""
+    """One BLAS thread: with many small products, threads wait for each other longer than they work."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -78,14 +83,14 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 
 def contextualized(features: NDArray[np.float32]) -> Array:
-    """Each feature beside the running sum of all so far over T, minus the clip's mean: (T, d) → (T, 2d)."""
+    """Contextualized features, Eq. 2–3 of the paper: (T, d) → (T, 2d)."""
     double = features.astype(np.float64)
     both = np.concatenate([double, np.cumsum(double, axis=0) / len(double)], axis=1)
     return np.asarray(both - both.mean(0))
 
 
 def state_and_change(encoding: Encoding) -> Array:
-    """The motion recipe's feature: centred features and their change, each over its RMS, (T, 2d)."""
+    """The motion recipe's features: centered ones and their change, each over its RMS, (T, 2d)."""
     state = encoding.features.astype(np.float64) - encoding.features.mean(0, dtype=np.float64)
     step = np.median(np.diff(encoding.seconds)) if len(state) > 1 else 1.0
     reach = max(1, round((MOTION.change_seconds or step) / float(step)))
@@ -125,7 +130,7 @@ def _add_labelled(
     protocol: Protocol,
     seed: int,
 ) -> None:
-    """Classification, progression and retrieval, which need phases on both sides."""
+    """Add classification, progression and retrieval, which need phases on both sides."""
     accuracies, retrievals, progressions = [], [], []
     for action in actions:
         train = [s for s in study.gallery if s.item.label == action]

@@ -1,4 +1,4 @@
-"""Planted truth: real videos against copies of themselves with another look and a known warp."""
+"""Planted truth: real videos against copies with another look and a known warp."""
 
 from __future__ import annotations
 
@@ -44,7 +44,23 @@ def planted(
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> Table:
-    """Alignment error in milliseconds and retrieval of the true partner; films are kept in `folder`."""
+    """Alignment error in milliseconds, and retrieval of the true source.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its videos are used; labels are not needed.
+    folder : pathlib.Path
+        Where the planted films are written; films that are there are used again.
+    encoder : str
+    seed, jobs, progress
+        As in `Study.of`.
+
+    Raises
+    ------
+    DataError
+        If the data set has no videos.
+    """
     items = [item for item in dataset.items if item.clip is not None]
     if not items:
         raise DataError(f"{dataset.name}: no videos; planting needs real ones")
@@ -75,7 +91,7 @@ def planted(
 def plant_all(
     items: Sequence[Item], folder: Path, *, seed: int = 0, progress: Progress | None = None
 ) -> list[Planted]:
-    """One planted film per clip; its warp and look follow from `seed` and its name."""
+    """Write one planted film per clip; its warp and look follow from `seed` and the clip's name."""
     folder.mkdir(parents=True, exist_ok=True)
     films = []
     for at, item in enumerate(items):
@@ -88,13 +104,13 @@ def plant_all(
 
 
 def straight_errors(film: Planted, source: Encoding) -> Array:
-    """Milliseconds between the truth and the straight line from end to end, (frames of the film,)."""
+    """Error of the straight line from end to end in milliseconds, shape (frames of the film,)."""
     line = film.seconds / film.seconds[-1] * source.seconds[-1]
     return np.asarray(1000 * np.abs(line - film.truth))
 
 
 def _errors(study: Study, films: Sequence[Planted], recipe: Recipe, partial: Partial, at: int) -> Array:
-    """Milliseconds between the truth and the warp, (frames of the film,); NaN for frames left out."""
+    """Error of the warp in milliseconds, shape (frames of the film,); NaN for frames left out."""
     pair = study.queries[at].encoding, [study.gallery[at].encoding]
     warp = align_pairs(*pair, recipe, partial)[0].warp(keep="query")
     error = 1000 * np.abs(warp.at(films[at].seconds) - films[at].truth)

@@ -10,15 +10,19 @@ from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Study, compared_keys
 
 NOTES = (
-    "R@k: queries with the same action anywhere among the first k after re-ranking, in per cent; "
+    "R@k: queries with the same action anywhere among the first k after re-ranking, in percent; "
     "P@10: share of the same action among the first ten.",
     "`against none` is the difference to the order as retrieved, query by query.",
-    "Candidates come by the recipe's own clip vector: the paper's mean, or motion's mean and trajectory.",
+    "Candidates are retrieved by the recipe's own clip vector: the paper's mean, or motion's mean and "
+    "trajectory. They are ranked exactly as `seasync search` ranks them.",
 )
 
 
 def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
-    """R@1, R@10 and P@10 of the first k retrieved, as retrieved and re-ranked."""
+    """R@1, R@10 and P@10 of the first k retrieved clips, as retrieved and re-ranked.
+
+    The ranking is that of `Sea.search`: `seasync.ranking` computes both.
+    """
     labels, wanted = study.gallery_labels, study.query_labels
     rows = []
     for recipe in RECIPES:

@@ -1,4 +1,4 @@
-"""What it costs: the time of each stage, DRAQ's share of it, and what is stored."""
+"""Time of each stage, DRAQ's share of it, and bytes stored."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from seasync.evaluate import paper
 from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Sample, Study
 
-QUERIES = 50  # on which the quick stages are measured
+QUERIES = 50  # queries on which the quick stages are timed
 EXTRACTED = (
-    "Features are extracted anew, decoding included; `share %` is a stage's time "
-    "against that of extracting the features of the pair.",
+    "Features are extracted for this table, decoding included; `share %` is a stage's time as a share of "
+    "extracting the features of the pair.",
     f"The paper gives {paper.DRAQ_SHARE_PERCENT} % for DRAQ; ours is cost matrix, DTW and exact DRAQ.",
 )
-READY = ("Ready features are only read: what making them took is not known, nor a share of it.",)
+READY = ("Ready-made features are only read: the time to make them is unknown.",)
 NOTES = (
-    "Times are wall-clock. Bytes per clip are those of a sea on disk, written for the purpose. Small seas "
-    "are searched exactly, by clip vectors in memory.",
+    "Times are wall-clock. Bytes per clip are those of a temporary sea on disk. Small seas are searched "
+    "exactly, by clip vectors in memory.",
 )
 
 
 def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
-    """Milliseconds of each stage (the features of `clips` queries are made anew), bytes kept of a clip."""
+    """Milliseconds of each stage and bytes per clip; `clips` queries are encoded again for it."""
     chosen = np.random.default_rng(seed).permutation(len(study.queries))[:clips]
     samples = [study.queries[at] for at in chosen]
     ready = study.encoder in samples[0].item.ready
-    _extract(study, samples[0])  # the first one waits for the model
+    _extract(study, samples[0])  # the first one loads the model
     extraction = [_seconds(_extract, study, sample) for sample in samples]
-    # Joints and ready-made features come from elsewhere: reading them says nothing of what they cost.
+    # Joints and ready-made features come from elsewhere: reading them does not show what they cost.
     pair = None if ready else 2 * float(np.mean(extraction))
     rows = [_stage("reading ready features" if ready else "features of one clip", "", extraction, None, seed)]
     some = range(min(QUERIES, len(study.queries)))
@@ -89,7 +89,7 @@ def _stage(name: str, recipe: str, seconds: Sequence[float], pair: float | None,
 
 
 def storage(samples: Sequence[Sample], encoder: str) -> list[Row]:
-    """Bytes per clip: of a sea with and without frame features, and of the clip vector searched in memory."""
+    """Bytes per clip of a sea with and without frame features, and of a clip vector in memory."""
     from seasync.sea.record import Record
     from seasync.sea.rows import FORMAT, About
     from seasync.sea.rows import Row as Kept
