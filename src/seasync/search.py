@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
+from seasync.files import Place
 from seasync.options import Partial, Rerank
 from seasync.pair import end_of
 from seasync.sea.candidates import Candidates
@@ -60,7 +60,7 @@ class Sea(ClipLibrary):
 
     def __init__(
         self,
-        uri: str | Path,
+        uri: Place,
         encoder: Encoder | str | None = None,
         create: bool = True,
         *,

@@ -150,3 +150,39 @@ def test_calls_take_text_paths_and_locations(stored: tuple[str, str], bucket: st
         seasync.align(Path(stored[0]), match, encoder=encoder)
     with pytest.raises(RenderError, match="would be written over"):
         seasync.render.compare(alignment, query)
+
+
+def test_models_lie_at_uris(run, stored: tuple[str, str], bucket: str, clips: Path, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    """A model is named by its URI, and trained to one."""
+    write(f"{bucket}/models/grid.onnx", Path(encoder.removeprefix("onnx:")).read_bytes())
+    model, out = f"onnx:{bucket}/models/grid.onnx", f"{bucket}/models/learned.onnx"
+    assert seasync.align(*stored, encoder=model).draq == seasync.align(*stored, encoder=encoder).draq
+    pytest.importorskip("torch")
+    upload(clips, f"{bucket}/clips")
+    words = ["train", "nms", f"{bucket}/clips", "--out", out, "--encoder", model, "--steps", 0, "--width", 16]
+    code, said, error = run(*words)
+    assert code == 0, error
+    assert said.startswith(f"{out}: ")
+    assert seasync.align(*stored, encoder=f"{model}+nms:{out}").draq >= 0
+
+
+def test_a_report_is_written_to_a_uri(stored: tuple[str, str], bucket: str) -> None:
+    from seasync.evaluate.report import write_report
+
+    write_report([], Location(f"{bucket}/report.html"), title="Nothing")
+    assert b"<h1>Nothing</h1>" in fetched(f"{bucket}/report.html")
+
+
+def test_seas_and_lists_by_location(
+    stored: tuple[str, str], bucket: str, encoder: str, tmp_path: Path
+) -> None:
+    sea = seasync.Sea(Location(f"{bucket}/s.sea"), encoder)
+    write(f"{bucket}/list.csv", b"file\nclips/query.mp4\n")
+    assert sea.add(Location(f"{bucket}/list.csv"), Location(stored[1])).added == 2
+    assert sea.search(Location(stored[0]), k=1)[0].clip.file == stored[1]
+    assert sea.remove(files=[Location(stored[1])]) == 1
+    with pytest.raises(StoreError, match="lost a slash"):
+        seasync.Sea(Path(f"{bucket}/s.sea"))
+    here = seasync.Sea((tmp_path / "a b.sea").as_uri(), encoder)
+    assert here.add(stored[0]).added == 1
+    assert len(seasync.Sea(tmp_path / "a b.sea")) == 1

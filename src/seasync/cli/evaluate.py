@@ -9,7 +9,8 @@ import typer
 
 from seasync.cli.evaluation import TABLES, Evaluation
 from seasync.cli.output import counted
-from seasync.cli.parameters import OUTPUT, Json
+from seasync.cli.parameters import OUTPUT, Json, path_or_uri
+from seasync.files import Location
 from seasync.options import DatasetKind, Partial, PhaseProtocol
 
 SOME = "Options of single tables"
@@ -72,9 +73,12 @@ def measure(
     csv: Annotated[bool, typer.Option("--csv", rich_help_panel=OUTPUT, help="Print CSV.")] = False,
     latex: Annotated[bool, typer.Option("--latex", rich_help_panel=OUTPUT, help="Print LaTeX.")] = False,
     report: Annotated[
-        Path | None,
+        Location | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=OUTPUT, help="Also write a report with plots, .html or .md."
+            parser=path_or_uri,
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Also write a report with plots, .html or .md.",
         ),
     ] = None,
 ) -> None:

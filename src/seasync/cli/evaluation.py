@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from seasync.files import Location
 from seasync.options import DatasetKind
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Evaluation:
         return open_dataset(data, kind=kind, fps=self.fps).limited(self.limit, seed=self.seed)
 
     def show(
-        self, tables: list[Table], *, form: Literal["json", "csv", "latex"] | None, report: Path | None
+        self, tables: list[Table], *, form: Literal["json", "csv", "latex"] | None, report: Location | None
     ) -> None:
         """Print the tables in the format asked for; write the report."""
         from seasync.evaluate import formats

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seasync.cli.output import counted
-from seasync.cli.parameters import TRAINING, Fps, Json, StorageOptions
+from seasync.cli.parameters import TRAINING, Fps, Json, StorageOptions, path_or_uri
 from seasync.cli.progress import progress, resumable
+from seasync.files import Location
 from seasync.options import TrainKind
 
 if TYPE_CHECKING:
@@ -67,8 +67,12 @@ def train(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="The model to write, .onnx. A checkpoint is kept beside it."),
+        Location,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            help="The model to write, .onnx. A checkpoint is kept beside it.",
+        ),
     ],
     videos: Annotated[
         list[str] | None, typer.Argument(help="Videos, folders, patterns or lists. Leave out with --sea.")
@@ -136,7 +140,7 @@ def size_of(width: int | None, layers: int | None) -> dict[str, int]:
     return {name: value for name, value in (("width", width), ("layers", layers)) if value}
 
 
-def _report(trained: TrainingResult, kind: TrainKind, out: Path, as_json: bool) -> None:
+def _report(trained: TrainingResult, kind: TrainKind, out: Location, as_json: bool) -> None:
     if as_json:
         import json
 

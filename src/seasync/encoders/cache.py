@@ -14,7 +14,7 @@ import numpy as np
 from seasync.encoders.weights import cache_folder
 from seasync.encoding import Encoding, Stream
 from seasync.errors import FeatureError
-from seasync.files import DiskCache, atomic_write, fetch
+from seasync.files import DiskCache, Place, atomic_write, fetch
 from seasync.files.disk_cache import touch
 from seasync.files.location import expect_ordinary
 
@@ -22,7 +22,7 @@ LIMIT_BYTES = 2 << 30
 _FORM = "1"  # raised when the same fingerprint would give another encoding
 
 
-def content_hash(file: str | Path) -> str:
+def content_hash(file: Place) -> str:
     """sha256 (32 hex digits) of a file's bytes; of an image folder, of its files' names and bytes."""
     digest = hashlib.sha256()
     path = fetch(file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
@@ -13,7 +12,7 @@ from seasync.encoders.encoder import Encoder, Progress, TakesClips, TakesFrames
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import FOUND, Encoding
 from seasync.errors import EncoderError, SubjectNotFound, VideoError
-from seasync.files import fetch
+from seasync.files import Place, fetch
 
 if TYPE_CHECKING:
     from seasync.video import Frames
@@ -22,7 +21,7 @@ BATCH = 8
 
 
 def encode_clip(
-    source: Clip | str | Path,
+    source: Clip | Place,
     encoder: Encoder | str = DEFAULT,
     *,
     fps: float | None = None,
@@ -51,7 +50,7 @@ def encode_clip(
 
 
 def encode_part(
-    source: Clip | str | Path,
+    source: Clip | Place,
     encoder: Encoder | str,
     *,
     fps: float | None,

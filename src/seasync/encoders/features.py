@@ -12,6 +12,7 @@ from seasync.clip import Clip
 from seasync.encoders.encoder import Progress, encoding_of, halved
 from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import EncoderError, FeatureError
+from seasync.files import Location
 
 ABOUT = "features.json"
 
@@ -39,7 +40,7 @@ class ReadyFeatures:
     def encode_clip(
         self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
     ) -> Encoding:
-        video = Path(clip.file)
+        video = Location(clip.file)
         files = [self._folder / f"{video.stem}.npy", self._folder / video.parent.name / f"{video.stem}.npy"]
         file = next((file for file in files if file.is_file()), None)
         if file is None:

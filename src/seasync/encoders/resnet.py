@@ -16,7 +16,7 @@ from seasync.encoders.nodes import Nodes
 from seasync.encoders.session import ImageModel
 from seasync.encoders.weights import cache_folder
 from seasync.errors import EncoderError
-from seasync.files import atomic_write
+from seasync.files import atomic_write, fetch
 
 # Some save the network as a list of its children, by their numbers.
 _CHILDREN = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
@@ -25,7 +25,7 @@ _EPSILON = 1e-5
 
 def byol_encoder(file: str) -> FrameEncoder:
     """`byol:FILE`: features (2048 for ResNet-50) averaged over the picture."""
-    path = Path(file)
+    path = fetch(file)
     if not path.is_file():
         raise EncoderError(f"byol:{file}: no such file; expected a ResNet checkpoint")
     graph = prepared(

@@ -24,7 +24,7 @@ from seasync.encoders.transformer import METADATA, Shape, distances, positions
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Indices, Stream
 from seasync.errors import EncoderError
-from seasync.files import fetch
+from seasync.files import Location, fetch
 
 FORM = 1  # raised when files of an older form can no longer be used
 
@@ -150,10 +150,10 @@ def temporal_encoder(kind: str, frames: Encoder | None, rest: str) -> Encoder:
     from seasync.encoders.registry import get_encoder
 
     file, window, stride = sliding(rest)
-    if kind == "carl" and frames is None and Path(file).suffix != ".onnx":
+    if kind == "carl" and frames is None and Location(file).suffix != ".onnx":
         from seasync.encoders.carl import carl_parts
 
-        frames, model = carl_parts(Path(file))
+        frames, model = carl_parts(fetch(file))
         name = f"carl:{rest}"
     else:
         model = TemporalModel(fetch(file))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from seasync.encoders.encoder import FrameEncoder
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, MissingExtra
+from seasync.files import Location, exists, fetch
 
 Split = Callable[[Floats], tuple[Floats, Floats | None]]
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -136,11 +137,12 @@ def torch_file_encoder(file: str) -> FrameEncoder:
     Pictures are prepared as FILE.json says (size, mean, std, scale); by default 224 × 224 and ImageNet's.
     """
     torch = require_torch("torch:FILE")
-    path = Path(file)
+    path = fetch(file)
     if not path.is_file():
         raise EncoderError(f"torch:{file}: no such file; expected TorchScript or a program of torch.export")
-    beside = path.with_name(f"{path.name}.json")
-    prepare = Preparation.from_json(beside) if beside.is_file() else Preparation()
+    place = Location(file)
+    beside = place.with_name(f"{place.name}.json")
+    prepare = Preparation.from_json(fetch(beside)) if exists(beside) else Preparation()
     device = best_device()
     try:
         with warnings.catch_warnings():

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from seasync.errors import DataError
 from seasync.evaluate.data.events import read_events
 from seasync.evaluate.dataset import find_videos
+from seasync.files import write_text
 
 
 def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
@@ -58,10 +59,7 @@ def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
             clips[-1]["events"] = earlier[name].tolist()
     data = json.dumps(clips).replace("<", "\\u003c")
     template = files("seasync.evaluate").joinpath("annotate.html").read_text(encoding="utf-8")
-    try:
-        page.write_text(template.replace("/*CLIPS*/[]", data), encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{page}: cannot be written ({error.strerror}); name another place") from None
+    write_text(page, template.replace("/*CLIPS*/[]", data), error=DataError)
     return len(clips)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
-from pathlib import Path
 
 from seasync.errors import DataError
 from seasync.evaluate.formats import as_html, as_markdown
 from seasync.evaluate.plots import plot
 from seasync.evaluate.results import Table
+from seasync.files import Location, Place, atomic_write, write_text
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
@@ -21,7 +21,7 @@ th, td { border-bottom: 1px solid #8884; padding: .25rem .6rem; text-align: left
 """
 
 
-def write_report(tables: Sequence[Table], file: Path, *, title: str) -> None:
+def write_report(tables: Sequence[Table], file: Place, *, title: str) -> None:
     """Write tables to FILE.html (with plots) or FILE.md (plots beside it, in FILE_plots/).
 
     Raises
@@ -29,27 +29,27 @@ def write_report(tables: Sequence[Table], file: Path, *, title: str) -> None:
     DataError
         If the file is named otherwise.
     """
-    if file.suffix.lower() not in (".html", ".md"):
+    place = Location(file)
+    if place.suffix.lower() not in (".html", ".md"):
         raise DataError(f"{file}: a report is written as .html or .md")
-    file.parent.mkdir(parents=True, exist_ok=True)
     pictures = [(table, plot(table)) for table in tables]
-    make = _html if file.suffix.lower() == ".html" else _markdown
-    file.write_text(make(pictures, file, title), encoding="utf-8")
+    make = _html if place.suffix.lower() == ".html" else _markdown
+    write_text(place, make(pictures, place, title), make_folder=True, error=DataError)
 
 
-def _markdown(pictures: Sequence[tuple[Table, bytes | None]], file: Path, title: str) -> str:
+def _markdown(pictures: Sequence[tuple[Table, bytes | None]], file: Location, title: str) -> str:
     folder = file.with_name(f"{file.stem}_plots")
     parts = [f"# {title}", ""]
     for table, picture in pictures:
         parts.append(as_markdown(table))
         if picture is not None:
-            folder.mkdir(exist_ok=True)
-            (folder / f"{table.name}.png").write_bytes(picture)
+            with atomic_write(folder.join(f"{table.name}.png"), make_folder=True, error=DataError) as part:
+                part.write_bytes(picture)
             parts += [f"![{table.title}]({folder.name}/{table.name}.png)", ""]
     return "\n".join(parts)
 
 
-def _html(pictures: Sequence[tuple[Table, bytes | None]], file: Path, title: str) -> str:
+def _html(pictures: Sequence[tuple[Table, bytes | None]], file: Location, title: str) -> str:
     parts = []
     for table, picture in pictures:
         parts.append(f'<section><div class="wide">{as_html(table)}</div>')

@@ -49,10 +49,9 @@ def atomic_write(
     >>> with atomic_write("edit.otio") as part:         # doctest: +SKIP
     ...     part.write_text(text)
     """
-    if not make_folder:
-        expect_writable(target, error=error)
+    expect_writable(target, make_folder=make_folder, error=error)
     with write_errors(target, error):
-        pending = PendingFile(target, make_folder=make_folder)
+        pending = PendingFile(target)
         try:
             yield pending.path
             pending.commit()
@@ -60,9 +59,11 @@ def atomic_write(
             pending.discard()
 
 
-def write_text(target: Place, text: str, *, error: type[SeasyncError] = SeasyncError) -> None:
+def write_text(
+    target: Place, text: str, *, make_folder: bool = False, error: type[SeasyncError] = SeasyncError
+) -> None:
     """Write `text` as UTF-8, whole or not at all."""
-    with atomic_write(target, error=error) as part:
+    with atomic_write(target, make_folder=make_folder, error=error) as part:
         part.write_text(text, encoding="utf-8")
 
 
@@ -70,11 +71,12 @@ def expect_writable(
     target: Place,
     *,
     sources: Iterable[Place] = (),
+    make_folder: bool = False,
     error: type[SeasyncError] = SeasyncError,
 ) -> None:
     """Raise `error` unless `target` can be written without losing one of the `sources`.
 
-    Worth asking before long work.
+    Worth asking before long work. With `make_folder` the folder is made if it is missing.
     """
     place = Location(target)
     if any(place == Location(source) for source in sources if not place.is_local):
@@ -85,8 +87,11 @@ def expect_writable(
         expect_bucket(place.text)
         return
     path, folder = place.path, place.path.parent
+    if make_folder:
+        with write_errors(target, error):
+            folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
-        raise error(f"{target}: there is no folder {folder}; make it, or name another")
+        raise error(f"{target}: cannot be written: there is no folder {folder}; make it, or name another")
     if path.exists() and not path.is_file():
         raise error(f"{target}: is not a file; name one to write to")
     inputs = [source for source in map(Location, sources) if source.is_local and source.path.exists()]
@@ -99,7 +104,7 @@ def expect_writable(
 class PendingFile:
     """A file that is being written under a temporary name: `path`. End it with `commit` or `discard`."""
 
-    def __init__(self, target: Place, *, make_folder: bool = False) -> None:
+    def __init__(self, target: Place) -> None:
         self.target = Location(target)
         self._folder: Path | None = None
         if not self.target.is_local:
@@ -107,8 +112,6 @@ class PendingFile:
             self.path = self._folder / self.target.name
             return
         place = Path(os.path.realpath(self.target.path))  # what a link points to is written, the link stays
-        if make_folder:
-            place.parent.mkdir(parents=True, exist_ok=True)
         start = f".{place.stem[:40]}."
         _delete_abandoned(place.parent, start)
         self._place = place

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from seasync.files.location import Location
+
 SLACK = 1 / 32  # the part of the limit that is kept free, so that not every file needs a look at all others
 
 
@@ -19,6 +21,17 @@ def cache_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("seasync", appauthor=False))
+
+
+def working_path(place: Location) -> Path:
+    """Where to make a file that grows bit by bit: the place itself, or in the cache for one at a URI.
+
+    The same URI always has the same path, so that what was interrupted goes on.
+    """
+    if place.is_local:
+        return place.path.absolute()
+    name = hashlib.sha256(place.text.encode()).hexdigest()[:32]
+    return cache_folder() / "working" / f"{name}{place.suffix}"
 
 
 class DiskCache:

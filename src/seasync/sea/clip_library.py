@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial as bind
-from pathlib import Path
 from typing import Any
 
 from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, get_encoder
 from seasync.errors import EncoderError, SeaError
+from seasync.files import Place
 from seasync.options import IndexKind
 from seasync.sea import index, maintenance
 from seasync.sea.calibration import Calibration, fit, with_calibration
@@ -34,7 +34,7 @@ class ClipLibrary:
 
     def __init__(
         self,
-        uri: str | Path,
+        uri: Place,
         encoder: Encoder | str | None = None,
         create: bool = True,
         *,
@@ -91,9 +91,9 @@ class ClipLibrary:
 
     def add(
         self,
-        *paths: str | Path,
+        *paths: Place,
         split: str | float = "none",
-        labels: str | Path | None = None,
+        labels: Place | None = None,
         tags: Sequence[str] = (),
         fps: float | None = None,
         frame_features: bool = True,
@@ -209,7 +209,7 @@ class ClipLibrary:
         self,
         *,
         clips: Sequence[str] = (),
-        files: Sequence[str | Path] = (),
+        files: Sequence[Place] = (),
         labels: Sequence[str] = (),
         wait: bool = True,
     ) -> int:
@@ -233,7 +233,7 @@ class ClipLibrary:
         """
         return maintenance.remove(self.record, clips=clips, files=files, labels=labels, wait=wait)
 
-    def relocate(self, root: str | Path, *, old: str | Path | None = None) -> int:
+    def relocate(self, root: Place, *, old: Place | None = None) -> int:
         """Tell the sea that its videos have moved.
 
         Parameters

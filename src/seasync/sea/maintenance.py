@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import SeaError
-from seasync.files import is_uri
+from seasync.files import Place, is_uri
 from seasync.files.objects import objects
 from seasync.sea import index
 from seasync.sea.lock import Busy
@@ -31,7 +31,7 @@ def remove(
     record: Record,
     *,
     clips: Sequence[str] = (),
-    files: Sequence[str | Path] = (),
+    files: Sequence[Place] = (),
     labels: Sequence[str] = (),
     wait: bool = True,
 ) -> int:
@@ -49,7 +49,7 @@ def remove(
 
 
 def _conditions(
-    snapshot: Snapshot, clips: Sequence[str], files: Sequence[str | Path], labels: Sequence[str]
+    snapshot: Snapshot, clips: Sequence[str], files: Sequence[Place], labels: Sequence[str]
 ) -> Iterator[str]:
     """SQL conditions that select the clips: as long as what is asked for, however many clips fulfil them."""
     named = [str(file) if is_uri(file) else str(Path(file).absolute()) for file in files]
@@ -63,7 +63,7 @@ def _conditions(
             yield f"starts_with(id, {quoted(clip)})"
 
 
-def relocate(record: Record, root: str | Path, *, old: str | Path | None = None) -> int:
+def relocate(record: Record, root: Place, *, old: Place | None = None) -> int:
     """Record that the footage under the folder `old` is now under `root`; see `Sea.relocate`."""
     with record.writing():
         snapshot = record.snapshot()

@@ -14,7 +14,7 @@ from seasync.clip import Clip
 from seasync.encoders import content_hash
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
-from seasync.files import fetch
+from seasync.files import Place, fetch
 from seasync.sea.rows import CLIP_COLUMNS, clip_id
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Query:
     end: float = math.inf
 
 
-Asked = Clip | Encoding | str | Path
+Asked = Clip | Encoding | Place
 
 
 class Encode(Protocol):

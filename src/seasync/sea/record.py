@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
-from seasync.files import is_uri
+from seasync.files import Location, Place, is_uri
 from seasync.files.objects import storage_options as environment_options
 from seasync.sea import lock, writers
 from seasync.sea import rows as layout
@@ -37,9 +37,10 @@ class Record:
         environment (see `seasync.files.objects`).
     """
 
-    def __init__(self, uri: str | Path, *, storage_options: Mapping[str, str] | None = None) -> None:
-        self.uri = str(uri)
-        self.storage_options = environment_options(storage_options) if is_uri(uri) else {}
+    def __init__(self, uri: Place, *, storage_options: Mapping[str, str] | None = None) -> None:
+        place = Location(uri)
+        self.uri = str(place.path) if place.is_local else place.text
+        self.storage_options = {} if place.is_local else environment_options(storage_options)
         self._snapshot: Snapshot | None = None
         self._writer: writers.Writer | None = None
 

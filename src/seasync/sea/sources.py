@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from seasync.errors import SeaError
-from seasync.files import fetch, is_uri
+from seasync.files import Location, Place, fetch, is_uri
 from seasync.files.objects import matching, objects
 
 VIDEOS = frozenset(
@@ -41,7 +41,7 @@ class Source:
 
 
 def find_sources(
-    paths: Sequence[str | Path], *, labels: str | Path | None = None, tags: Sequence[str] = ()
+    paths: Sequence[Place], *, labels: Place | None = None, tags: Sequence[str] = ()
 ) -> list[Source]:
     """The videos that `paths` name, each once, folders in the order of their names.
 
@@ -59,11 +59,11 @@ def find_sources(
     return list(sources)
 
 
-def _is_list(path: str | Path) -> bool:
-    return Path(path).suffix.lower() in LISTS
+def _is_list(path: Place) -> bool:
+    return Location(path).suffix.lower() in LISTS
 
 
-def _videos(path: str | Path) -> Iterator[Source]:
+def _videos(path: Place) -> Iterator[Source]:
     if is_uri(path):
         yield from _stored(str(path))
         return
@@ -113,7 +113,7 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield Path(where)
 
 
-def _listed(path: str | Path) -> Iterator[Source]:
+def _listed(path: Place) -> Iterator[Source]:
     for number, row in _rows(path):
         try:
             start, end = (float(row[name]) if row.get(name) else None for name in ("start", "end"))
@@ -123,7 +123,7 @@ def _listed(path: str | Path) -> Iterator[Source]:
         yield Source(_beside(path, row["file"]), row.get("label") or None, tags, start, end)
 
 
-def _beside(listing: str | Path, file: str) -> Path | str:
+def _beside(listing: Place, file: str) -> Path | str:
     """A file that a list names, relative to the list."""
     if is_uri(file):
         return file
@@ -132,11 +132,11 @@ def _beside(listing: str | Path, file: str) -> Path | str:
     return Path(listing).absolute().parent / file
 
 
-def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Place) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines of a list, by the names of its columns."""
     try:
         with fetch(path).open(newline="", encoding="utf-8-sig") as opened:
-            reader = csv.DictReader(opened, delimiter=LISTS.get(Path(path).suffix.lower(), ","))
+            reader = csv.DictReader(opened, delimiter=LISTS.get(Location(path).suffix.lower(), ","))
             if "file" not in (reader.fieldnames or ()):
                 raise SeaError(f"{path}: expected a list with the column 'file', got {reader.fieldnames}")
             for row in reader:
@@ -146,7 +146,7 @@ def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise SeaError(f"{path}: cannot be read as a list ({error})") from error
 
 
-def _labeller(labels: str | Path | None) -> Callable[[Path | str], str | None]:
+def _labeller(labels: Place | None) -> Callable[[Path | str], str | None]:
     if labels is None:
         return lambda file: None
     if str(labels) == "folder":

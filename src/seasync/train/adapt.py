@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -17,8 +15,9 @@ from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
-from seasync.files import cache_folder, is_uri
-from seasync.files.objects import write
+from seasync.files import Location, Place, is_uri
+from seasync.files.disk_cache import working_path
+from seasync.files.objects import upload
 from seasync.options import TrainKind
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
@@ -81,7 +80,7 @@ class AdaptResult:
 
 def adapt(
     sea: Sea,
-    to: str | Path,
+    to: Place,
     *,
     kind: TrainKind = "taught",
     recipe: Recipe = MOTION,
@@ -126,7 +125,7 @@ def adapt(
     target = str(to).rstrip("/")
     if not target.endswith(".sea"):
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
-    file = _model_file(target)
+    file = working_path(Location(_model_beside(target)))
     model = _model_beside(target) if is_uri(target) else str(file)
     begun = Sea(target)  # a store that does not answer says so before anything is trained
     if begun.exists() and (restart or f":{model}" not in begun.record.snapshot().about.encoder):
@@ -171,7 +170,7 @@ def adapt(
     count = 0
     if better:
         if is_uri(target):
-            write(model, file.read_bytes())
+            upload(file, model)
         count = reencode(sea, Sea(target, new), reencoded, progress)
     elif not begun.exists():
         for left in (file, file.with_suffix(".ckpt")):
@@ -198,14 +197,6 @@ def _held_out_clips(sea: Sea, footage: SeaFootage, share: float, seed: int) -> l
             "larger share, or add clips"
         )
     return held[:MOST_JUDGED]
-
-
-def _model_file(target: str) -> Path:
-    """Where the model is trained: beside the sea, or in the cache if the sea is at a URI."""
-    if not is_uri(target):
-        return Path(_model_beside(target)).absolute()
-    name = hashlib.sha256(target.encode()).hexdigest()[:32]
-    return cache_folder() / "adapt" / f"{name}.onnx"
 
 
 def _model_beside(target: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, get_encoder
 from seasync.errors import EncoderError, SeaError
+from seasync.files import Location, Place, expect_writable
+from seasync.files.disk_cache import working_path
+from seasync.files.objects import upload
 from seasync.options import TrainKind
 from seasync.sea.sources import find_sources
 from seasync.search import Sea
@@ -22,10 +25,10 @@ TASKS: Mapping[TrainKind, Any] = {"nms": NmsTask, "carl": CarlTask, "taught": Ta
 
 
 def train_on(
-    source: str | Path | Sea | Sequence[str | Path],
+    source: Place | Sea | Sequence[Place],
     *,
     kind: TrainKind = "nms",
-    file: str | Path,
+    file: Place,
     encoder: str | None = None,
     fps: float | None = None,
     views: int = 0,
@@ -50,8 +53,9 @@ def train_on(
     kind : {"nms", "carl", "taught"}
         What is learned. "nms": frames out of order and changing speed. "carl": the same moments in two
         sequences of one clip. "taught": the same moments in two clips, from their alignments.
-    file : path
-        The model to write, .onnx; a checkpoint lies beside it.
+    file : path or URI
+        The model to write, .onnx; a checkpoint lies beside it. For a model at a URI it lies in the cache
+        folder of this machine.
     encoder : str, optional
         What makes the frame features of videos. Default: `dinov2-small`. A sea has its own.
     fps : float, optional
@@ -78,33 +82,38 @@ def train_on(
     FeatureError
         If there are too few clips.
     """
-    file = Path(file)
-    if file.suffix != ".onnx":
+    place = Location(file)
+    if place.suffix != ".onnx":
         raise EncoderError(f"{file}: the model is written as ONNX; name it something.onnx")
+    expect_writable(place, make_folder=True, error=EncoderError)
+    local = working_path(place)
     task = TASKS[kind](**_sized(size or {}))
     plan = TrainingPlan(steps=steps, batch=batch, rate=rate, held_out=held_out, patience=patience, seed=seed)
     if restart:
-        file.with_suffix(".ckpt").unlink(missing_ok=True)
+        local.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
     frames = get_encoder(footage.lead[0]) if views else None
     clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
-    training = Training(footage, task, plan, file, views=clip_views, progress=progress)
+    training = Training(footage, task, plan, local, views=clip_views, progress=progress)
 
     def report(step: int, values: dict[str, float]) -> None:
         if progress:
             losses = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
             progress(losses, step, training.plan.steps)
 
-    return training.run(report=report)
+    result = training.run(report=report)
+    if not place.is_local:
+        upload(local, place.text)
+    return result
 
 
 def _footage(
-    source: str | Path | Sea | Sequence[str | Path],
+    source: Place | Sea | Sequence[Place],
     encoder: str | None,
     fps: float | None,
     progress: Progress | None,
 ) -> Footage:
-    if isinstance(source, str | Path):
+    if isinstance(source, str | PathLike):
         source = Sea(source, encoder, create=False)
     if isinstance(source, Sea):
         if fps and fps != source.fps:

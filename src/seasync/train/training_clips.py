@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from seasync.encoders import Encoder, encode_clip, get_encoder
 from seasync.encoders.sum import parts_of
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.errors import FeatureError
+from seasync.files import Location, Place
 from seasync.search import Sea
 from seasync.train.views import View
 
@@ -77,7 +77,7 @@ class VideoFootage:
 
     def __init__(
         self,
-        videos: Sequence[Clip | str | Path],
+        videos: Sequence[Clip | Place],
         encoder: Encoder,
         *,
         fps: float | None = None,
@@ -113,7 +113,7 @@ def _require_enough(count: int, where: str) -> None:
 
 def split(clips: Sequence[Clip], share: float, seed: int) -> tuple[list[int], list[int]]:
     """Split clips into those to train on and those held out, by number; clips of a file stay together."""
-    files = sorted({clip.file for clip in clips}, key=lambda file: _digest(f"{seed} {Path(file).name}"))
+    files = sorted({clip.file for clip in clips}, key=lambda file: _digest(f"{seed} {Location(file).name}"))
     held = set(files[: max(1, round(share * len(files)))])
     inside = [clip.file in held for clip in clips]
     return [n for n, out in enumerate(inside) if not out], [n for n, out in enumerate(inside) if out]
