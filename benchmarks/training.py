@@ -35,6 +35,7 @@ from seasync.errors import SubjectNotFound
 from seasync.evaluate.bootstrap import mean_interval
 from seasync.evaluate.controls import position_only_encoding
 from seasync.options import TrainKind
+from seasync.train.fit import TrainingPlan
 from seasync.train.pipeline import train_on
 
 PARTS = 4
@@ -138,8 +139,7 @@ def train(name: str, design: Design, clips: Sequence[Path], file: Path) -> None:
         file=file,
         encoder=design.encoder,
         size={"reach": design.reach} if design.reach else {},
-        steps=design.steps,
-        held_out=HELD_OUT,
+        plan=TrainingPlan(steps=design.steps, held_out=HELD_OUT),
     )
     seconds = time.perf_counter() - begin
     first, best = trained.history[0], trained.best

@@ -117,12 +117,18 @@ def test_an_adapted_sea_at_a_uri_is_searched_by_nodes_that_did_not_train_it(
 ) -> None:
     torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
     torch.set_num_threads(1)
-    from seasync.train import train_on
+    from seasync.train import TrainingPlan, train_on
     from seasync.train.adapt import reencode
 
     sea = Sea(f"{bucket}/old.sea", f"onnx:{token_grid(tmp_path / 'frames.onnx')}")
     sea.add(sliding_squares(tmp_path / "videos", 8))
-    train_on(sea, kind="taught", file=tmp_path / "new.onnx", steps=4, size={"width": 16, "layers": 1})
+    train_on(
+        sea,
+        kind="taught",
+        file=tmp_path / "new.onnx",
+        plan=TrainingPlan(steps=4),
+        size={"width": 16, "layers": 1},
+    )
     write(f"{bucket}/new.onnx", (tmp_path / "new.onnx").read_bytes())
     learned: Any = get_encoder(f"{sea.encoder().name}+taught:{bucket}/new.onnx")
     reencode(sea, Sea(f"{bucket}/learned.sea", learned), learned.over, None)

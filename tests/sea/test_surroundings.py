@@ -36,7 +36,7 @@ def test_an_action_across_a_split_is_found_whole(sea: Sea, tmp_path: Path) -> No
     assert first.clip.id is None
     assert first.part in sea.clips()
     assert first.alignment.match == first.clip
-    assert first.to_json()["clip"] == first.part.id
+    assert first.to_json()["clip"]["id"] == first.part.id
     for one, other in itertools.combinations(matches, 2):
         shared = min(one.end, other.end) - max(one.clip.start, other.clip.start)
         assert shared <= 0.5 * min(one.end - one.clip.start, other.end - other.clip.start) + 1e-9

@@ -22,7 +22,7 @@ from tests.train.footage import Swings, sliding_squares
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
 from seasync.options import TrainKind  # noqa: E402
-from seasync.train import train_on  # noqa: E402
+from seasync.train import TrainingPlan, train_on  # noqa: E402
 from seasync.train.adapt import reencode  # noqa: E402
 from seasync.train.judge import (  # noqa: E402
     Errors,
@@ -141,7 +141,7 @@ def adapt(sea: Sea, to: Path, *options: str) -> dict[str, object]:
 
 
 def train(sea: Sea, file: Path, kind: TrainKind) -> None:
-    train_on(sea, kind=kind, file=file, steps=4, size={"width": 16, "layers": 1})
+    train_on(sea, kind=kind, file=file, plan=TrainingPlan(steps=4), size={"width": 16, "layers": 1})
 
 
 @pytest.mark.parametrize("recipe", ["motion", "paper"])

@@ -56,6 +56,7 @@ def adapt(
     require_torch("seasync sea adapt")
     from seasync.align import RECIPES
     from seasync.search import Sea as OpenSea
+    from seasync.train import TrainingPlan
     from seasync.train.adapt import adapt as adapt_sea
 
     with resumable(), progress() as show:
@@ -64,12 +65,9 @@ def adapt(
             to,
             kind=kind,
             recipe=RECIPES[recipe],
-            steps=steps,
+            plan=TrainingPlan(steps=steps, rate=rate, held_out=held_out, seed=seed),
             views=views,
             size=size_of(width, layers),
-            rate=rate,
-            held_out=held_out,
-            seed=seed,
             restart=restart,
             progress=show,
         )

@@ -110,11 +110,14 @@ def train(
     from seasync.encoders.torch_model import require_torch
 
     require_torch("seasync train")
-    from seasync.train import train_on
+    from seasync.train import TrainingPlan, train_on
 
     if bool(videos) == bool(sea):
         raise typer.BadParameter("expected what to train on: videos, or --sea")
     with resumable(), progress() as show:
+        plan = TrainingPlan(
+            steps=steps, batch=batch, rate=rate, held_out=held_out, patience=patience, seed=seed
+        )
         trained = train_on(
             sea or videos or [],
             kind=kind,
@@ -123,12 +126,7 @@ def train(
             fps=fps,
             views=views,
             size=size_of(width, layers),
-            steps=steps,
-            batch=batch,
-            rate=rate,
-            held_out=held_out,
-            patience=patience,
-            seed=seed,
+            plan=plan,
             restart=restart,
             progress=show,
         )

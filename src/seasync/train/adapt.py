@@ -86,12 +86,7 @@ def adapt(
     recipe: Recipe = MOTION,
     views: int = 0,
     size: Mapping[str, int] | None = None,
-    steps: int = TrainingPlan.steps,
-    batch: int = TrainingPlan.batch,
-    rate: float = TrainingPlan.rate,
-    held_out: float = TrainingPlan.held_out,
-    patience: int = TrainingPlan.patience,
-    seed: int = TrainingPlan.seed,
+    plan: TrainingPlan | None = None,
     restart: bool = False,
     progress: Progress | None = None,
 ) -> AdaptResult:
@@ -110,7 +105,7 @@ def adapt(
         The new sea, NAME.sea.
     recipe : Recipe
         How held-out clips are aligned to judge the encoder.
-    kind, views, size, steps, batch, rate, held_out, patience, seed, restart, progress
+    kind, views, size, plan, restart, progress
         As in `seasync.train.train_on`.
 
     Returns
@@ -131,19 +126,15 @@ def adapt(
     if begun.exists() and (restart or f":{model}" not in begun.record.snapshot().about.encoder):
         raise SeaError(f"{target}: there is a sea already; name a new one")
     footage = SeaFootage(sea)
-    held = _held_out_clips(sea, footage, held_out, seed)
+    plan = plan or TrainingPlan()
+    held = _held_out_clips(sea, footage, plan.held_out, plan.seed)
     trained = train_on(
         sea,
         kind=kind,
         file=file,
         views=views,
         size=size,
-        steps=steps,
-        batch=batch,
-        rate=rate,
-        held_out=held_out,
-        patience=patience,
-        seed=seed,
+        plan=plan,
         restart=restart,
         progress=progress,
     )
@@ -165,7 +156,9 @@ def adapt(
     after = [reencoded(encoding) for encoding in before]
     cycle = cycle_errors(before, recipe), cycle_errors(after, recipe)
     agreement = agreement_errors(before, after, recipe)
-    planted = _planted_errors(clips, before, old, footage.fps, reencoded, recipe, np.random.default_rng(seed))
+    planted = _planted_errors(
+        clips, before, old, footage.fps, reencoded, recipe, np.random.default_rng(plan.seed)
+    )
     better, why = judge(agreement, planted)
     count = 0
     if better:

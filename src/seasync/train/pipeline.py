@@ -33,12 +33,7 @@ def train_on(
     fps: float | None = None,
     views: int = 0,
     size: Mapping[str, int] | None = None,
-    steps: int = TrainingPlan.steps,
-    batch: int = TrainingPlan.batch,
-    rate: float = TrainingPlan.rate,
-    held_out: float = TrainingPlan.held_out,
-    patience: int = TrainingPlan.patience,
-    seed: int = TrainingPlan.seed,
+    plan: TrainingPlan | None = None,
     restart: bool = False,
     progress: Progress | None = None,
 ) -> TrainingResult:
@@ -64,8 +59,8 @@ def train_on(
         Altered views of each clip that are encoded first and drawn from.
     size : mapping of str to int, optional
         Sizes other than the task's own, such as ``{"width": 256, "layers": 2}``.
-    steps, batch, rate, held_out, patience, seed
-        As in `seasync.train.fit.TrainingPlan`.
+    plan : TrainingPlan, optional
+        Steps, batch size, learning rate and so on.
     restart : bool
         Start over although `file` has a checkpoint beside it.
     progress : callable, optional
@@ -88,13 +83,12 @@ def train_on(
     expect_writable(place, make_folder=True, error=EncoderError)
     local = working_path(place)
     task = TASKS[kind](**_sized(size or {}))
-    plan = TrainingPlan(steps=steps, batch=batch, rate=rate, held_out=held_out, patience=patience, seed=seed)
     if restart:
         local.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
     frames = get_encoder(footage.lead[0]) if views else None
     clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
-    training = Training(footage, task, plan, local, views=clip_views, progress=progress)
+    training = Training(footage, task, plan or TrainingPlan(), local, views=clip_views, progress=progress)
 
     def report(step: int, values: dict[str, float]) -> None:
         if progress:

@@ -61,7 +61,7 @@ def _score_row(costs, above, row, mean_above, mean_row, diagonal_share, up_share
 
 
 @njit(cache=True, nogil=True)
-def _path_row(costs, above, row, moves):
+def path_row(costs, above, row, moves):
     """One row of DTW totals, and the move that leads to each cell: 0 diagonal, 1 up, 2 left."""
     for j in range(len(costs) // LANES):
         for k in range(j * LANES, (j + 1) * LANES):
@@ -106,13 +106,12 @@ def random_shares(i, diagonal, up, left):
 
 
 @njit(cache=True, nogil=True)
-def solve(planes, rows, columns, totals, moves, with_random=True):
+def solve(planes, rows, columns, totals, moves):
     """DTW totals and exact random costs of LANES matrices.
 
     planes  (LANES, n, m) float32; lane l is valid in its first rows[l] × columns[l] cells, finite elsewhere
     totals  (2, LANES) float32, written: DTW total and the mean cost of random paths
     moves   (n, m * LANES) uint8, written, for `trace`; of shape (0, 0) to keep none
-    with_random  False leaves the mean cost of random paths out where moves are kept
     """
     _, n, m = planes.shape
     costs = np.empty(m * LANES, np.float32)
@@ -131,9 +130,8 @@ def solve(planes, rows, columns, totals, moves, with_random=True):
         interleave(planes, i, four, fours, places)
         random_shares(i, diagonal, up, left)
         if len(moves):
-            _path_row(costs, above, row, moves[i])
-            if with_random:
-                _random_row(costs, mean_above, mean_row, diagonal, up, left)
+            path_row(costs, above, row, moves[i])
+            _random_row(costs, mean_above, mean_row, diagonal, up, left)
         else:
             _score_row(costs, above, row, mean_above, mean_row, diagonal, up, left)
         for lane in range(LANES):
