@@ -62,14 +62,14 @@ def test_every_command_takes_a_uri(run, tmp_path: Path, bucket: str, clips: Path
     sea = ("--sea", f"{bucket}/footage.sea")
     assert run("add", clips, *sea, "--encoder", encoder, "--labels", "folder")[0] == 0
     found = json.loads(run("search", clips / "dive/001.mp4", *sea, "--json")[1])
-    assert found["matches"][0]["label"] == "dive"
+    assert found["matches"][0]["clip"]["label"] == "dive"
     assert json.loads(run("sea", "info", *sea, "--json")[1])["bytes"] > 10_000
     assert len(json.loads(run("sea", "list", *sea, "--json")[1])) == 9
     assert "index exact" in run("sea", "rebuild", *sea)[1]
     assert run("sea", "sweep", *sea)[0] == 0
     down = tmp_path / "down.sea"
     assert "9 clips" in run("sea", "copy", sea[1], down)[1]
-    assert f"the same as {down}" in run("sea", "verify", *sea, "--against", down)[1]
+    assert f"equal to {down}" in run("sea", "verify", *sea, "--against", down)[1]
     assert "3 clips removed" in run("sea", "remove", *sea, "--label", "dive")[1]
     code, out, _ = run("sea", "verify", *sea, "--against", down)
     assert (code, out.count("not in")) == (1, 3)
