@@ -1,0 +1,89 @@
+"""Which module reads and writes which marks file. A new format is one module and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from seasync.errors import DataError
+from seasync.marks import csv_marks, elan, kinovea, lerobot_subtasks, subtitles
+from seasync.marks.mark import FrameSeconds, MarkedClips
+
+Reader = Callable[[Path, FrameSeconds | None], MarkedClips]
+Writer = Callable[[Path, MarkedClips], None]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How marks files of one ending are read and written."""
+
+    read: Reader
+    write: Writer | None
+
+
+FORMATS: dict[str, Format] = {
+    ".csv": Format(csv_marks.read, csv_marks.write),
+    ".srt": Format(subtitles.read, subtitles.write),
+    ".vtt": Format(subtitles.read, subtitles.write),
+    ".eaf": Format(elan.read, elan.write),
+    ".kva": Format(kinovea.read, None),
+    ".parquet": Format(lerobot_subtasks.read, lerobot_subtasks.write),
+}
+
+
+def read_marks(file: str | Path, frame_seconds: FrameSeconds | None = None) -> MarkedClips:
+    """Read marks from a file, or from all such files of a folder.
+
+    Parameters
+    ----------
+    file : str or Path
+        A CSV file (columns `clip`, `name`, and `seconds` or `frame`; or `clip` and one column of frame
+        numbers per event), subtitles (.srt, .vtt) and ELAN files (.eaf) named like their clip, Kinovea files
+        (.kva), or a LeRobot data set's episode table (.parquet).
+    frame_seconds : callable, optional
+        Gives the seconds of a clip's frame, for files that count in frames.
+
+    Returns
+    -------
+    mapping of str to sequence of Mark
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as marks.
+    """
+    path = Path(file)
+    if path.is_dir():
+        files = sorted(each for each in path.iterdir() if each.suffix.lower() in FORMATS)
+        if not files:
+            raise DataError(f"{path}: a folder without marks; expected files such as {', '.join(FORMATS)}")
+        return {clip: marks for each in files for clip, marks in read_marks(each, frame_seconds).items()}
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected marks as {', '.join(FORMATS)}")
+    return _format(path).read(path, frame_seconds)
+
+
+def write_marks(file: str | Path, clips: MarkedClips) -> None:
+    """Write marks to a file; .srt, .vtt and .eaf take the marks of one clip, or a folder of that ending.
+
+    Raises
+    ------
+    DataError
+        If the ending is unknown or the format is only read.
+    """
+    path = Path(file)
+    write = _format(path).write
+    if write is None:
+        raise DataError(f"{path}: {path.suffix} files are only read; write {', '.join(_writable())}")
+    write(path, clips)
+
+
+def _writable() -> list[str]:
+    return [ending for ending, each in FORMATS.items() if each.write]
+
+
+def _format(path: Path) -> Format:
+    if path.suffix.lower() not in FORMATS:
+        raise DataError(f"{path}: expected marks as {', '.join(FORMATS)}")
+    return FORMATS[path.suffix.lower()]

@@ -1,0 +1,93 @@
+"""A mark: a named moment of a clip, or a named stretch of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.encoding import Encoding
+from seasync.errors import DataError
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A named moment, or with `end` a named stretch, in seconds of the clip's file.
+
+    Attributes
+    ----------
+    name : str
+    seconds : float
+        When it happens, or when it begins.
+    end : float or None
+        When it ends; None for a moment.
+    confidence : float or None
+        How likely a mark that was carried over is within the tolerance (0–1); None if a person set it.
+    """
+
+    name: str
+    seconds: float
+    end: float | None = None
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.seconds) or self.seconds < 0:
+            raise DataError(f"mark {self.name!r}: expected 0 or more seconds, got {self.seconds}")
+        if self.end is not None and not self.end >= self.seconds:
+            raise DataError(
+                f"mark {self.name!r}: ends at {self.end:g} s, before its start {self.seconds:g} s"
+            )
+
+
+MarkedClips = Mapping[str, Sequence[Mark]]
+"""Marks by clip: its id, its path, or its file's name."""
+
+FrameSeconds = Callable[[str, float], float | None]
+"""When a frame of a clip is shown, in seconds, by the clip's name; None for a clip that is not known."""
+
+
+def frame_seconds(clips: Iterable[tuple[Clip, Encoding]]) -> FrameSeconds:
+    """When frames of encoded clips are shown; the videos are not opened.
+
+    A clip is known by its id, its path, its file's name, or that without ending. Between sampled frames, and
+    after the last one, time is even.
+    """
+    known: dict[str, Encoding] = {}
+    for clip, encoding in clips:
+        known |= dict.fromkeys(clip_names(clip), encoding)
+
+    def seconds(clip: str, frame: float) -> float | None:
+        if clip not in known:
+            return None
+        frames, times = known[clip].frames, known[clip].seconds
+        step = (times[-1] - times[0]) / max(frames[-1] - frames[0], 1)
+        beyond = min(frame - frames[0], 0) + max(frame - frames[-1], 0)
+        return float(np.interp(frame, frames, times) + beyond * step)
+
+    return seconds
+
+
+def mark_key(clip: Clip) -> str:
+    """What a clip is called in a marks file: its path; its id if it is only a part of its file."""
+    return clip.id if clip.id and (clip.start > 0 or clip.end is not None) else clip.file
+
+
+def clip_names(clip: Clip) -> tuple[str, ...]:
+    """What a clip may be called in a marks file: its id, its path, its file's name, that without ending."""
+    file = clip.file.replace("\\", "/")
+    name = file.rpartition("/")[2]
+    names = (clip.id, clip.file, file, name, name.rpartition(".")[0] or name)
+    return tuple(dict.fromkeys(each for each in names if each))
+
+
+def mark_names(clips: Iterable[Sequence[Mark]]) -> tuple[str, ...]:
+    """All names, ordered by where in their clip the marks come on average."""
+    places: dict[str, list[float]] = {}
+    for marks in clips:
+        ordered = sorted(marks, key=lambda mark: mark.seconds)
+        for place, mark in enumerate(ordered):
+            places.setdefault(mark.name, []).append(place / max(len(ordered) - 1, 1))
+    return tuple(sorted(places, key=lambda name: sum(places[name]) / len(places[name])))

@@ -1,0 +1,52 @@
+"""Marks as subtitles: one file per clip, named like it; each line is a mark with its start and end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seasync.errors import DataError
+from seasync.files.atomic import atomic_write
+from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
+
+# Subtitles of less than this are moments: players do not show shorter ones.
+SHOWN_SECONDS = 0.1
+
+
+def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
+    """The lines of one file."""
+    import pysubs2
+
+    try:
+        subtitles = pysubs2.load(str(path))
+    except (pysubs2.Pysubs2Error, UnicodeDecodeError, OSError) as error:
+        raise DataError(f"{path}: cannot be read as subtitles ({error}); expected UTF-8 text") from error
+    marks = []
+    for event in subtitles:
+        start, end = event.start / 1000, event.end / 1000
+        is_moment = round(end - start, 3) <= SHOWN_SECONDS
+        marks.append(Mark(event.plaintext.strip(), start, None if is_moment else end))
+    return {path.stem: marks}
+
+
+def write(path: Path, clips: MarkedClips) -> None:
+    """The marks of one clip; of several, a file each in a folder of this name."""
+    import pysubs2
+
+    for clip, marks in clips.items():
+        subtitles = pysubs2.SSAFile()
+        for mark in marks:
+            end = mark.seconds + SHOWN_SECONDS if mark.end is None else mark.end
+            event = pysubs2.SSAEvent(start=round(mark.seconds * 1000), end=round(end * 1000))
+            event.plaintext = mark.name
+            subtitles.append(event)
+        with atomic_write(one_of(path, clip, len(clips))) as part:
+            subtitles.save(str(part), format_=path.suffix.lower().lstrip("."))
+
+
+def one_of(path: Path, clip: str, count: int) -> Path:
+    """Where the marks of a clip go: the file itself if it is the only clip, else one in a folder."""
+    if count == 1:
+        return path
+    folder = path.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{Path(clip).stem}{path.suffix}"

@@ -1,0 +1,95 @@
+"""Marks files: what is written is read back; what others write is read; bad files are one clear line."""
+
+from __future__ import annotations
+
+import pytest
+
+from seasync.errors import DataError
+from seasync.marks import Mark, read_marks, write_marks
+
+MARKS = {
+    "a.mp4": [Mark("grasp", 1.25), Mark("carry", 2.0, 3.5)],
+    "b.mp4": [Mark("grasp", 0.75, confidence=0.8)],
+}
+
+
+def test_csv_is_read_back(tmp_path):
+    write_marks(tmp_path / "all.csv", MARKS)
+    assert read_marks(tmp_path / "all.csv") == MARKS
+
+
+@pytest.mark.parametrize("ending", [".srt", ".vtt", ".eaf"])
+def test_a_file_per_clip_is_read_back(ending, tmp_path):
+    write_marks(tmp_path / f"all{ending}", MARKS)
+    found = read_marks(tmp_path / "all")
+    assert len(found) == 2
+    for clip, marks in found.items():
+        wanted = MARKS[clip if clip in MARKS else f"{clip}.mp4"]
+        assert [(mark.name, mark.seconds, mark.end) for mark in marks] == [
+            (mark.name, mark.seconds, mark.end) for mark in wanted
+        ]
+
+
+def test_episodes_are_read_back(tmp_path):
+    write_marks(
+        tmp_path / "episodes.parquet", {"episode_000007.mp4": [Mark("reach", 0.0), Mark("grasp", 1.5, 2.0)]}
+    )
+    assert read_marks(tmp_path / "episodes.parquet") == {
+        "episode_000007": [Mark("reach", 0.0, 1.5), Mark("grasp", 1.5, 2.0)]
+    }
+
+
+def test_an_events_table_counts_in_frames(tmp_path):
+    (tmp_path / "events.csv").write_text("clip,view,frames,address,top\ngolf.mp4,front,90,30,60\n")
+    found = read_marks(tmp_path / "events.csv", lambda clip, frame: frame / 30)
+    assert found == {"golf.mp4": [Mark("address", 1.0), Mark("top", 2.0)]}
+
+
+def test_frames_without_frame_times_are_one_clear_line(tmp_path):
+    (tmp_path / "events.csv").write_text("clip,top\ngolf.mp4,60\n")
+    with pytest.raises(DataError, match="counts in frames"):
+        read_marks(tmp_path / "events.csv")
+
+
+def test_kinovea_key_images_are_read(tmp_path):
+    (tmp_path / "throw.kva").write_text(
+        "<KinoveaVideoAnalysis><FormatVersion>2.0</FormatVersion><OriginalFilename>throw.mp4</OriginalFilename>"
+        "<AverageTimeStampsPerSecond>1000</AverageTimeStampsPerSecond><FirstTimeStamp>500</FirstTimeStamp>"
+        "<Keyframes><Keyframe><Timestamp>1700</Timestamp><Title>release</Title></Keyframe></Keyframes>"
+        "</KinoveaVideoAnalysis>"
+    )
+    assert read_marks(tmp_path / "throw.kva") == {"throw.mp4": [Mark("release", 1.2)]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.csv", "name,seconds\na,1\n"),
+        ("x.csv", "clip,name,seconds\na.mp4,top,soon\n"),
+        ("x.csv", "clip,name,seconds\na.mp4,top,-1\n"),
+        ("x.csv", "clip,name,seconds,end\na.mp4,top,5,1\n"),
+        ("x.eaf", "<no"),
+        ("x.eaf", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'),
+        ("x.kva", "<a/>"),
+        ("x.parquet", "PAR1"),
+        ("x.txt", ""),
+    ],
+)
+def test_bad_files_are_one_clear_line(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_marks(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_names_the_formats(tmp_path):
+    with pytest.raises(DataError, match=r"no such file; expected marks as \.csv"):
+        read_marks(tmp_path / "none.csv")
+
+
+def test_clips_that_are_not_here_have_no_marks_and_stop_nothing(tmp_path):
+    (tmp_path / "events.csv").write_text("clip,top\nhere.mp4,60\nelsewhere.mp4,60\n")
+    found = read_marks(
+        tmp_path / "events.csv", lambda clip, frame: frame / 30 if clip == "here.mp4" else None
+    )
+    assert found == {"here.mp4": [Mark("top", 2.0)], "elsewhere.mp4": []}
