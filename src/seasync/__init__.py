@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from seasync.encoders import encode_clip, get_encoder
     from seasync.encoding import Encoding
     from seasync.film import FoundSpan, find
+    from seasync.group import Group, align_group
     from seasync.sea.match import Match
     from seasync.search import Sea
 
@@ -28,10 +29,12 @@ _HOMES = {
     "Alignment": "seasync.align",
     "Encoding": "seasync.encoding",
     "FoundSpan": "seasync.film",
+    "Group": "seasync.group",
     "Match": "seasync.sea.match",
     "Recipe": "seasync.align",
     "Sea": "seasync.search",
     "Warp": "seasync.align",
+    "align_group": "seasync.group",
     "encode_clip": "seasync.encoders",
     "find": "seasync.film",
     "get_encoder": "seasync.encoders",
@@ -45,12 +48,14 @@ __all__ = [
     "Clip",
     "Encoding",
     "FoundSpan",
+    "Group",
     "Match",
     "Recipe",
     "Sea",
     "SeasyncError",
     "Warp",
     "align",
+    "align_group",
     "encode_clip",
     "find",
     "get_encoder",

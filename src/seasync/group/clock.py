@@ -1,0 +1,292 @@
+"""Several takes of one movement on the clock of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seasync.align import Alignment, Warp
+from seasync.clip import Clip
+from seasync.encoding import Encoding, Floats, Seconds
+from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_marks
+
+if TYPE_CHECKING:
+    from seasync.group.resample import Resampled
+    from seasync.group.timing import Timing
+
+# Tempo is the slope over this much time before and after a moment: shorter, and it shows the grid's steps.
+TEMPO_SECONDS = 0.15
+STARTED = 0.03  # the movement has started when this share of all motion is over
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """One performance: its clip, its frame features, and where its last frame ends.
+
+    Attributes
+    ----------
+    clip : Clip
+    encoding : Encoding
+    end : float
+        When the last frame ends, in seconds of the file.
+    """
+
+    clip: Clip
+    encoding: Encoding
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedTake:
+    """A take and its alignment; the reference is the alignment's query."""
+
+    clip: Clip
+    alignment: Alignment
+
+    @cached_property
+    def warp(self) -> Warp:
+        """The smoothed map from the reference's seconds to the take's."""
+        return self.alignment.warp(keep="query").smooth()
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A take that is not part of the group, and why."""
+
+    clip: Clip
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Takes of one movement on one clock: the reference's.
+
+    Attributes
+    ----------
+    reference : Clip
+        The take whose clock the group uses.
+    takes : tuple of AlignedTake
+        The takes that align with the reference, in the order given.
+    left_out : tuple of LeftOut
+        The takes that do not, and those that cannot be read.
+    seconds : ndarray [shape=(N,)]
+        The moments of the common clock, in seconds of the reference's file.
+    frame_seconds : float
+        How long one frame of the reference is shown, in seconds.
+    members : tuple of Take
+        The reference and the aligned takes with their features.
+    """
+
+    reference: Clip
+    takes: tuple[AlignedTake, ...]
+    left_out: tuple[LeftOut, ...]
+    seconds: Seconds
+    frame_seconds: float
+    members: tuple[Take, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Group({self.reference.name!r}, {len(self.takes)} takes, {len(self.left_out)} left out)"
+
+    def __len__(self) -> int:
+        return len(self.takes)
+
+    @property
+    def motion(self) -> Floats:
+        """How much moves at each moment of the reference, 1 on average. [shape=(N,)]"""
+        return self.takes[0].alignment.query_motion
+
+    @property
+    def percent(self) -> Seconds:
+        """Normalized time: 0 at the start of the reference, 100 at its end. [shape=(N,)]"""
+        first, last = self.seconds[0], self.seconds[-1]
+        return np.asarray(100 * (self.seconds - first) / max(last - first, 1e-9))
+
+    def at(self, seconds: Seconds | Sequence[float]) -> Seconds:
+        """When moments of the reference happen in each take.
+
+        Parameters
+        ----------
+        seconds : array_like [shape=(M,)]
+            Moments, in seconds of the reference's file.
+
+        Returns
+        -------
+        ndarray [shape=(K, M)]
+            Seconds of each take's file; NaN where the take shows nothing of that moment.
+        """
+        moments = np.asarray(seconds, np.float64)
+        rows = [np.where(take.warp.covers(moments), take.warp.at(moments), np.nan) for take in self.takes]
+        return np.stack(rows) if rows else np.empty((0, len(moments)))
+
+    @cached_property
+    def tempo(self) -> Seconds:
+        """How fast each take moves beside the reference: 2 is twice as fast. [shape=(K, N)]"""
+        before = np.maximum(self.seconds - TEMPO_SECONDS, self.seconds[0])
+        after = np.minimum(self.seconds + TEMPO_SECONDS, self.seconds[-1])
+        passed = self.at(after) - self.at(before)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tempo = (after - before) / np.maximum(passed, self.frame_seconds / 4)
+        return np.where(np.isfinite(passed) & (after > before), tempo, np.nan)
+
+    @cached_property
+    def tempo_mean(self) -> Seconds:
+        """Geometric mean of the takes' tempo at each moment. [shape=(N,)]"""
+        return np.exp(_over_takes(np.nanmean, np.log(self.tempo)))
+
+    @cached_property
+    def tempo_spread(self) -> Seconds:
+        """Standard deviation of the takes' tempo at each moment, as a factor: 1.1 is ± 10 %. [shape=(N,)]"""
+        return np.exp(_over_takes(np.nanstd, np.log(self.tempo)))
+
+    @cached_property
+    def ahead(self) -> Seconds:
+        """How far each take is ahead of the group, in seconds; below 0 is behind. [shape=(K, N)]
+
+        A take's own clock starts when the movement does, so that takes that are cut differently, or wait
+        before they begin, can be compared.
+        """
+        times = self.at(self.seconds)
+        begun = np.cumsum(self.motion) >= STARTED * self.motion.sum()
+        shared = np.flatnonzero(begun & np.isfinite(times).all(0))
+        if len(shared):
+            elapsed = times - times[:, shared[:1]]
+        else:
+            elapsed = times - np.nanmean(times - self.seconds, axis=1, keepdims=True)
+        return np.asarray(_over_takes(np.nanmean, elapsed) - elapsed)
+
+    def outliers(self) -> list[tuple[AlignedTake, float]]:
+        """The takes with their root-mean-square distance from the group in seconds, the farthest first.
+
+        Moments in which much moves count more.
+        """
+        known = np.isfinite(self.ahead)
+        weights = np.where(known, self.motion, 0.0)
+        squares = np.where(known, self.ahead, 0.0) ** 2
+        distances = np.sqrt((weights * squares).sum(1) / np.maximum(weights.sum(1), 1e-12))
+        order = np.argsort(-distances, kind="stable").tolist()
+        return [(self.takes[n], float(distances[n])) for n in order]
+
+    def timing(self, marks: MarkedClips | str | Path) -> Timing:
+        """When each mark happens in each take, and how long each phase lasts.
+
+        Parameters
+        ----------
+        marks : mapping or path
+            Marks of the reference, or of any takes: a marks file (see `seasync.marks.read_marks`), or marks
+            by clip.
+
+        Raises
+        ------
+        DataError
+            If no clip of the group has marks, or a mark lies outside its clip.
+        """
+        from seasync.group.timing import timing_of
+
+        return timing_of(self, self._marks(marks))
+
+    def carry_marks(
+        self,
+        marks: MarkedClips | str | Path,
+        to: str | Path | None = None,
+        *,
+        tolerance_seconds: float = 0.1,
+    ) -> dict[str, tuple[Mark, ...]]:
+        """Carry the marks of the labeled takes to all others.
+
+        Parameters
+        ----------
+        marks : mapping or path
+            Marks of some takes, as in `timing`.
+        to : str or Path, optional
+            A marks file to write.
+        tolerance_seconds : float
+            Confidence is how likely a mark is this near to the truth.
+
+        Returns
+        -------
+        dict of str to tuple of Mark
+            By take; marks that were carried over have a confidence.
+        """
+        from seasync.group.carry import carry_in_group
+
+        found = carry_in_group(self, self._marks(marks), tolerance_seconds=tolerance_seconds)
+        if to is not None:
+            write_marks(to, found)
+        return found
+
+    def resample(self, tables: Mapping[str, str | Path] | str | Path, *, points: int = 101) -> Resampled:
+        """Bring per-frame tables of the takes (angles, forces, sensors) to the common clock.
+
+        Parameters
+        ----------
+        tables : mapping of str to path, or a folder
+            The table of each take by the take's name; in a folder, .csv and .npy files named like the takes.
+        points : int
+            Moments from 0 to 100 % of the reference.
+
+        Raises
+        ------
+        DataError
+            If no take has a table, or a table does not fit its take.
+        """
+        from seasync.group.resample import resample, tables_in
+
+        return resample(self, tables_in(tables) if isinstance(tables, str | Path) else tables, points=points)
+
+    def _marks(self, marks: MarkedClips | str | Path) -> MarkedClips:
+        if isinstance(marks, str | Path):
+            return read_marks(marks, frame_seconds([(take.clip, take.encoding) for take in self.members]))
+        return marks
+
+    def _repr_html_(self) -> str:
+        """A table of the takes, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{escape(take.clip.name)}</td><td>{take.alignment.draq:.3f}</td>"
+            f"<td>{distance:.2f} s</td></tr>"
+            for take, distance in self.outliers()
+        )
+        left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in self.left_out)
+        return (
+            f"<p>{len(self.takes)} takes on the clock of <b>{escape(self.reference.name)}</b></p>"
+            f"<table><tr><th>take</th><th>DRAQ</th><th>distance from the group</th></tr>{rows}</table>"
+            + (f"<p>Not in the group:</p><ul>{left_out}</ul>" if left_out else "")
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values for JSON."""
+        tempo = zip(self.tempo_mean.tolist(), self.tempo_spread.tolist(), strict=True) if self.takes else ()
+        return {
+            "reference": _clip_json(self.reference),
+            "takes": [
+                _clip_json(take.clip) | {"draq": take.alignment.draq, "verdict": take.alignment.verdict}
+                for take in self.takes
+            ],
+            "left_out": [_clip_json(out.clip) | {"reason": out.reason} for out in self.left_out],
+            "seconds": self.seconds.round(6).tolist(),
+            "percent": self.percent.round(3).tolist(),
+            "tempo": [{"mean": _number(mean), "spread": _number(spread)} for mean, spread in tempo],
+            "moments": [[_number(moment) for moment in row] for row in self.at(self.seconds).tolist()],
+            "ahead": [[_number(moment) for moment in row] for row in self.ahead.tolist()],
+        }
+
+
+def _over_takes(average: Callable[..., Seconds], values: Floats | Seconds) -> Seconds:
+    """`average` over the takes; NaN where no take is, without a warning."""
+    some = np.isfinite(values).any(0)
+    result = np.full(values.shape[1], np.nan)
+    result[some] = average(values[:, some], axis=0)
+    return result
+
+
+def _number(value: float) -> float | None:
+    return round(value, 6) if np.isfinite(value) else None
+
+
+def _clip_json(clip: Clip) -> dict[str, object]:
+    return {"file": clip.file, "start": clip.start, "end": clip.end, "label": clip.label, "clip": clip.id}

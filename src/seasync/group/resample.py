@@ -1,0 +1,243 @@
+"""Per-frame tables of takes (angles, forces, joints, sensors) brought to the group's clock."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.clip import Clip
+from seasync.encoding import Seconds
+from seasync.errors import DataError
+from seasync.files.atomic import atomic_write
+from seasync.group.clock import Group
+from seasync.group.timing import take_name
+from seasync.marks import clip_names
+
+Table = NDArray[np.float64]
+POINTS = 101  # 0, 1, … 100 per cent, as biomechanics reports it
+TIME_COLUMNS = ("seconds", "time", "timestamp", "t")
+FRAME_COLUMNS = ("frame", "frame_index")
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Signals of all takes on one clock.
+
+    Attributes
+    ----------
+    takes : tuple of str
+        The reference first, if it has a table.
+    channels : tuple of str
+    percent : ndarray [shape=(P,)]
+        Normalized time, 0–100 % of the reference.
+    values : ndarray [shape=(takes, P, channels)]
+        NaN where a take shows nothing of that moment, or its table has no value.
+    """
+
+    takes: tuple[str, ...]
+    channels: tuple[str, ...]
+    percent: Seconds
+    values: Table
+
+    def __repr__(self) -> str:
+        return (
+            f"Resampled({len(self.takes)} takes, {len(self.percent)} moments, {len(self.channels)} channels)"
+        )
+
+    @property
+    def mean(self) -> Table:
+        """Over the takes. [shape=(P, channels)]"""
+        return _known(np.nanmean, self.values)
+
+    @property
+    def spread(self) -> Table:
+        """Standard deviation over the takes. [shape=(P, channels)]"""
+        return _known(np.nanstd, self.values)
+
+    def save(self, file: str | Path) -> None:
+        """Write `.npz` (takes, channels, percent, values, mean, spread), or `.csv` with a row per value.
+
+        Raises
+        ------
+        DataError
+            If the file has another ending.
+        """
+        path = Path(file)
+        if path.suffix.lower() not in (".npz", ".csv"):
+            raise DataError(f"{file}: expected a name that ends in .npz or .csv")
+        with atomic_write(path) as part:
+            if path.suffix.lower() == ".npz":
+                np.savez_compressed(
+                    part,
+                    takes=np.array(self.takes),
+                    channels=np.array(self.channels),
+                    percent=self.percent,
+                    values=self.values,
+                    mean=self.mean,
+                    spread=self.spread,
+                )
+                return
+            with part.open("w", newline="", encoding="utf-8") as opened:
+                writer = csv.writer(opened, lineterminator="\n")
+                writer.writerow(["take", "percent", "channel", "value"])
+                for take, rows in zip(self.takes, self.values, strict=True):
+                    for percent, row in zip(self.percent.tolist(), rows.tolist(), strict=True):
+                        for channel, value in zip(self.channels, row, strict=True):
+                            writer.writerow(
+                                [take, f"{percent:g}", channel, "" if np.isnan(value) else repr(value)]
+                            )
+
+
+@dataclass(frozen=True, eq=False)
+class SignalTable:
+    """One take's table: values (R, C) at these seconds (R,), or None for one row per frame of the file."""
+
+    channels: tuple[str, ...]
+    values: Table
+    seconds: Seconds | None
+    frames: Seconds | None
+
+
+def read_table(file: str | Path) -> SignalTable:
+    """Read a per-frame table.
+
+    Parameters
+    ----------
+    file : str or Path
+        `.npy` with one row per frame; or `.csv` with one row per frame, or with a column of times (`seconds`)
+        or of frame numbers (`frame`).
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or a value is no number.
+    """
+    path = Path(file)
+    try:
+        if path.suffix.lower() == ".npy":
+            values = np.atleast_2d(np.load(path, allow_pickle=False).astype(np.float64).T).T
+            values = values.reshape(len(values), -1)
+            return SignalTable(tuple(f"channel {n}" for n in range(values.shape[1])), values, None, None)
+        with path.open(newline="", encoding="utf-8-sig") as opened:
+            rows = [row for row in csv.reader(opened) if row]
+    except (OSError, ValueError, csv.Error, EOFError) as error:
+        raise DataError(f"{path}: cannot be read as a table ({error}); expected .csv or .npy") from error
+    if len(rows) < 2:
+        raise DataError(f"{path}: expected a row of names and at least one of numbers")
+    names = [name.strip() for name in rows[0]]
+    try:
+        numbers = np.array([[float(value) if value else np.nan for value in row] for row in rows[1:]])
+    except ValueError as error:
+        raise DataError(f"{path}: every value below the names must be a number ({error})") from None
+    seconds, frames = (
+        next((numbers[:, names.index(name)] for name in known if name in names), None)
+        for known in (TIME_COLUMNS, FRAME_COLUMNS)
+    )
+    kept = [n for n, name in enumerate(names) if name not in (*TIME_COLUMNS, *FRAME_COLUMNS)]
+    return SignalTable(tuple(names[n] for n in kept), numbers[:, kept], seconds, frames)
+
+
+def resample(
+    group: Group, tables: Mapping[str, str | Path | SignalTable], *, points: int = POINTS
+) -> Resampled:
+    """Bring per-frame tables to the group's clock.
+
+    Parameters
+    ----------
+    group : Group
+    tables : mapping of str to path
+        The table of each take, by the take's name or file. Takes without a table are left out.
+    points : int
+        Moments of the common clock, from 0 to 100 % of the reference.
+
+    Raises
+    ------
+    DataError
+        If no take has a table, tables have different channels, or a table is longer or shorter than its take.
+    """
+    if points < 2:
+        raise DataError(f"points: expected 2 or more, got {points}")
+    first, last = group.seconds[0], group.seconds[-1]
+    clock = np.linspace(first, last, points)
+    placed = [(group.reference, clock, *_reference_grid(group))]
+    for take, row in zip(group.takes, group.at(clock), strict=True):
+        placed.append((take.clip, row, take.alignment.match_seconds, take.alignment.match_frames))
+    names: list[str] = []
+    values: list[Table] = []
+    channels: tuple[str, ...] | None = None
+    for clip, moments, seconds, frames in placed:
+        found = _table_of(clip, tables)
+        if found is None:
+            continue
+        table = found if isinstance(found, SignalTable) else read_table(found)
+        if channels is not None and table.channels != channels:
+            raise DataError(
+                f"{take_name(clip)}: its table has the channels {', '.join(table.channels)}, the others "
+                f"{', '.join(channels)}; all tables need the same"
+            )
+        channels = table.channels
+        names.append(take_name(clip))
+        values.append(_at(table, moments, seconds, frames, take_name(clip)))
+    if channels is None:
+        raise DataError("no table belongs to a take of this group; name each like its take, such as p01.csv")
+    return Resampled(tuple(names), channels, np.linspace(0, 100, points), np.stack(values))
+
+
+def _reference_grid(group: Group) -> tuple[Seconds, NDArray[np.int64]]:
+    alignment = group.takes[0].alignment
+    return alignment.query_seconds, alignment.query_frames
+
+
+def _table_of(clip: Clip, tables: Mapping[str, str | Path | SignalTable]) -> str | Path | SignalTable | None:
+    return next((tables[name] for name in (*clip_names(clip), take_name(clip)) if name in tables), None)
+
+
+def _at(
+    table: SignalTable, moments: Seconds, seconds: Seconds, frames: NDArray[np.int64], name: str
+) -> Table:
+    """The table's rows at moments of the take."""
+    times = table.seconds
+    if times is None:
+        numbers = np.arange(len(table.values)) if table.frames is None else table.frames
+        last = int(frames[-1])
+        sampled = max(int(np.median(np.diff(frames))) if len(frames) > 1 else 1, 1)
+        if table.frames is None and not last - sampled < len(table.values) <= last + 2 * sampled + 1:
+            raise DataError(
+                f"{name}: its table has {len(table.values)} rows, its clip about {last + 1} frames; expected "
+                "a row per frame, or a column 'seconds'"
+            )
+        times = np.interp(numbers, frames, seconds)
+    known = np.isfinite(moments)
+    out = np.full((len(moments), table.values.shape[1]), np.nan)
+    for channel in range(table.values.shape[1]):
+        column = table.values[:, channel]
+        there = np.isfinite(column)
+        if there.any():
+            out[known, channel] = np.interp(
+                moments[known], times[there], column[there], left=np.nan, right=np.nan
+            )
+    return out
+
+
+def _known(average: object, values: Table) -> Table:
+    some = np.isfinite(values).any(0)
+    result: Table = np.full(values.shape[1:], np.nan)
+    result[some] = average(np.where(some, values, 0.0)[:, some], axis=0)  # type: ignore[operator]
+    return result
+
+
+def tables_in(folder: str | Path) -> dict[str, Path]:
+    """The tables of a folder, by the names of their takes."""
+    found = {
+        path.stem: path for path in sorted(Path(folder).iterdir()) if path.suffix.lower() in (".csv", ".npy")
+    }
+    if not found:
+        raise DataError(
+            f"{folder}: a folder without tables; expected .csv or .npy files named like the takes"
+        )
+    return found

@@ -1,0 +1,110 @@
+"""Encoded takes put on the clock of a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from seasync.align import MOTION, Alignment, Recipe, align_many, score_many
+from seasync.align.consensus import apply_consensus
+from seasync.encoding import Encoding
+from seasync.errors import FeatureError
+from seasync.group.clock import AlignedTake, Group, LeftOut, Take
+
+Progress = Callable[[int, int], None]
+# Takes are aligned this many at a time: enough to be solved together, few enough to bound the memory.
+BATCH = 64
+# A medoid is judged by its scores with this many other takes, so that its cost grows with the takes, not
+# with their square.
+PROBES = 12
+
+
+def group_of(
+    reference: Take,
+    takes: Sequence[Take],
+    *,
+    recipe: Recipe = MOTION,
+    consensus: bool = True,
+    left_out: Sequence[LeftOut] = (),
+    progress: Progress | None = None,
+) -> Group:
+    """Put encoded takes on the reference's clock.
+
+    Parameters
+    ----------
+    reference : Take
+    takes : sequence of Take
+        All but the reference.
+    recipe : Recipe
+    consensus : bool
+        Let the takes correct each other's alignment. The cost grows with the takes times ten.
+    left_out : sequence of LeftOut
+        Takes that could not be read, to be reported with those that do not align.
+    progress : callable, optional
+        Called with the takes done and their number.
+
+    Raises
+    ------
+    FeatureError
+        If there are no takes, or none aligns with the reference.
+    """
+    if not takes:
+        reasons = f" ({left_out[0].clip.name}: {left_out[0].reason})" if left_out else ""
+        raise FeatureError(f"an empty group: expected at least one take beside the reference{reasons}")
+    alignments: list[Alignment] = []
+    for first in range(0, len(takes), BATCH):
+        batch = [take.encoding for take in takes[first : first + BATCH]]
+        alignments += align_many(reference.encoding, batch, recipe=recipe)
+        if progress:
+            progress(len(alignments), len(takes))
+    fitting = [n for n, alignment in enumerate(alignments) if alignment.alignable]
+    refused = [
+        LeftOut(take.clip, alignment.verdict)
+        for take, alignment in zip(takes, alignments, strict=True)
+        if not alignment.alignable
+    ]
+    if not fitting:
+        raise FeatureError(
+            f"{reference.clip.name}: none of {len(takes)} takes aligns with this reference; "
+            "choose another reference, or takes of the same movement"
+        )
+    chosen = [alignments[n] for n in fitting]
+    if consensus:
+        chosen = apply_consensus(chosen, [takes[n].encoding for n in fitting])
+    aligned = tuple(
+        AlignedTake(takes[n].clip, each.of(reference.clip, takes[n].clip, ends=(reference.end, takes[n].end)))
+        for n, each in zip(fitting, chosen, strict=True)
+    )
+    return Group(
+        reference.clip,
+        aligned,
+        (*left_out, *refused),
+        chosen[0].query_seconds,
+        _frame_seconds(reference.encoding),
+        (reference, *(takes[n] for n in fitting)),
+    )
+
+
+def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION, seed: int = 0) -> int:
+    """The number of the take that fits the others best: the lowest mean score with some of them."""
+    if len(takes) < 2:
+        return 0
+    probes = np.sort(np.random.default_rng(seed).permutation(len(takes))[:PROBES])
+    total, count = np.zeros(len(takes)), np.zeros(len(takes))
+    for probe in probes.tolist():
+        others = [n for n in range(len(takes)) if n != probe]
+        for first in range(0, len(others), BATCH):
+            batch = others[first : first + BATCH]
+            encodings = [takes[n].encoding for n in batch]
+            total[batch] += score_many(takes[probe].encoding, encodings, recipe=recipe, partial="auto").score
+            count[batch] += 1
+    return int(np.argmin(total / np.maximum(count, 1)))
+
+
+def _frame_seconds(encoding: Encoding) -> float:
+    """The time between two frames of the file, from the sampled frames' numbers and times."""
+    frames, seconds = encoding.frames, encoding.seconds
+    if len(frames) < 2 or frames[-1] == frames[0]:
+        return 1 / 30
+    return float((seconds[-1] - seconds[0]) / (frames[-1] - frames[0]))

@@ -1,0 +1,117 @@
+"""The timing of a group for people: CSV, JSON, Markdown, or a page with plots."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from seasync.errors import RenderError
+from seasync.files.atomic import atomic_write
+from seasync.group.clock import Group
+from seasync.group.timing import Timing
+
+
+def write_timing(group: Group, timing: Timing, file: str | Path) -> None:
+    """Write the timing of a group; the ending decides how.
+
+    Parameters
+    ----------
+    group : Group
+    timing : Timing
+    file : str or Path
+        `.csv` (a row per mark and per phase), `.json`, `.md`, or `.html` (a page with plots).
+
+    Raises
+    ------
+    RenderError
+        If the file has another ending.
+    """
+    from seasync.render.timing_page import timing_page
+
+    path = Path(file)
+    writers: dict[str, Callable[[Group, Timing], str]] = {
+        ".csv": lambda group, timing: timing_csv(timing),
+        ".json": lambda group, timing: json.dumps(group.to_json() | {"timing": timing.to_json()}, indent=2),
+        ".md": timing_markdown,
+        ".html": timing_page,
+    }
+    if path.suffix.lower() not in writers:
+        raise RenderError(f"{file}: expected a name that ends in {', '.join(writers)}")
+    text = writers[path.suffix.lower()](group, timing)
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def timing_csv(timing: Timing) -> str:
+    """A row for each mark and each phase of each take."""
+    out = io.StringIO()
+    columns = ("take", "kind", "name", "seconds", "frames", "percent", "to_reference", "to_mean", "given")
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    for mark in timing.marks:
+        writer.writerow(
+            {
+                "take": mark.take,
+                "kind": "mark",
+                "name": mark.mark,
+                "seconds": mark.seconds,
+                "frames": mark.frame,
+                "to_reference": _text(mark.to_reference),
+                "to_mean": _text(mark.to_mean),
+                "given": "yes" if mark.given else "no",
+            }
+        )
+    for phase in timing.phases:
+        writer.writerow(
+            {
+                "take": phase.take,
+                "kind": "phase",
+                "name": phase.phase,
+                "seconds": phase.seconds,
+                "frames": phase.frames,
+                "percent": phase.percent,
+                "to_reference": _text(phase.to_reference),
+                "to_mean": _text(phase.to_mean),
+            }
+        )
+    return out.getvalue()
+
+
+def timing_markdown(group: Group, timing: Timing) -> str:
+    """What differs in words, then the durations of all phases."""
+    lines = [f"# Timing against {timing.reference}", ""]
+    lines += [f"- {sentence}" for sentence in timing.words()] or [
+        "No phase differs by more than a frame or two."
+    ]
+    if timing.phases:
+        lines += ["", "| take | " + " | ".join(timing.phase_names) + " |"]
+        lines += ["|---" * (1 + len(timing.phase_names)) + "|"]
+        lines += ["| " + " | ".join(cells) + " |" for cells in duration_rows(timing)]
+    if group.left_out:
+        lines += ["", "Not in the group:", ""]
+        lines += [f"- {out.clip.name}: {out.reason}" for out in group.left_out]
+    return "\n".join(lines) + "\n"
+
+
+def duration_rows(timing: Timing) -> list[list[str]]:
+    known = {(phase.take, phase.phase): phase for phase in timing.phases}
+    rows = []
+    for take in timing.takes:
+        cells = [take]
+        for name in timing.phase_names:
+            phase = known.get((take, name))
+            if phase is None:
+                cells.append("–")
+            elif take == timing.reference or phase.to_reference is None:
+                cells.append(f"{phase.seconds:.2f}")
+            else:
+                cells.append(f"{phase.seconds:.2f} ({phase.to_reference:+.2f})".replace("-0.00", "+0.00"))
+        rows.append(cells)
+    return rows
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}"

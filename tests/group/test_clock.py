@@ -1,0 +1,91 @@
+"""Takes on one clock."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from seasync.errors import FeatureError
+from seasync.group.solve import group_of, medoid
+from tests.group.takes import take, true_seconds
+
+BENDS = {"a": 0.3, "b": -0.3, "c": 0.15, "d": -0.15}
+
+
+@pytest.fixture(scope="module")
+def group():
+    return group_of(take("model"), [take(name, bend=bend) for name, bend in BENDS.items()])
+
+
+def test_every_moment_of_the_reference_is_found_in_every_take(group):
+    marks = [0.25, 0.5, 0.75]
+    found = group.at([true_seconds(place) for place in marks])
+    for row, bend in zip(found, BENDS.values(), strict=True):
+        assert row == pytest.approx([true_seconds(place, bend=bend) for place in marks], abs=0.12)
+
+
+def test_tempo_is_above_one_where_a_take_is_faster_than_the_reference(group):
+    slow_first = group.tempo[list(BENDS).index("a")]
+    inside = slow_first[5:-5]
+    assert inside[:10].mean() < 0.95 < 1.05 < inside[-10:].mean()
+
+
+def test_mean_and_spread_of_tempo_are_over_the_takes(group):
+    middle = len(group.seconds) // 2
+    logs = np.log(group.tempo[:, middle])
+    assert group.tempo_mean[middle] == pytest.approx(np.exp(logs.mean()))
+    assert group.tempo_spread[middle] == pytest.approx(np.exp(logs.std()))
+
+
+def test_a_take_that_hurries_is_ahead_of_the_group(group):
+    middle = len(group.seconds) // 2
+    assert group.ahead[list(BENDS).index("b"), middle] > 0.05
+    assert group.ahead[list(BENDS).index("a"), middle] < -0.05
+    assert group.ahead[:, middle].mean() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_farthest_takes_come_first(group):
+    names = [found.clip.file[0] for found, _ in group.outliers()]
+    assert set(names[:2]) == {"a", "b"}
+
+
+def test_time_is_normalized_to_the_reference(group):
+    assert group.percent[0] == 0
+    assert group.percent[-1] == 100
+
+
+def test_a_take_of_another_movement_is_listed_not_forced():
+    stranger = take("stranger", seed=99)
+    group = group_of(take("model"), [take("a", bend=0.2), stranger])
+    assert [found.clip.file for found in group.takes] == ["a.mp4"]
+    assert [(out.clip.file, out.reason) for out in group.left_out] == [
+        ("stranger.mp4", group.left_out[0].reason)
+    ]
+    assert "does not align" in group.left_out[0].reason
+
+
+def test_a_reference_that_fits_nothing_is_one_clear_line():
+    with pytest.raises(FeatureError, match="none of 2 takes aligns with this reference"):
+        group_of(take("stranger", seed=99), [take("a"), take("b", bend=0.1)])
+
+
+def test_an_empty_group_is_one_clear_line():
+    with pytest.raises(FeatureError, match="an empty group"):
+        group_of(take("model"), [])
+
+
+def test_takes_of_another_frame_rate_share_the_clock():
+    fast = take("fast", length=120)  # twice as many samples of the same course
+    group = group_of(take("model"), [fast, take("a", bend=0.1)])
+    assert group.at([2.0])[0, 0] == pytest.approx(4.0 * 119 / 118, abs=0.15)
+
+
+def test_the_medoid_is_the_take_in_the_middle():
+    takes = [take("far", bend=0.9), take("middle"), take("near", bend=0.1), take("other", bend=-0.9)]
+    assert takes[medoid(takes)].clip.file in ("middle.mp4", "near.mp4")
+
+
+def test_json_holds_no_nan(group):
+    import json
+
+    assert "NaN" not in json.dumps(group.to_json())

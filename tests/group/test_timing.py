@@ -1,0 +1,111 @@
+"""When marks happen, how long phases last, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from seasync.errors import DataError
+from seasync.group.solve import group_of
+from seasync.marks import Mark
+from seasync.render.timing_page import timing_page
+from seasync.render.timing_report import timing_csv, timing_markdown, write_timing
+from tests.group.takes import take, true_seconds
+
+PLACES = {"start": 0.1, "top": 0.5, "end": 0.9}
+
+
+def marks(*, bend=0.0, length=60):
+    return [Mark(name, true_seconds(place, bend=bend, length=length)) for name, place in PLACES.items()]
+
+
+@pytest.fixture(scope="module")
+def group():
+    return group_of(take("model"), [take("slow-start", bend=0.5), take("b", bend=-0.2), take("c")])
+
+
+@pytest.fixture(scope="module")
+def timing(group):
+    return group.timing({"model": marks()})
+
+
+def test_each_mark_is_told_in_seconds_and_frames_of_its_take(timing):
+    found = {(mark.take, mark.mark): mark for mark in timing.marks}
+    assert len(found) == 4 * 3
+    top = found["slow-start", "top"]
+    assert top.seconds == pytest.approx(true_seconds(0.5, bend=0.5), abs=0.15)
+    assert top.frame == pytest.approx(30 * top.seconds, abs=1)
+    assert not top.given
+    assert found["model", "top"].given
+
+
+def test_phases_are_compared_with_the_reference_and_the_mean(timing):
+    phase = next(p for p in timing.phases if p.take == "slow-start" and p.phase == "start to top")
+    true = true_seconds(0.5, bend=0.5) - true_seconds(0.1, bend=0.5) - true_seconds(0.5) + true_seconds(0.1)
+    assert phase.to_reference == pytest.approx(true, abs=0.15)
+    same = [p.seconds for p in timing.phases if p.phase == "start to top"]
+    assert phase.to_mean == pytest.approx(phase.seconds - sum(same) / len(same), abs=1e-4)
+
+
+def test_shares_of_a_take_add_up(timing):
+    shares = [phase.percent for phase in timing.phases if phase.take == "b"]
+    assert sum(shares) == pytest.approx(100, abs=0.05)
+
+
+def test_the_largest_difference_is_said_first_in_words(timing):
+    first = timing.words()[0]
+    assert first.startswith("slow-start: ")
+    assert "than the reference" in first
+    assert not any(sentence.startswith("model") for sentence in timing.words())
+
+
+def test_marks_of_a_take_reach_the_reference_and_the_others(group):
+    timing = group.timing({"slow-start.mp4": marks(bend=0.5)})
+    found = {(mark.take, mark.mark): mark for mark in timing.marks}
+    assert found["slow-start", "top"].given
+    assert found["model", "top"].seconds == pytest.approx(true_seconds(0.5), abs=0.15)
+    assert found["c", "end"].seconds == pytest.approx(true_seconds(0.9), abs=0.15)
+
+
+def test_marks_of_unknown_clips_are_one_clear_line(group):
+    with pytest.raises(DataError, match=r"the marks are of other\.mp4"):
+        group.timing({"other.mp4": marks()})
+
+
+def test_a_mark_outside_its_clip_is_one_clear_line(group):
+    with pytest.raises(DataError, match=r"model: the mark 'late' is at 99 s, outside the clip"):
+        group.timing({"model": [Mark("late", 99.0)]})
+
+
+def test_the_table_has_a_row_per_mark_and_phase(timing):
+    rows = list(csv.DictReader(timing_csv(timing).splitlines()))
+    assert sum(row["kind"] == "mark" for row in rows) == 12
+    assert sum(row["kind"] == "phase" for row in rows) == 8
+
+
+def test_markdown_and_page_say_the_words_and_name_every_take(group, timing):
+    for text in (timing_markdown(group, timing), timing_page(group, timing)):
+        assert timing.words()[0] in text
+        for name in timing.takes:
+            assert name in text
+
+
+def test_names_are_escaped_in_the_page():
+    group = group_of(take("<b>model"), [take("a", bend=0.2)])
+    page = timing_page(group, group.timing({"<b>model": marks()}))
+    assert "<b>model" not in page
+    assert "&lt;b&gt;model" in page
+
+
+def test_the_ending_decides_the_form(group, timing, tmp_path):
+    for ending, begins in ((".csv", "take,"), (".json", "{"), (".md", "# "), (".html", "<!doctype")):
+        write_timing(group, timing, tmp_path / f"timing{ending}")
+        assert (tmp_path / f"timing{ending}").read_text(encoding="utf-8").startswith(begins)
+
+
+def test_marks_carried_within_a_group_keep_given_ones(group, tmp_path):
+    found = group.carry_marks({"model": marks()}, tmp_path / "all.csv")
+    assert [mark.confidence for mark in found["model"]] == [None] * 3
+    assert all(mark.confidence is not None for mark in found["b"])
+    assert (tmp_path / "all.csv").read_text().count("\n") == 1 + 4 * 3
