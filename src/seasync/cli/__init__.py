@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 
 _PANELS = {
-    "Two videos": ("align", "render", "export", "transfer"),
+    "Two videos": ("align", "render", "export", "transfer", "group"),
     "A sea of footage": ("add", "search", "find", "replace", "sea", "calibrate", "serve"),
     "Encoders and measurements": ("models", "train", "evaluate"),
     "About Seasync": ("demo", "version"),

@@ -15,25 +15,36 @@ from seasync.cli.parameters import (
     End,
     Fps,
     Json,
+    Label,
     MatchEnd,
-    MatchFile,
     MatchStart,
     OrderChoice,
     PartialChoice,
-    QueryFile,
     Recipe,
     Start,
     StorageOptions,
     path_or_uri,
 )
+from seasync.cli.progress import progress
 from seasync.clip import Clip
 from seasync.files import Location
-from seasync.options import Side
+from seasync.options import RecipeName, Side
 
 EXAMPLES = """\
 seasync transfer keys.csv mine.mp4 other.mp4 --to other-keys.csv
 
-seasync transfer talk.srt mine.mp4 other.mp4 --to other.srt"""
+seasync transfer talk.srt mine.mp4 other.mp4 --to other.srt
+
+seasync transfer marks.csv --sea footage.sea --to all.csv"""
+DOUBTFUL_SHOWN = 10
+OptionalQuery = Annotated[
+    Location | None,
+    typer.Argument(parser=path_or_uri, metavar="QUERY", help="The query: a video, by path or URI."),
+]
+OptionalMatch = Annotated[
+    Location | None,
+    typer.Argument(parser=path_or_uri, metavar="MATCH", help="The other video, by path or URI."),
+]
 
 
 def transfer(
@@ -45,14 +56,24 @@ def transfer(
             help="Subtitles (.srt .vtt .ass), or a CSV of phases, key moments or frames.",
         ),
     ],
-    query: QueryFile,
-    match: MatchFile,
+    query: OptionalQuery = None,
+    match: OptionalMatch = None,
+    *,
     to: Annotated[
         Location, typer.Option(parser=path_or_uri, metavar="FILE", help="The file for the new labels.")
     ],
     of: Annotated[
         Side, typer.Option(help="The video that LABELS belongs to; the new labels are for the other one.")
     ] = "query",
+    sea: Annotated[
+        str | None,
+        typer.Option("--sea", help="Carry the marks of some of this sea's clips to all its other clips."),
+    ] = None,
+    label: Label = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(min=0.001, help="With --sea: how near a mark must be to be right, in seconds."),
+    ] = 0.1,
     encoder: EncoderName = "dinov2-small",
     recipe: Recipe = "motion",
     fps: Fps = None,
@@ -68,8 +89,16 @@ def transfer(
 ) -> None:
     """Carry labels, key moments or subtitles from one video to another.
 
-    The two videos are aligned first; every label moves to the moment that corresponds to it.
+    The two videos are aligned first; every label moves to the moment that corresponds to it. With `--sea`,
+    the marks of a few labeled clips go to every clip of the sea that aligns, each with a confidence.
     """
+    if sea is not None:
+        if query is not None:
+            raise typer.BadParameter("give two videos, or --sea SEA, not both")
+        _over_sea(labels, sea, to, label, recipe, tolerance, as_json)
+        return
+    if query is None or match is None:
+        raise typer.BadParameter("give the two videos, QUERY and MATCH, or --sea SEA")
     from seasync.render import transfer as carry
     from seasync.render.labels import expect_labels
 
@@ -87,3 +116,52 @@ def transfer(
     left_out = f", {done.left_out} left out without a counterpart" if done.left_out else ""
     print(f"{to}: {counted(done.carried, 'label')} carried{left_out}")
     print(*summary(alignment), sep="\n", file=sys.stderr)
+
+
+def _over_sea(
+    marks: Location,
+    sea: str,
+    to: Location,
+    label: str | None,
+    recipe: RecipeName,
+    tolerance: float,
+    as_json: bool,
+) -> None:
+    from pathlib import Path
+
+    from seasync.align import RECIPES
+    from seasync.errors import DataError
+    from seasync.files import expect_writable, fetch
+    from seasync.group import carry_over_sea, doubtful_first
+    from seasync.marks import mark_key, write_marks
+    from seasync.search import Sea
+
+    expect_writable(to, sources=[marks], error=DataError)
+    with progress("carrying marks") as show:
+        labeled, carried = carry_over_sea(
+            Sea(sea, create=False),
+            fetch(str(marks)),
+            label=label,
+            recipe=RECIPES[recipe],
+            tolerance_seconds=tolerance,
+            progress=show,
+        )
+    everyone = [(each.clip, each.marks) for each in labeled] + [(each.clip, each.marks) for each in carried]
+    write_marks(Path(str(to)), {mark_key(clip): found for clip, found in everyone if found})
+    doubtful = doubtful_first(carried)
+    if as_json:
+        import json
+
+        rows = [{"file": each.clip.file, "confidence": each.confidence} for each in doubtful]
+        counts = {"labeled": len(labeled), "carried": sum(bool(each.marks) for each in carried)}
+        print(json.dumps({"file": str(to), **counts, "doubtful": rows}))
+        return
+    placed = sum(bool(each.marks) for each in carried)
+    sure = sum(each.sure for each in carried)
+    known = counted(len(labeled), "labeled clip")
+    print(f"{to}: marks of {known} carried to {counted(placed, 'clip')}, {sure} of them sure")
+    if doubtful:
+        print(f"{counted(len(doubtful), 'clip')} to check, the most doubtful first:")
+        for each in doubtful[:DOUBTFUL_SHOWN]:
+            why = f"confidence {each.confidence:.0%}" if each.marks else "no labeled clip aligns with it"
+            print(f"  {each.clip.name}: {why}")

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from seasync.render.sheet import contact_sheet as contact_sheet
     from seasync.render.shoot import Mark as Mark
     from seasync.render.soundtrack import write_sound as write_sound
+    from seasync.render.takes_in_step import group_film as group_film
     from seasync.render.timelines import export as export
     from seasync.render.timelines.replace import replace_clip as replace_clip
+    from seasync.render.timing_report import write_timing as write_timing
 
 _WHERE = {
     "Mark": "shoot",
@@ -26,12 +28,14 @@ _WHERE = {
     "contact_sheet": "sheet",
     "export": "timelines",
     "grid": "films",
+    "group_film": "takes_in_step",
     "read_marks": "label_table",
     "replace_clip": "timelines.replace",
     "retime": "films",
     "transfer": "labels",
     "warp_picture": "curve",
     "write_sound": "soundtrack",
+    "write_timing": "timing_report",
 }
 __all__ = sorted(_WHERE)
 

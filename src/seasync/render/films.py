@@ -118,6 +118,7 @@ def grid(
     file: Place,
     *,
     columns: int | None = None,
+    titles: Sequence[str] | None = None,
     audio: Audio = "query",
     smooth: Smooth = "nearest",
     labels: bool = True,
@@ -129,6 +130,7 @@ def grid(
 ) -> None:
     """A film of the query (first) and several matches of it, all in step with it, in the order given.
 
+    titles name the matches on the picture; by default their number and DRAQ.
     audio is the "query"'s, or the first "match"'s. What has no partner is dimmed. Without a size the film
     is at most 1920×1080. The other options are those of `compare`.
     """
@@ -148,7 +150,8 @@ def grid(
         left = number % columns * width + _centred(inner[0], width)
         top = number // columns * height + _centred(inner[1], height)
         source = warped_frames(match, clock, warp, blend=smooth == "blend")
-        cells.append(Cell(source, left, top, *inner, title=f"{number}  DRAQ {alignment.draq:.2f}"))
+        title = titles[number - 1] if titles else f"{number}  DRAQ {alignment.draq:.2f}"
+        cells.append(Cell(source, left, top, *inner, title=title))
     whole = columns * width, rows * height
     film = Film(clock, cells, whole, gaps="dim", labels=labels, marks=tuple(marks))
     track = soundtrack(audio, "query", query, first, warps[0], clock, file=file)

@@ -1,0 +1,182 @@
+"""`seasync group`: several takes on one clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasync.cli.output import counted, print_table
+from seasync.cli.parameters import (
+    ALIGNMENT,
+    OUTPUT,
+    EncoderName,
+    Fps,
+    Json,
+    Label,
+    Recipe,
+    StorageOptions,
+    path_or_uri,
+)
+from seasync.cli.progress import progress
+from seasync.files import Location
+
+if TYPE_CHECKING:
+    from seasync.group import Group
+    from seasync.group.timing import Timing
+
+EXAMPLES = """\
+seasync group model.mp4 pupils/ --film together.mp4
+
+seasync group model.mp4 pupils/ --marks model.csv --timing timing.html
+
+seasync group --sea footage.sea --label serve"""
+LONGEST_FILM = 25  # takes
+FEW_WORDS = 8  # sentences printed; the timing file has all
+
+
+def group(
+    reference: Annotated[
+        Location | None,
+        typer.Argument(
+            parser=path_or_uri,
+            metavar="REFERENCE",
+            help="The take whose clock is used: a video, or with --sea a clip's id.",
+            show_default="the take that fits the others best",
+        ),
+    ] = None,
+    takes: Annotated[
+        list[Location] | None,
+        typer.Argument(parser=path_or_uri, metavar="TAKES", help="Videos and folders of videos."),
+    ] = None,
+    sea: Annotated[str | None, typer.Option("--sea", help="Use the clips of this sea as takes.")] = None,
+    label: Label = None,
+    marks: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            help="Marks of the reference or of any takes: .csv, .srt, .vtt, .eaf, .kva, or a folder of them.",
+        ),
+    ] = None,
+    timing: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write when each mark happens in each take: .html, .csv, .json or .md. Needs --marks.",
+        ),
+    ] = None,
+    film: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write a film of all takes in step.",
+        ),
+    ] = None,
+    tables: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FOLDER",
+            help="Tables of the takes (.csv, .npy), a row per frame, named like them. Needs --resampled.",
+        ),
+    ] = None,
+    resampled: Annotated[
+        Location | None,
+        typer.Option(
+            parser=path_or_uri,
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the tables on the common clock: .npz or .csv.",
+        ),
+    ] = None,
+    consensus: Annotated[
+        bool, typer.Option(rich_help_panel=ALIGNMENT, help="Let the takes correct each other's alignment.")
+    ] = True,
+    encoder: EncoderName = "dinov2-small",
+    recipe: Recipe = "motion",
+    fps: Fps = None,
+    storage_option: StorageOptions = None,
+    as_json: Json = False,
+) -> None:
+    """Put several takes of one movement on one clock.
+
+    Prints how each take differs from the group, and which takes do not align.
+    """
+    from seasync.align import RECIPES
+    from seasync.group import align_group
+    from seasync.search import Sea
+
+    if (sea is None) == (not takes):
+        raise typer.BadParameter("give TAKES (videos or folders) beside the reference, or --sea SEA")
+    if timing and not marks:
+        raise typer.BadParameter("--timing needs --marks: the moments to compare")
+    if bool(tables) != bool(resampled):
+        raise typer.BadParameter("--tables and --resampled belong together")
+    with progress("reading") as show:
+        found = align_group(
+            None if reference is None else str(reference),
+            Sea(sea, create=False) if sea else [str(take) for take in takes or ()],
+            label=label,
+            encoder=encoder,
+            recipe=RECIPES[recipe],
+            fps=fps,
+            consensus=consensus,
+            progress=show,
+        )
+        table = found.timing(_local(marks)) if marks else None
+        if table and timing:
+            from seasync.render import write_timing
+
+            write_timing(found, table, _local(timing))
+        if tables and resampled:
+            found.resample(_local(tables)).save(_local(resampled))
+        if film:
+            from seasync.render import group_film
+
+            group_film(found, film, most=LONGEST_FILM, progress=lambda done, all_: show("film", done, all_))
+    if as_json:
+        import json
+
+        print(json.dumps(found.to_json() | ({"timing": table.to_json()} if table else {})))
+        return
+    _print(found, table)
+    for written in (timing, film, resampled):
+        if written:
+            print(f"written: {written}")
+
+
+def _local(file: Location) -> Path:
+    from seasync.files import fetch
+
+    return fetch(file)
+
+
+def _print(group: Group, timing: Timing | None) -> None:
+    print(f"{counted(len(group.takes), 'take')} on the clock of {group.reference.name}")
+    rows = []
+    for take, distance in group.outliers():
+        row = group.tempo[group.takes.index(take)]
+        rows.append((take.clip.name, f"{take.alignment.draq:.3f}", f"{distance:.2f} s", _range(row)))
+    print_table(("take", "DRAQ", "off the group", "tempo"), rows, right=("DRAQ", "off the group", "tempo"))
+    if timing:
+        words = timing.words()
+        print(*(words[:FEW_WORDS] or ["No phase differs by more than a frame or two."]), sep="\n")
+        if len(words) > FEW_WORDS:
+            print(f"… and {counted(len(words) - FEW_WORDS, 'smaller difference')} (--timing FILE has all)")
+    if group.left_out:
+        print(f"\n{counted(len(group.left_out), 'take')} not in the group:")
+        print(*(f"  {out.clip.name}: {out.reason}" for out in group.left_out), sep="\n")
+
+
+def _range(tempo) -> str:  # type: ignore[no-untyped-def]
+    import numpy as np
+
+    known = tempo[np.isfinite(tempo)]
+    low, high = np.quantile(known, (0.1, 0.9)) if len(known) else (np.nan, np.nan)
+    return f"{low:.0%}–{high:.0%}"

@@ -1,0 +1,55 @@
+"""A film of a group: the reference and its takes in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from seasync.errors import RenderError
+from seasync.files import Location
+from seasync.group.clock import Group
+from seasync.group.timing import take_name
+from seasync.render.films import grid
+
+MOST_TILES = 25
+
+
+def group_film(
+    group: Group,
+    file: str | Path | Location,
+    *,
+    most: int = MOST_TILES,
+    size: tuple[int, int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Write a film of the reference (first) and its takes, in step, each tile with the take's name.
+
+    Parameters
+    ----------
+    group : Group
+    file : str, Path or Location
+        .mp4, .mov, .mkv or .webm.
+    most : int
+        Takes shown at most. Of a larger group, those that align best.
+    size : tuple of int, optional
+        Width and height to fit the film into.
+    progress : callable, optional
+        Called with the frames written and their number.
+
+    Returns
+    -------
+    int
+        How many takes the film shows beside the reference.
+
+    Raises
+    ------
+    RenderError
+        If `most` is not between 1 and 25.
+    """
+    if not 1 <= most <= MOST_TILES:
+        raise RenderError(f"most={most}: expected 1 to {MOST_TILES} takes in a film")
+    best = sorted(group.takes, key=lambda take: take.alignment.draq)[:most]
+    shown = [take for take in group.takes if take in best]
+    titles = [take_name(take.clip) for take in shown]
+    grid([take.alignment for take in shown], file, titles=titles, size=size, progress=progress)
+    return len(shown)
