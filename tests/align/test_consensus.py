@@ -41,14 +41,14 @@ def errors(alignments, places):
     return np.array(found)
 
 
-def test_matches_that_agree_are_nearer_to_the_truth(performed):
+def test_consensus_brings_matches_nearer_to_the_truth(performed):
     (query, *matches), places = performed
     alone = align_many(query, matches)
     together = apply_consensus(alone, matches)
     assert errors(together, places).mean() < 0.9 * errors(alone, places).mean()
 
 
-def test_one_alignment_gone_wrong_is_put_right(performed):
+def test_consensus_corrects_one_wrong_alignment(performed):
     (query, *matches), places = performed
     alignments = align_many(query, matches, partial="never")
     right = errors(alignments, places)[0]
@@ -83,7 +83,7 @@ def test_paths_stay_paths_and_keep_their_ends_and_scores(performed):
                 assert path[-1].tolist() == was[-1].tolist()
 
 
-def test_what_does_not_align_has_no_say(performed):
+def test_matches_that_do_not_align_are_ignored(performed):
     (query, *matches), _ = performed
     strangers = [encoding(np.full((60, 12), value)) for value in range(4)]  # nothing moves in them
     among = [*matches, *strangers]
@@ -93,14 +93,14 @@ def test_what_does_not_align_has_no_say(performed):
         assert one.path.tolist() == other.path.tolist()
 
 
-def test_with_fewer_than_two_others_nothing_changes(performed):
+def test_consensus_with_fewer_than_two_helpers_changes_nothing(performed):
     (query, *matches), _ = performed
     alone = align_many(query, matches[:2])
     assert [a.path.tolist() for a in apply_consensus(alone, matches[:2])] == [a.path.tolist() for a in alone]
     assert apply_consensus([], []) == []
 
 
-def test_clips_disagree_the_more_the_less_their_features_tell(performed):
+def test_disagreement_rises_with_noise_in_the_features(performed):
     clips, places = performed
     rng = np.random.default_rng(1)
     apart, wrong = [], []

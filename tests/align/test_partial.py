@@ -325,7 +325,7 @@ def test_anchors_hold_in_any_order_too(length):
 
 @settings(max_examples=30, deadline=None)
 @given(arrays(np.float32, st.tuples(st.integers(3, 9), st.integers(3, 9)), elements=quarters))
-def test_two_anchors_that_cross_are_passed_whatever_it_costs(cost):
+def test_crossing_anchors_are_both_passed(cost):
     n, m = cost.shape
     anchors = [(0, m - 1), (n - 1, 0)]
     _, pieces = best_pieces_in_any_order(cost, Prices.of(cost, 0.57), anchors)

@@ -37,12 +37,12 @@ def warped_pair(length=60, seed=0, width=16):
     return encoding(course), encoding(retimed(course, places)), places
 
 
-def test_importing_the_room_does_not_import_numba():
+def test_importing_align_does_not_import_numba():
     code = "import sys; from seasync.align import MOTION, Warp; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_surface_is_complete():
+def test_every_exported_name_exists():
     room = import_module("seasync.align")
     assert set(room.__all__) == set(room._HOMES)
     assert all(getattr(room, name) is not None for name in room.__all__)
@@ -159,7 +159,7 @@ def test_a_band_and_drawn_paths_reach_the_kernels():
 
 
 @pytest.mark.parametrize("still", [np.ones((12, 16)), np.zeros((12, 16)), np.full((1, 16), 3.0)])
-def test_a_motionless_clip_has_nothing_to_align_by(still):
+def test_a_motionless_clip_gets_draq_one(still):
     moving, frozen = encoding(walk(20, 16)), encoding(still)
     for alignment in (align_encodings(moving, frozen), align_encodings(frozen, moving)):
         assert alignment.draq == 1
@@ -212,6 +212,6 @@ def test_json_names_file_frames_and_seconds():
         {"grid_fps": 0},
     ],
 )
-def test_recipes_that_make_no_sense_are_refused(options):
+def test_invalid_recipes_are_refused(options):
     with pytest.raises(ValueError, match="recipe odd"):
         Recipe("odd", **options)

@@ -76,7 +76,7 @@ def test_query_longer_than_the_film_and_a_still_film() -> None:
 
 
 @pytest.mark.parametrize("shots", [(0, 90, 200), (0,)])
-def test_a_film_taken_apart_gives_the_same_stretch(
+def test_a_film_processed_in_parts_gives_the_same_span(
     shots: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = movement(40, 3)

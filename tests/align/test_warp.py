@@ -51,7 +51,7 @@ def test_the_inverse_is_monotone_defined_and_leads_back(warp):
 
 
 @given(warps())
-def test_covers_tells_where_the_warp_is_defined(warp):
+def test_covers_is_true_where_the_warp_is_defined(warp):
     for start, end in warp.spans:
         assert warp.covers([start, (start + end) / 2, end]).all()
     assert not warp.covers(warp.spans[0][0] - 0.01)
@@ -172,7 +172,7 @@ def test_a_warp_reaches_to_the_end_of_the_last_frame():
     assert alignment.warp().spans == ((1.0, pytest.approx(1 + 20 / 7.5)),)
 
 
-def test_nonsense_is_refused():
+def test_invalid_warps_are_refused():
     with pytest.raises(FeatureError, match="at least one"):
         Warp.through([], [])
     with pytest.raises(FeatureError, match="must increase"):

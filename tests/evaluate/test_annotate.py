@@ -39,7 +39,7 @@ def test_a_page_elsewhere_names_the_files_in_full(folder, tmp_path_factory):
     assert clips_of(page)[0]["src"].startswith("file:///")
 
 
-def test_earlier_marks_are_there_again(folder):
+def test_earlier_marks_are_loaded_into_the_page(folder):
     (folder / "events.csv").write_text("clip,frames,events\nbow/c.mp4,20,3 9\n")
     write_page(folder, folder / "annotate.html", marks=folder / "events.csv")
     assert {c["clip"]: c["events"] for c in clips_of(folder / "annotate.html")} == {
@@ -48,7 +48,7 @@ def test_earlier_marks_are_there_again(folder):
     }
 
 
-def test_what_is_saved_is_a_data_set_with_phases(folder):
+def test_saved_marks_make_a_data_set_with_phases(folder):
     (folder / "events.csv").write_text("clip,frames,events\nwave/a b.mp4,20,4\nbow/c.mp4,20,3 9\n")
     dataset = open_dataset(folder)
     assert {(i.label, tuple(i.events)) for i in dataset.items} == {("wave", (4,)), ("bow", (3, 9))}

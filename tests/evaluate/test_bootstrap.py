@@ -26,7 +26,7 @@ def test_the_same_seed_gives_the_same_interval():
     assert mean_interval(values, seed=4) != mean_interval(values, seed=5)
 
 
-def test_unknown_values_are_left_out():
+def test_nan_values_are_ignored():
     assert mean_interval([1.0, np.nan, 1.0]) == (1.0, 1.0)
     assert all(map(math.isnan, mean_interval([])))
     assert all(map(math.isnan, interval(lambda draw: math.nan, 4)))

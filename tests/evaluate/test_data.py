@@ -264,7 +264,7 @@ def test_bad_folders_say_what_is_wrong(tmp_path):
     fails(tmp_path, "names b/x.mp4, which is not there")
 
 
-def test_layouts_are_told_apart(tmp_path):
+def test_layouts_are_recognized(tmp_path):
     assert recognize(datasets.penn(tmp_path / "p")) == "penn"
     assert recognize(datasets.ucf(tmp_path / "u")) == "ucf101"
     assert recognize(datasets.kinetics(tmp_path / "k")) == "kinetics"
@@ -287,7 +287,7 @@ def test_a_limited_set_keeps_every_label():
     assert {item.label for item in dataset.items} == set("abc")
 
 
-def test_halving_never_parts_a_group():
+def test_halving_keeps_groups_together():
     halves = Dataset("x", items(20, "ab"), "features").halved()
     sides = {}
     for item in halves.items:

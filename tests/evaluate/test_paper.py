@@ -19,7 +19,7 @@ def test_cycle_errors_are_those_of_the_supplementary_table():
     assert (n2["FPE"], n2["CPE"]) == (157.2, 3.18)
 
 
-def test_the_other_tables():
+def test_the_papers_other_tables_have_their_published_values():
     assert one("apa", features="NMS", context=True)["APA top-DRAQ"] == 0.893
     assert one("phases", features="BYOL+Transformer")["tau"] == 0.995
     assert one("phases", features="GTA")["classification"] is None

@@ -62,7 +62,7 @@ def test_the_same_seed_plants_the_same(tmp_path):
     assert plant(source, tmp_path / "d.mp4", seed=6).look != one.look
 
 
-def test_warps_are_monotone_within_the_source_and_hold_once():
+def test_planted_warps_are_monotone_stay_inside_the_source_and_pause_once():
     random = np.random.default_rng(0)
     for _ in range(50):
         times, source = draw_warp(random, 8.0)

@@ -52,13 +52,13 @@ def row(table, **setting):
     return found
 
 
-def test_without_a_split_each_clip_looks_among_all_others(study):
+def test_without_a_split_each_clip_searches_all_others(study):
     assert study.leave_one_out
     for at, candidates in enumerate(study.retrieved(MOTION, 100)):
         assert sorted([*candidates, at]) == list(range(len(study.gallery)))
 
 
-def test_with_a_split_test_clips_look_in_the_training_clips(penn):
+def test_with_a_split_test_clips_search_the_training_clips(penn):
     assert not penn.leave_one_out
     assert {s.item.split for s in penn.queries} == {"test"}
     assert {s.item.split for s in penn.gallery} == {"train"}
@@ -188,7 +188,7 @@ def test_events_that_meet_have_no_error(tmp_path):
     assert found["inner event error top-DRAQ"] == pytest.approx(3, abs=1e-6)
 
 
-def test_features_that_tell_less_disagree_more_and_a_clock_hardly(study):
+def test_noisy_features_disagree_more_and_position_alone_hardly_disagrees(study):
     rng = np.random.default_rng(0)
 
     def blurred(sample):
@@ -307,7 +307,7 @@ def test_cost_measures_every_stage_and_what_is_stored(study):
     assert not [note for note in table.notes if "share %" in note or "extracted for this table" in note]
 
 
-def test_cost_of_extracting_is_told_with_each_stage_s_share_of_it(tmp_path):
+def test_extraction_time_is_reported_with_each_stages_share_of_it(tmp_path):
     (tmp_path / "wave").mkdir()
     for n in range(3):
         videos.numbered(tmp_path / "wave" / f"{n}.mp4", 9)
@@ -318,14 +318,14 @@ def test_cost_of_extracting_is_told_with_each_stage_s_share_of_it(tmp_path):
     assert "`share %`" in table.notes[0]
 
 
-def test_everything_leaves_out_what_the_data_do_not_allow(tmp_path):
+def test_all_tables_skips_what_the_data_do_not_allow(tmp_path):
     tables = all_tables(open_dataset(datasets.features(tmp_path, phases=False)))
     assert [t.name for t in tables] == ["rerank", "avr", "agreement", "indicators", "cost", "phases"]
     missing = [note for note in tables[0].notes if note.startswith("Without")]
     assert [note.split(":")[0] for note in missing] == ["Without the table apa", "Without the table planted"]
 
 
-def test_tables_of_several_encoders_are_one(study):
+def test_tables_of_several_encoders_are_merged(study):
     other = replace(study, encoder="others")
     both = merge_tables([indicators(study, per_query=1), indicators(other, per_query=1)])
     assert len(both.rows) == 14

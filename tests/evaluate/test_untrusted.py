@@ -99,7 +99,7 @@ def test_code_inside_a_tensors_own_bytes_is_refused(tmp_path, monkeypatch):
     )
     outer += b"\x85R."
     (tmp_path / "x.pkl").write_bytes(outer)
-    with pytest.raises(DataError, match="only plain data and arrays are read"):
+    with pytest.raises(DataError, match=r"refused \(it asks for \w+\.mkdir"):
         read_pickle(tmp_path / "x.pkl")
     assert not (tmp_path / "OWNED").exists()
 

@@ -34,20 +34,20 @@ def test_the_fit_finds_the_curve_the_pairs_were_drawn_from() -> None:
     assert calibration_error(Calibration(a, b).probability(product[kept]), same[kept]) < 0.02
 
 
-def test_a_lower_product_is_likelier_the_same() -> None:
+def test_a_lower_product_means_a_higher_probability() -> None:
     probability = Calibration(-8.57, -12.26).probability([0.01, 0.3, 0.5, 0.7, 2.0])
     assert (np.diff(probability) < 0).all()
     assert probability[0] > 0.99
     assert probability[-1] < 0.01
 
 
-def test_a_wrong_curve_has_an_error() -> None:
+def test_calibration_error_of_a_wrong_curve() -> None:
     same = np.arange(1000) % 2 == 0
     assert calibration_error(np.full(1000, 0.9), same) == pytest.approx(0.4)
     assert calibration_error(np.where(same, 0.99, 0.01), same) == pytest.approx(0.01)
 
 
-def test_a_labelled_sea_is_calibrated_and_remembers(tmp_path: Path) -> None:
+def test_a_labeled_sea_keeps_its_calibration(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
     sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
     query = encoding(100, kind=1, frames=20)

@@ -58,7 +58,7 @@ def test_without_frame_features_a_part_is_taken_as_it_is(sea: Sea, tmp_path: Pat
 
 
 @pytest.mark.parametrize("streams", [1, 2])
-def test_what_is_cut_apart_is_joined_again(streams: int) -> None:
+def test_split_parts_are_joined_again(streams: int) -> None:
     whole = encoding(3, frames=20, streams=streams)
     middle = float(whole.seconds[7])
     before, after = cut(whole, 0, middle + 0.01), cut(whole, middle, 99)  # a frame is in both

@@ -48,7 +48,7 @@ def test_a_retimed_clip_shows_at_each_moment_what_the_truth_says() -> None:
     np.testing.assert_allclose(retimed.features[:, 0], there, atol=1e-5)
 
 
-def test_errors_fell_means_more_than_chance_on_clip_after_clip() -> None:
+def test_decreased_needs_a_change_larger_than_its_standard_error() -> None:
     before = np.linspace(80, 120, 9)
     assert decreased(before, before - 1)
     assert not decreased(before, before)
@@ -56,7 +56,7 @@ def test_errors_fell_means_more_than_chance_on_clip_after_clip() -> None:
     assert not decreased(before, before - np.array([9, -8, 9, -9, 8, -9, 9, -8, 0]))
 
 
-def test_better_in_one_respect_must_not_be_bought_with_the_other() -> None:
+def test_one_error_may_not_improve_at_the_cost_of_the_other() -> None:
     errors = np.linspace(80, 120, 9)
     same, lower, higher, a_little_higher = errors, errors - 20, errors + 100, errors + 20
 
@@ -100,7 +100,7 @@ def test_the_verdict_gives_its_reason_with_both_changes_and_their_standard_error
         assert re.search(why, judge(agreement, planted)[1])
 
 
-def test_errors_are_small_where_features_tell_the_moment() -> None:
+def test_errors_are_small_if_features_identify_the_moment() -> None:
     good = Swings(8).encodings(range(8))
     rng = np.random.default_rng(1)
     retimed, truths = zip(*(retime(encoding, rng) for encoding in good), strict=True)
@@ -111,7 +111,7 @@ def test_errors_are_small_where_features_tell_the_moment() -> None:
     assert cycle_errors(good, MOTION).mean() < 30
 
 
-def test_agreement_is_measured_among_the_same_clips_and_never_of_too_few() -> None:
+def test_agreement_uses_the_same_clips_and_needs_enough_of_them() -> None:
     good = Swings(8).encodings(range(8))
     mixed = list(good)
     for n in range(0, 8, 2):  # every other one backwards
@@ -145,7 +145,7 @@ def train(sea: Sea, file: Path, kind: TrainKind) -> None:
 
 
 @pytest.mark.parametrize("recipe", ["motion", "paper"])
-def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
+def test_before_and_after_are_reported_and_only_a_better_encoder_is_used(
     tmp_path: Path, sea: Sea, recipe: str
 ) -> None:
     said = adapt(sea, tmp_path / "new.sea", "--recipe", recipe)
@@ -160,7 +160,9 @@ def test_before_and_after_are_told_and_only_a_better_encoder_is_taken(
     assert adapt(sea, tmp_path / "new.sea", "--recipe", recipe) == said
 
 
-def test_a_no_leaves_nothing_behind_and_other_settings_may_be_tried_at_once(tmp_path: Path, sea: Sea) -> None:
+def test_a_rejected_encoder_leaves_nothing_behind_so_other_settings_can_be_tried(
+    tmp_path: Path, sea: Sea
+) -> None:
     (tmp_path / "videos").rename(tmp_path / "gone")
     there = {file.name for file in tmp_path.iterdir()}
     cycles = []
@@ -173,20 +175,20 @@ def test_a_no_leaves_nothing_behind_and_other_settings_may_be_tried_at_once(tmp_
     assert cycles[0] != cycles[1], "the second model was judged, not the first once more"
 
 
-def test_too_few_clips_to_judge_by_are_told_before_anything_is_trained(tmp_path: Path, sea: Sea) -> None:
+def test_too_few_held_out_clips_are_refused_before_training(tmp_path: Path, sea: Sea) -> None:
     with pytest.raises(SeaError, match=r"1 of 8 clips held out, too few to judge by"):
         adapt(sea, tmp_path / "new.sea", "--held-out", "0.1")
     assert not (tmp_path / "new.ckpt").exists()
 
 
-def test_what_an_interruption_left_is_gone_on_with_or_begun_anew(tmp_path: Path, sea: Sea) -> None:
+def test_an_interrupted_adaptation_is_resumed_or_restarted(tmp_path: Path, sea: Sea) -> None:
     train(sea, tmp_path / "new.onnx", "nms")
     with pytest.raises(EncoderError, match=r"other clips or settings; start over with --restart"):
         adapt(sea, tmp_path / "new.sea")
     assert "why" in adapt(sea, tmp_path / "new.sea", "--restart")
 
 
-def test_a_sea_that_is_there_and_its_model_are_left_alone(tmp_path: Path, sea: Sea) -> None:
+def test_an_existing_sea_and_its_model_are_not_overwritten(tmp_path: Path, sea: Sea) -> None:
     with pytest.raises(SeaError, match="there is a sea already; name a new one"):
         adapt(sea, Path(sea.uri))
     assert not (tmp_path / "old.onnx").exists()
@@ -217,7 +219,7 @@ def test_a_sea_of_several_streams_is_adapted_and_keeps_them(tmp_path: Path, sea:
             assert said["encoder"] == two.encoder().name
 
 
-def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Path, sea: Sea) -> None:
+def test_clips_are_reencoded_from_the_record_alone_and_only_once(tmp_path: Path, sea: Sea) -> None:
     train(sea, tmp_path / "first.onnx", "nms")
     old = sea.encoder().name
     learned = get_encoder(f"{old}+nms:{tmp_path / 'first.onnx'}")
@@ -233,7 +235,7 @@ def test_clips_are_encoded_anew_from_the_record_alone_and_only_once(tmp_path: Pa
     assert len(reopened.search(sea.clips()[0].file)) == 7
 
 
-def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
+def test_reencoding_resumes_after_an_interruption_between_commits(
     tmp_path: Path, sea: Sea, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(sea, tmp_path / "first.onnx", "nms")
@@ -255,9 +257,7 @@ def test_interrupted_between_two_commits_it_goes_on_with_the_rest(
     assert sorted(clip.id for clip in target.clips()) == sorted(clip.id for clip in sea.clips())
 
 
-def test_a_sea_of_old_and_learned_features_side_by_side_is_found_by_its_name(
-    tmp_path: Path, sea: Sea
-) -> None:
+def test_an_encoder_with_old_and_learned_features_is_loaded_by_its_name(tmp_path: Path, sea: Sea) -> None:
     train(sea, tmp_path / "first.onnx", "taught")
     old = sea.encoder().name
     both = get_encoder(f"{old}+{old}+taught:{tmp_path / 'first.onnx'}")

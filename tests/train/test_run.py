@@ -55,7 +55,7 @@ def test_a_model_trained_on_videos_is_an_encoder_like_any_other(
     assert len(sea.search(videos / "0.mp4")) == 5
 
 
-def test_a_sea_is_trained_on_from_its_record(tmp_path: Path, videos: Path, encoder: str) -> None:
+def test_training_on_a_sea_reads_its_record(tmp_path: Path, videos: Path, encoder: str) -> None:
     sea = Sea(tmp_path / "old.sea", encoder)
     sea.add(videos)
     for video in videos.iterdir():  # what is learned is in the record, not in the files
@@ -72,9 +72,7 @@ def test_a_sea_takes_no_other_encoder(tmp_path: Path, videos: Path, encoder: str
         train("nms", "--sea", tmp_path / "old.sea", "--encoder", other, "--out", tmp_path / "m.onnx")
 
 
-def test_of_streams_side_by_side_the_leading_one_is_learned_on(
-    tmp_path: Path, videos: Path, encoder: str
-) -> None:
+def test_training_uses_the_leading_stream(tmp_path: Path, videos: Path, encoder: str) -> None:
     """Whatever taught it, the model stands on the leading encoder alone, and takes others beside it."""
     beside = f"onnx:{colour_grid(tmp_path / 'beside.onnx')}"
     both, file = f"{encoder}+{beside}", tmp_path / "m.onnx"
@@ -142,7 +140,7 @@ def test_a_model_on_other_features_is_refused(tmp_path: Path, videos: Path, enco
         get_encoder(f"{encoder}+nms:{tmp_path / 'other.onnx'}")
 
 
-def test_bad_usage_is_told(tmp_path: Path) -> None:
+def test_bad_usage_is_reported(tmp_path: Path) -> None:
     run = CliRunner().invoke
     assert run(app, ["train", "nms", "--out", "m.onnx"]).exit_code == 2
     assert run(app, ["train", "other", "a.mp4", "--out", "m.onnx"]).exit_code == 2

@@ -71,14 +71,14 @@ def test_displaced_frames_are_labelled_and_all_others_are_in_place() -> None:
     assert (batch.labels["speed"][0].numpy()[moved == 1] == -1).all()
 
 
-def test_positions_begin_anywhere_so_that_they_tell_nothing() -> None:
+def test_positions_start_at_a_random_offset() -> None:
     batch = NMS.draw([pair(60)] * 40, np.random.default_rng(0))
     begins = batch.places[:, 0].numpy()
     assert begins.std() > 100
     np.testing.assert_array_equal(batch.places[0, 1:5] - batch.places[0, :4], 1)
 
 
-def test_two_ways_through_a_clip_carry_its_times() -> None:
+def test_two_sequences_of_a_clip_carry_its_times() -> None:
     batch = replace(CARL, noise=0.0).draw([pair(50)], np.random.default_rng(1))
     np.testing.assert_allclose(batch.features[..., 0][batch.known] / 15, batch.labels["seconds"][batch.known])
     assert (batch.features[0, :5, 0] != batch.features[1, :5, 0]).any()
@@ -144,7 +144,7 @@ def test_the_exported_file_gives_what_the_trained_model_gives(
 
 
 @pytest.mark.parametrize("task", [NMS, CARL, TAUGHT], ids=["nms", "carl", "taught"])
-def test_of_a_still_picture_only_carl_can_tell_the_time(tmp_path: Path, task: NmsTask | CarlTask) -> None:
+def test_only_carl_distinguishes_frames_of_a_still_picture(tmp_path: Path, task: NmsTask | CarlTask) -> None:
     """The shortcut of absolute places: features that follow the clock whatever is shown."""
     Training(Swings(12), task, replace(PLAN, steps=4, every=4), tmp_path / "m.onnx").run()
     still = TemporalModel(tmp_path / "m.onnx").run(np.ones((40, 8), np.float32))
@@ -152,7 +152,7 @@ def test_of_a_still_picture_only_carl_can_tell_the_time(tmp_path: Path, task: Nm
     assert follows_the_clock == (task is CARL)
 
 
-def test_what_is_taught_brings_moments_of_clips_never_seen_together(tmp_path: Path) -> None:
+def test_the_taught_task_brings_same_moments_of_unseen_clips_together(tmp_path: Path) -> None:
     """Frames find those of the same phase in another clip better than by the features learned on."""
     Training(Swings(24), TAUGHT, replace(PLAN, steps=150, every=50), tmp_path / "m.onnx").run()
     model, unseen = TemporalModel(tmp_path / "m.onnx"), Swings(6, seed=7)
@@ -161,7 +161,7 @@ def test_what_is_taught_brings_moments_of_clips_never_seen_together(tmp_path: Pa
     assert phase_error(after, unseen.phases) < 0.7 * phase_error(before, unseen.phases)
 
 
-def test_lessons_say_when_the_frames_of_one_clip_happen_in_the_other(tmp_path: Path) -> None:
+def test_taught_pairs_carry_when_frames_of_one_clip_happen_in_the_other(tmp_path: Path) -> None:
     footage = Swings(24)
     training = Training(footage, TAUGHT, PLAN, tmp_path / "m.onnx")
     encodings = footage.encodings(range(24))
@@ -189,7 +189,7 @@ def phase_error(features: list[Floats], phases: list[Floats]) -> float:
 
 
 @pytest.mark.parametrize("task", [NMS, CARL], ids=["nms", "carl"])
-def test_validation_tells_what_clips_lose_there_and_back(tmp_path: Path, task: NmsTask | CarlTask) -> None:
+def test_validation_reports_the_cycle_error(tmp_path: Path, task: NmsTask | CarlTask) -> None:
     footage = Swings(12)
     plan = replace(PLAN, steps=1, every=1, held_out=0.4)
     training = Training(footage, replace(task, window=64), plan, tmp_path / "m.onnx")
@@ -231,7 +231,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path: Path) -> None:
     assert Training(Swings(12), NMS, PLAN, tmp_path / "m.onnx").step == 3
 
 
-def test_it_stops_when_nothing_gets_better(tmp_path: Path) -> None:
+def test_training_stops_without_improvement(tmp_path: Path) -> None:
     plan = replace(PLAN, steps=400, every=2, patience=2, rate=1e-12)
     trained = Training(Swings(12), NMS, plan, tmp_path / "m.onnx").run()
     assert trained.steps < 40

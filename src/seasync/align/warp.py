@@ -22,7 +22,7 @@ _PINNED = 1e3  # trust in a knot that was asked for
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of constant speed: seconds `start`–`end` show `value_start`–`value_end`."""
+    """A stretch of constant speed: seconds `start`–`end` map to `value_start`–`value_end`."""
 
     start: float
     end: float
@@ -31,6 +31,7 @@ class Segment:
 
     @property
     def speed(self) -> float:
+        """Seconds of the other clip per second."""
         return (self.value_end - self.value_start) / (self.end - self.start)
 
 
@@ -38,10 +39,23 @@ class Segment:
 class Stretch:
     """One connected part of a warp.
 
-    times  (K,) seconds, increasing; values (K,) the seconds they map to, never decreasing
-    end    until when it is defined; after the last knot it goes on at unit slope
-    last   no value is later than this, or than those of the knots: where what it leads to ends
-    trust  (K,) how much each knot counts when the warp is smoothed
+    Attributes
+    ----------
+    times : numpy.ndarray [shape=(K,)]
+        Seconds of its knots, increasing.
+    values : numpy.ndarray [shape=(K,)]
+        The seconds they map to, never decreasing.
+    end : float
+        Until when it is defined; after the last knot it continues at unit slope.
+    trust : numpy.ndarray [shape=(K,)]
+        How much each knot counts when the warp is smoothed.
+    last : float
+        Where the other clip ends: no value is later, unless a knot's is.
+
+    Raises
+    ------
+    FeatureError
+        If times do not increase or values decrease.
     """
 
     times: Seconds
@@ -66,16 +80,18 @@ class Stretch:
 
     @property
     def value_end(self) -> float:
+        """What `end` maps to."""
         return float(self.at(np.array(self.end)))
 
     def at(self, seconds: Seconds) -> Seconds:
+        """What `seconds` map to, at unit slope outside the knots."""
         inside = np.interp(seconds, self.times, self.values)
         beyond = np.minimum(seconds - self.times[0], 0) + np.maximum(seconds - self.times[-1], 0)
         values: Seconds = np.minimum(inside + beyond, max(self.last, self.values[-1]))
         return values
 
     def through(self, time: float, value: float) -> Stretch:
-        """With a knot there, in the place of the one next to it; the others' values give way to it."""
+        """The stretch with a knot there instead of the nearest one; the other values give way."""
         nearest = int(np.abs(self.times - time).argmin())
         # The first knot stays, so that it begins when it began; so do other moments that were asked for.
         stays = (self.times < time) & (nearest == 0) | (self.trust == _PINNED) & (self.times != time)
@@ -92,6 +108,7 @@ class Stretch:
         )
 
     def inverse(self) -> Stretch:
+        """The map back."""
         values, first, counts = np.unique(self.values, return_index=True, return_counts=True)
         # A flat part becomes one knot at its middle.
         times = (self.times[first] + self.times[first + counts - 1]) / 2
@@ -122,7 +139,13 @@ class Warp:
 
     @classmethod
     def through(cls, times: ArrayLike, values: ArrayLike) -> Warp:
-        """The warp that is linear between the given knots, and defined from the first to the last."""
+        """The warp that is linear between knots.
+
+        Parameters
+        ----------
+        times, values : array_like [shape=(K,)]
+            Seconds of the knots, and the seconds they map to.
+        """
         knots = np.asarray(times, np.float64)
         if not knots.size:
             raise FeatureError("a warp needs at least one knot")
@@ -134,7 +157,7 @@ class Warp:
         return tuple((stretch.start, stretch.end) for stretch in self.stretches)
 
     def covers(self, seconds: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the warp is defined at `seconds`; same shape."""
+        """Whether the warp is defined at `seconds`; the result has the same shape."""
         times = np.asarray(seconds, np.float64)
         inside = np.zeros(times.shape, bool)
         for start, end in self.spans:
@@ -146,10 +169,19 @@ class Warp:
     @overload
     def at(self, seconds: ArrayLike) -> Seconds: ...
     def at(self, seconds: ArrayLike) -> float | Seconds:
-        """The seconds that `seconds` map to.
+        """What `seconds` map to.
 
-        Outside the spans the stretch before (at the very start, the first) goes on at unit slope and waits
-        where the next one begins: good for display, not a correspondence.
+        Outside the spans the stretch before (at the very start, the first) continues at unit slope and waits
+        where the next one begins. That is good for display, but not a correspondence.
+
+        Parameters
+        ----------
+        seconds : float or array_like
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Of the same shape.
         """
         times = np.asarray(seconds, np.float64)
         starts = [stretch.start for stretch in self.stretches]
@@ -160,11 +192,11 @@ class Warp:
         return float(out) if out.ndim == 0 else out
 
     def inverse(self) -> Warp:
-        """The map back. A stretch of time held at one value is entered at its middle."""
+        """The map back. Where several times map to one value, it maps to their middle."""
         return Warp(tuple(stretch.inverse() for stretch in self.stretches))
 
     def smooth(self) -> Warp:
-        """Less jerky: small corrections where little moves, next to none where much does; still monotone.
+        """A smoother warp, still monotone: it changes most where little moves.
 
         Each stretch minimizes Σ (trust + .02)(w − v)² + 3 Σ (Δ²w)² over its knots (Whittaker), and stays
         between its first and last values: beyond them there may be no footage.
@@ -172,9 +204,23 @@ class Warp:
         return Warp(tuple(replace(s, values=_smoothed(s.values, s.trust)) for s in self.stretches))
 
     def segments(self, max_error_frames: float = 1.0, fps: Fraction | float = Fraction(30)) -> list[Segment]:
-        """The fewest stretches of constant speed, broken at knots, that stay within the bound at every knot.
+        """The fewest stretches of constant speed that stay close to the warp.
 
-        max_error_frames  the bound, in frames of a video at `fps`
+        Parameters
+        ----------
+        max_error_frames : float
+            Largest error at any knot, in frames of a video at `fps`.
+        fps : fractions.Fraction or float
+
+        Returns
+        -------
+        list of Segment
+            They break at knots.
+
+        Raises
+        ------
+        FeatureError
+            If a parameter is not positive.
         """
         bound = max_error_frames / float(fps)
         if not bound > 0:

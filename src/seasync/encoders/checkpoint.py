@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -71,6 +72,25 @@ def tensors(checkpoint: Any, prefix: str = "") -> Iterator[tuple[str, Array]]:
             yield from tensors(value, f"{prefix}{name}.")
 
 
+def tensor_array(numbers: Array, offset: int, size: Sequence[int], stride: Sequence[int]) -> Array:
+    """A tensor as an array of its own; a view that leaves its numbers is refused (UnpicklingError)."""
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if min((offset, *size, *stride)) < 0 or (0 not in size and last >= len(numbers)):
+        raise pickle.UnpicklingError("a tensor larger than its storage")
+    if 0 in size:
+        return np.zeros(size, numbers.dtype)
+    strides = [step * numbers.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(numbers[offset:], size, strides).copy()
+
+
+def read_storage(data: bytes) -> Array:
+    """The numbers of a storage that torch wrote inside a pickled tensor, in the form of before torch 1.6."""
+    found = _read_legacy(BytesIO(data))
+    if not isinstance(found, np.ndarray):
+        raise pickle.UnpicklingError("a tensor with an unusual storage")
+    return found
+
+
 class _Empty(dict[Any, Any]):
     """Takes whatever is done to it while a pickle is read, and keeps none of it."""
 
@@ -126,6 +146,12 @@ class _Stored:
     def __init__(self, kind: str, read: Callable[[], Array]) -> None:
         self.kind, self.read = kind, read
 
+    def numbers(self) -> Array:
+        numbers = self.read()
+        if self.kind == "BFloat16":
+            numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+        return numbers
+
 
 class _Later:
     """A tensor of a legacy file, whose numbers come after it."""
@@ -135,14 +161,7 @@ class _Later:
 
     def now(self) -> Array:
         stored, offset, size, stride = self.view
-        numbers = stored.read()
-        if stored.kind == "BFloat16":
-            numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
-        last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-        if min((offset, *size, *stride), default=0) < 0 or (0 not in size and last >= len(numbers)):
-            raise pickle.UnpicklingError("a tensor that reaches beyond its numbers")
-        strides = [step * numbers.itemsize for step in stride]
-        return np.lib.stride_tricks.as_strided(numbers[offset:], size, strides).copy()
+        return tensor_array(stored.numbers(), offset, size, stride)
 
 
 def _tensor(stored: _Stored, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> _Later:
@@ -192,6 +211,8 @@ def _settled(value: Any) -> Any:
     """Containers with every tensor's numbers in place."""
     if isinstance(value, _Later):
         return value.now()
+    if isinstance(value, _Stored):
+        return value.numbers()
     if isinstance(value, dict):
         return {name: _settled(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

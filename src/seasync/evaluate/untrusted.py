@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import struct
 import zlib
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.encoders.checkpoint import read_storage, tensor_array
 from seasync.errors import DataError, MissingExtra
 
 # What scipy and pickle raise for a damaged file or one of another kind.
@@ -75,13 +75,6 @@ class _SafeUnpickler(pickle.Unpickler):
         return found
 
 
-class _StorageKind(_SafeUnpickler):
-    """Reads torch's reference to a storage as the type of its numbers."""
-
-    def persistent_load(self, key: Any) -> Any:
-        return key[1]
-
-
 def _latin1(text: str, encoding: str) -> bytes:
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"it asks for the codec {encoding}; only latin1 is read")
@@ -91,34 +84,8 @@ def _latin1(text: str, encoding: str) -> bytes:
 def _rebuild_tensor(
     storage: NDArray[Any], offset: int, size: Sequence[int], stride: Sequence[int], *_: Any
 ) -> NDArray[Any]:
-    """A torch tensor as an array of its own; a view that would leave its storage is refused."""
-    shape, steps = tuple(map(int, size)), tuple(map(int, stride))
-    if min((offset, *shape, *steps)) < 0 or len(shape) != len(steps):
-        raise pickle.UnpicklingError("a tensor with a negative size")
-    last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    if 0 not in shape and last >= len(storage):
-        raise pickle.UnpicklingError("a tensor larger than its storage")
-    if 0 in shape:
-        return np.zeros(shape, storage.dtype)
-    strides = tuple(s * storage.itemsize for s in steps)
-    return np.lib.stride_tricks.as_strided(storage[offset:], shape, strides).copy()
+    return tensor_array(storage, offset, size, stride)
 
-
-def _load_storage(data: bytes) -> NDArray[Any]:
-    """The storage torch writes inside a pickled tensor: five small pickles, then length and numbers."""
-    opened = io.BytesIO(data)
-    for _ in range(3):  # magic number, protocol, byte order and sizes
-        _SafeUnpickler(opened).load()
-    kind = _StorageKind(opened).load()
-    _SafeUnpickler(opened).load()  # the keys of the storages that follow
-    if not isinstance(kind, np.dtype):
-        raise pickle.UnpicklingError("a tensor with an unusual storage")
-    opened.read(8)  # how many numbers follow
-    return np.frombuffer(opened.read(), kind)
-
-
-_TORCH_TYPES = {"LongStorage": "<i8", "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "i1"}
-_TORCH_TYPES |= {"ByteStorage": "u1", "FloatStorage": "<f4", "DoubleStorage": "<f8", "BoolStorage": "?"}
 
 _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
@@ -129,8 +96,8 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     ("_codecs", "encode"): _latin1,
     ("collections", "OrderedDict"): OrderedDict,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-    ("torch.storage", "_load_from_bytes"): _load_storage,
-} | {("torch", name): np.dtype(kind) for name, kind in _TORCH_TYPES.items()}
+    ("torch.storage", "_load_from_bytes"): read_storage,
+}
 
 
 def _one_line(error: BaseException) -> str:

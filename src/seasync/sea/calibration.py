@@ -1,4 +1,4 @@
-"""Alignability in per cent: what a product (1 − similarity)·DRAQ says of "the same kind of movement"."""
+"""Alignability in percent: the probability that a product (1 − similarity) · score is "the same movement"."""
 
 from __future__ import annotations
 
@@ -28,10 +28,15 @@ Pair = tuple[int, NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Calibration:
-    """p = σ(a + b·ln(product + 0.001)), at even odds of same and different movement.
+    """The curve p = σ(a + b·ln(product + 0.001)), at even odds of same and different movement.
 
-    error  mean difference between p and the share that is the same, on clips it was not fitted to
-    pairs  how many pairs it was fitted to
+    Attributes
+    ----------
+    a, b : float
+    error : float, optional
+        Mean difference between p and the true share, on clips that it was not fitted to.
+    pairs : int, optional
+        How many pairs it was fitted to.
     """
 
     a: float
@@ -40,6 +45,7 @@ class Calibration:
     pairs: int | None = None
 
     def probability(self, product: ArrayLike) -> Doubles:
+        """The probability of the same movement, shape of `product`."""
         return _sigmoid(self.a + self.b * _log(product))
 
 
@@ -84,7 +90,7 @@ def _kept(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
 def alignability(
     snapshot: Snapshot, recipe: Recipe, product: Doubles
 ) -> tuple[list[float | None], list[float | None]]:
-    """How likely each is the same movement; or, without calibration, how many random pairs are worse."""
+    """How likely each product is the same movement; without calibration, how many random pairs are worse."""
     unknown: list[float | None] = [None] * len(product)
     if calibration := calibration_of(snapshot, recipe):
         return calibration.probability(product).tolist(), unknown
@@ -97,7 +103,7 @@ def alignability(
 
 
 def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Doubles:
-    """Sorted products of random pairs of the sea's clips; empty if it keeps no frame features."""
+    """Products of random pairs of the sea's clips, sorted; empty if it keeps no frame features."""
     table = snapshot.table(["content"], _WITH_FEATURES)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(table))[:RANDOM_CLIPS])
@@ -111,7 +117,7 @@ def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Dou
 
 
 def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
-    """Fit to pairs of labelled clips: those of one half of the clips to measure the error, then all.
+    """Fit a calibration to pairs of labeled clips: first to half of them, to measure its error, then to all.
 
     Raises
     ------
@@ -138,7 +144,7 @@ def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
 
 
 def calibration_error(probability: Doubles, same: NDArray[np.bool_], bins: int = 10) -> float:
-    """Mean |p − share that is the same| over bins of p, same and different pairs weighing as much."""
+    """Mean |p − true share| over bins of p, with same and different pairs at equal weight."""
     weights = _even_odds(same)
     where = np.minimum((probability * bins).astype(int), bins - 1)
     gaps = np.bincount(where, weights * (probability - same), bins)
@@ -155,14 +161,14 @@ def _partners(
     contents: NDArray[np.object_],
     rng: np.random.Generator,
 ) -> Pair:
-    """A clip with some others of its label, and some of other labels."""
+    """A clip with some clips of its label, and some of other labels."""
     others = among[contents[among] != contents[clip]]
     alike = labels[others] == labels[clip]
     return clip, np.concatenate([rng.permutation(others[kind])[:PARTNERS] for kind in (alike, ~alike)])
 
 
 def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pairs: Sequence[Pair]) -> Doubles:
-    """(1 − similarity)·DRAQ of clips, by their places in `rows`, with their partners."""
+    """(1 − similarity) · score of clips with their partners, by their positions in `rows`."""
     needed = np.unique([n for clip, others in pairs for n in (clip, *others)]).astype(np.int64)
     encodings = dict(zip(needed.tolist(), snapshot.encodings(rows[needed]), strict=True))
     found = [np.empty(0)]
@@ -176,7 +182,7 @@ def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pair
 
 
 def _logistic(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
-    """Weighted maximum likelihood by Newton's method, with a touch of ridge for pairs that are separable."""
+    """Weighted maximum likelihood by Newton's method; a little ridge keeps separable pairs finite."""
     design = np.stack([np.ones(len(product)), _log(product)], axis=1)
     weights, beta = _even_odds(same), np.zeros(2)
     ridge = 1e-3 * np.eye(2)

@@ -1,4 +1,4 @@
-"""Clips that are parts of one film: where around a hit the query fits, on the film's own timeline."""
+"""Clips that are parts of one film: find where the query fits around a candidate in its film."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from seasync.sea.query import Query
     from seasync.sea.snapshot import RowIds, Snapshot
 
-FURTHEST = 30.0  # seconds on either side of a hit that are looked at
+FURTHEST = 30.0  # seconds on either side of a candidate that are searched
 
 
 @dataclass(frozen=True)
 class Part:
-    """The row of a clip that is one of those its film was cut into, and its seconds in the film."""
+    """One of the clips that a film was split into: its row, and its seconds in the film."""
 
     row: int
     start: float
@@ -33,10 +33,15 @@ Place = tuple[str, str, int]  # content of the film, how it was cut, number of t
 def spans_around(
     snapshot: Snapshot, query: Query, rows: RowIds, recipe: Recipe
 ) -> Iterator[tuple[int, Span, Encoding]]:
-    """Of each hit in `rows` that is part of a film: its place in `rows`, and the stretch that fits best.
+    """For each candidate that is part of a film, find the stretch around it that fits the query best.
 
-    It is looked for as far around the hit as the query is long, but neither in the query's own footage nor
-    beyond a part that keeps no frame features.
+    The search goes as far around a candidate as the query is long, but neither into the query's own footage
+    nor beyond a part that keeps no frame features.
+
+    Yields
+    ------
+    (int, Span, Encoding)
+        The candidate's position in `rows`, the stretch, and its encoding.
     """
     if not snapshot.has_parts:
         return
@@ -61,7 +66,7 @@ def spans_around(
 
 
 def _parts(snapshot: Snapshot, rows: RowIds) -> dict[Place, Part]:
-    """All parts of the films that the hits are parts of."""
+    """All parts of the films that the candidates are parts of."""
     hits = snapshot.take(rows, ["content", "parts"])
     films = {film for film, count in zip(*hits.to_pydict().values(), strict=True) if count > 1}
     if not films:
@@ -75,7 +80,7 @@ def _parts(snapshot: Snapshot, rows: RowIds) -> dict[Place, Part]:
 
 
 def _around(place: Place, parts: dict[Place, Part], reach: float, own: set[int]) -> list[Place]:
-    """The place itself and its neighbours within `reach` seconds, as they come in the film."""
+    """The part itself and its neighbors within `reach` seconds, in the film's order."""
     content, split, number = place
     hit = parts[place]
 
