@@ -24,6 +24,7 @@ from seasync.align.consensus import apply_consensus
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.options import Partial
+from seasync.similarity import similarity_matrix
 
 CANDIDATES = 10
 
@@ -138,17 +139,8 @@ def by_query(
 
 
 def similarities(encodings: list[Encoding], recipe: Recipe) -> NDArray[np.float64]:
-    """Cosine of the clip vectors: standardized mean, and for the motion recipe the trajectory beside it."""
-    mean = np.stack([encoding.mean for encoding in encodings]).astype(np.float64)
-    mean = _unit((mean - mean.mean(0)) / np.maximum(mean.std(0), 1e-9))
-    if recipe is PAPER:
-        return mean @ mean.T
-    course = _unit(np.stack([encoding.trajectory for encoding in encodings]).astype(np.float64))
-    return (mean @ mean.T + course @ course.T) / 2
-
-
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    """Similarity of the clip vectors, as in a sea of these clips."""
+    return similarity_matrix(encodings, encodings, trajectory=recipe.trajectory)
 
 
 def apa(alignment: Alignment, query_events: NDArray[np.int64], match_events: NDArray[np.int64]) -> float:

@@ -23,10 +23,11 @@ from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Sample, Study
-from seasync.train.fit import Training, TrainingPlan
+from seasync.train.fit import Training
 from seasync.train.nms_task import NmsTask
 from seasync.train.taught_task import TaughtTask
 from seasync.train.training_clips import SHORTEST
+from seasync.train.training_plan import TrainingPlan
 
 CANDIDATES = 25
 

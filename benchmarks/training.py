@@ -35,8 +35,8 @@ from seasync.errors import SubjectNotFound
 from seasync.evaluate.bootstrap import mean_interval
 from seasync.evaluate.controls import position_only_encoding
 from seasync.options import TrainKind
-from seasync.train.fit import TrainingPlan
 from seasync.train.pipeline import train_on
+from seasync.train.training_plan import TrainingPlan
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by

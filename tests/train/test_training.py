@@ -21,13 +21,14 @@ from tests.train.footage import Swings
 torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
 
 from seasync.train.carl_task import CarlTask  # noqa: E402
-from seasync.train.fit import Training, TrainingPlan  # noqa: E402
+from seasync.train.fit import Training  # noqa: E402
 from seasync.train.judge import cycle_errors  # noqa: E402
 from seasync.train.nms_task import NmsTask  # noqa: E402
 from seasync.train.sequences import Pair  # noqa: E402
 from seasync.train.taught_task import TaughtTask  # noqa: E402
 from seasync.train.teacher import Teacher  # noqa: E402
 from seasync.train.training_clips import split  # noqa: E402
+from seasync.train.training_plan import TrainingPlan  # noqa: E402
 
 NMS = NmsTask(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
 CARL = CarlTask(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)

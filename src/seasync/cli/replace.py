@@ -59,7 +59,7 @@ def replace(
 
     def find(query: Clip) -> Alignment:
         found = OpenSea(sea, create=False).search(
-            query, k=max(rank, MATCHES), recipe=RECIPES[recipe], consensus=recipe == "motion"
+            query, k=max(rank, MATCHES), recipe=RECIPES[recipe], consensus=RECIPES[recipe].compares_change
         )
         good = [match for match in found if anyway or match.alignable]
         if len(good) >= rank:

@@ -13,7 +13,7 @@ from seasync.files import Location
 from seasync.options import TrainKind
 
 if TYPE_CHECKING:
-    from seasync.train.fit import TrainingResult
+    from seasync.train.training_plan import TrainingResult
 
 EXAMPLES = """\
 seasync train taught --sea footage.sea --out model.onnx

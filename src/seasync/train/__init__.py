@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seasync.train.fit import TrainingPlan as TrainingPlan
     from seasync.train.pipeline import train_on as train_on
+    from seasync.train.training_plan import TrainingPlan as TrainingPlan
 
-_HOME = {"TrainingPlan": "fit", "train_on": "pipeline"}
+_HOME = {"TrainingPlan": "training_plan", "train_on": "pipeline"}
 __all__ = sorted(_HOME)
 
 

@@ -21,7 +21,6 @@ from seasync.files.objects import upload
 from seasync.options import TrainKind
 from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
 from seasync.search import Sea
-from seasync.train.fit import TrainingPlan
 from seasync.train.judge import (
     FEWEST,
     Errors,
@@ -33,6 +32,7 @@ from seasync.train.judge import (
 )
 from seasync.train.pipeline import train_on
 from seasync.train.training_clips import Progress, SeaFootage, split
+from seasync.train.training_plan import TrainingPlan
 from seasync.train.views import View
 
 Reencode = Callable[[Encoding], Encoding]

@@ -16,10 +16,11 @@ from seasync.options import TrainKind
 from seasync.sea.sources import find_sources
 from seasync.search import Sea
 from seasync.train.carl_task import CarlTask
-from seasync.train.fit import Training, TrainingPlan, TrainingResult
+from seasync.train.fit import Training
 from seasync.train.nms_task import NmsTask
 from seasync.train.taught_task import TaughtTask
 from seasync.train.training_clips import ClipViews, Footage, Progress, SeaFootage, VideoFootage
+from seasync.train.training_plan import TrainingPlan, TrainingResult
 
 TASKS: Mapping[TrainKind, Any] = {"nms": NmsTask, "carl": CarlTask, "taught": TaughtTask}
 
