@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import av
@@ -17,6 +18,9 @@ from seasync.align import Alignment
 from seasync.clip import Clip
 from seasync.errors import PartlyDecoded, RenderError
 from seasync.render import Mark, compare, grid, retime
+from seasync.render.captions import captions
+from seasync.render.composition import Cell, Film
+from seasync.render.plan import Clock, Source
 from tests.render.aligned import alignment, bent, pictures, shown, whole
 from tests.render.conftest import KEYS, MATCH_KEYS, true_map
 from tests.videos import is_upright, number_of, numbered, vfr
@@ -140,6 +144,36 @@ def test_pieces_out_of_order_play_in_the_querys_order(pair: tuple[Path, Path], t
     swapped = alignment(*pair, (0.0, 1.47, lambda s: s + 2.0), (1.5, 3.0, lambda s: s - 1.5))
     retime(swapped, tmp_path / "film.mp4", audio="none")
     assert shown(tmp_path / "film.mp4") == [*range(60, 105), *range(45)]
+
+
+@pytest.mark.parametrize("layout", ["side", "stack", "overlay", "grid"])
+@pytest.mark.parametrize("known", [True, False])
+def test_captions_never_lie_over_each_other(layout: str, known: bool) -> None:
+    """From thumbnails to 4K, in any shape."""
+    clock = Clock(Fraction(30), np.array([3725.04]))
+    source = Source("a.mp4", np.zeros(1, np.int64), np.array([3725.04]), np.array([known]))
+    marks = (Mark(3725.0, "ball meets the club, and the hips are open"),)
+    for width, height in ((16, 16), (48, 270), (90, 60), (120, 90), (320, 24), (320, 240), (1920, 1080)):
+        places = {
+            "side": [(0, 0), (width, 0)],
+            "stack": [(0, 0), (0, height)],
+            "overlay": [(0, 0), (0, 0)],
+            "grid": [(0, 0), (width, 0), (0, height), (width, height)],
+        }[layout]
+        cells = [Cell(source, *place, width, height, title="a long name.mp4") for place in places]
+        size = max(left for left, _ in places) + width, max(top for _, top in places) + height
+        film = Film(
+            clock, cells, size, gaps="dim", overlay=layout == "overlay", corner="DRAQ 0.43", marks=marks
+        )
+        boxes = [caption.box for caption in captions(film, 0)]
+        for left, top, right, bottom in boxes:
+            assert 0 <= left < right <= size[0]
+            assert 0 <= top < bottom <= size[1]
+        for one, other in combinations(boxes, 2):
+            apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+            assert apart, (layout, width, height, one, other)
+        if width >= 320 and height >= 240:
+            assert len(boxes) == len(cells) + 2  # the score, and the mark
 
 
 def test_labels_marks_and_scores_are_on_the_picture(aligned: Alignment, tmp_path: Path) -> None:

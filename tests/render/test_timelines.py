@@ -19,10 +19,10 @@ import pytest
 from seasync.align import Alignment
 from seasync.errors import RenderError
 from seasync.render import export
-from seasync.render.timelines.rate import frame_of, is_drop_frame, standard_rate, timecode
+from seasync.render.timelines.rate import frame_of, is_drop_frame, standard_rate, timecode, timeline_rate
 from tests.render.aligned import alignment, bent, click_times, heard, shown, whole
 from tests.render.conftest import KEYS, KNOTS
-from tests.videos import numbered
+from tests.videos import numbered, picture, write
 
 NTSC = Fraction(30000, 1001)
 Point = tuple[Fraction, Fraction]  # second of the timeline, second of the source
@@ -169,11 +169,39 @@ def test_rates_that_are_nearly_standard_are_taken_as_such() -> None:
     assert standard_rate(Fraction(33, 2)) == Fraction(33, 2)
 
 
+@pytest.mark.parametrize(
+    ("fps", "standard"),
+    [
+        (Fraction(14989, 500), NTSC),  # a phone's 29.978
+        (Fraction(2997, 100), NTSC),
+        (Fraction(25, 2), Fraction(25)),
+        (Fraction(10), Fraction(30)),
+        (Fraction(33, 2), Fraction(24000, 1001)),
+        (Fraction(240), Fraction(120)),
+        (Fraction(60000, 1001), Fraction(60000, 1001)),
+    ],
+)
+def test_timelines_have_rates_that_editing_programs_know(
+    tmp_path: Path, fps: Fraction, standard: Fraction
+) -> None:
+    file = numbered(tmp_path / "a.mp4", 20, fps=fps, width=80, height=60)
+    assert timeline_rate(fps) == standard
+    timeline = otio.adapters.read_from_file(
+        str(export(whole(file, file, lambda seconds: seconds), tmp_path / "edit.otio")[0])
+    )
+    rates = {timeline.global_start_time.rate}
+    for clip in timeline.find_clips():
+        rates |= {clip.source_range.start_time.rate, clip.source_range.duration.rate}
+        rates |= {clip.media_reference.available_range.duration.rate}
+    assert rates == {float(standard)}
+    assert standard > 60 or otio.opentime.RationalTime.is_smpte_timecode_rate(rates.pop())
+
+
 def test_each_file_says_how_exact_it_is(aligned: Alignment, tmp_path: Path) -> None:
     for suffix in (*READERS, ".mlt"):
         text = export(aligned, tmp_path / f"edit{suffix}")[0].read_text()
         assert "linear pieces" in text
-        assert "frame of the alignment" in text
+        assert "frames of the smoothed alignment" in text
 
 
 @pytest.mark.parametrize("suffix", READERS)
@@ -268,6 +296,47 @@ def test_melt_renders_a_partial_mlt(pair: tuple[Path, Path], tmp_path: Path, too
     numbers = np.array(shown(tmp_path / "film.mp4"))
     expected = np.r_[0:15, 30:61, 46:60, 90:106, 76:90]  # the query where the match has a gap
     assert (np.abs(numbers - expected) > 1).sum() <= 1
+
+
+def test_mlt_is_a_project_with_tracks_for_shotcut(
+    pair: tuple[Path, Path], aligned: Alignment, tmp_path: Path
+) -> None:
+    """What Shotcut looks for: a tractor marked `shotcut`, a background, playlists that say what they are."""
+    root = ElementTree.parse(export(aligned, tmp_path / "edit.mlt")[0]).getroot()
+    tractor = root.find("tractor")
+    assert root.get("producer") == tractor.get("id")
+    assert tractor.findtext("property[@name='shotcut']") == "1"
+    playlists = {playlist.get("id"): playlist for playlist in root.findall("playlist")}
+    tracks = [track.get("producer") for track in tractor.findall("track")]
+    assert tracks[0] == "background"
+    kinds = [playlists[track].find("property[@name='shotcut:video']") is not None for track in tracks[1:]]
+    assert kinds == [True, True, False]
+    names = [playlists[track].findtext("property[@name='shotcut:name']") for track in tracks[1:]]
+    assert names == ["V1", "V2", "A1"]
+    services = root.findall("producer") + root.findall("chain")
+    known = {service.get("id") for service in services}
+    assert {entry.get("producer") for entry in root.iter("entry")} <= known
+    assert {chain.findtext("property[@name='shotcut:caption']") for chain in root.findall("chain")} == {
+        "query.mp4",
+        "match.mp4",
+        "edit.wav",
+    }
+
+
+def test_melt_renders_odd_sizes(tmp_path: Path, tool: Callable) -> None:
+    """Portrait phones that were scaled down have widths such as 607."""
+    odd = [
+        write(tmp_path / f"{name}.mkv", pictures, codec="ffv1", pix_fmt="yuv444p")
+        for name in "ab"
+        for pictures in [[picture(number, 121, 91) for number in range(30)]]
+    ]
+    edit = export(whole(odd[0], odd[1], lambda seconds: seconds), tmp_path / "edit.mlt")[0]
+    film = tmp_path / "film.mp4"
+    command = [tool("melt"), edit, "-silent", "-consumer", f"avformat:{film}", "vcodec=libx264", "crf=12"]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    numbers = shown(film)
+    assert len(numbers) == 30
+    assert numbers[:29] == list(range(29))
 
 
 def test_frame_maps_have_a_row_for_each_frame(

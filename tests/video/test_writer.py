@@ -120,6 +120,23 @@ def test_webm_and_other_codecs(tmp_path: Path) -> None:
     assert (info.codec, info.audio.codec if info.audio else None) == ("vp9", "opus")
 
 
+@pytest.mark.parametrize("suffix", ["mp4", "mov", "mkv"])
+def test_hevc_is_tagged_as_quicktime_wants_it_and_the_encoder_is_quiet(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    file = tmp_path / f"a.{suffix}"
+    for options in (None, {"x265-params": "keyint=5"}):
+        with Writer(file, fps=30, size=(160, 120), codec="libx265", options=options) as out:
+            for i in range(10):
+                out.write(picture(i))
+        with av.open(str(file)) as made:
+            tag = made.streams.video[0].codec_context.codec_tag
+            assert tag == "hvc1" or suffix == "mkv"
+            keys = [packet.is_keyframe for packet in made.demux(video=0) if packet.size]
+        assert sum(keys) == (1 if options is None else 2)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_interrupted_film_leaves_nothing_and_the_old_one_alone(
     tmp_path: Path, error: type[BaseException]

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seasync.render.composition import Mark as Mark
     from seasync.render.curve import warp_picture as warp_picture
     from seasync.render.films import compare as compare
     from seasync.render.films import grid as grid
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from seasync.render.labels import transfer as transfer
     from seasync.render.picture import alignment_picture as alignment_picture
     from seasync.render.sheet import contact_sheet as contact_sheet
-    from seasync.render.shoot import Mark as Mark
     from seasync.render.soundtrack import write_sound as write_sound
     from seasync.render.takes_in_step import group_film as group_film
     from seasync.render.timelines import export as export
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seasync.render.timing_report import write_timing as write_timing
 
 _WHERE = {
-    "Mark": "shoot",
+    "Mark": "composition",
     "alignment_picture": "picture",
     "compare": "films",
     "contact_sheet": "sheet",

@@ -68,13 +68,11 @@ class Canvas:
                 source = _faded(light, BLACK if number == 0 else GREY)[source]
             target[:] = source if opacity == 1 else mixed(target, source, opacity)
 
-    def text(self, text: str, at: tuple[int, int], *, size: int, anchor: str = "la") -> None:
-        """White letters on a dark plate; `anchor` as in Pillow: left, middle or right; ascender or bottom."""
+    def text(self, text: str, at: tuple[int, int], *, size: int) -> None:
+        """White letters on a dark plate whose upper left corner is `at`."""
         luma, cover = _plate(text, size)
         height, width = luma.shape
-        left = at[0] - {"l": 0, "m": width // 2, "r": width}[anchor[0]]
-        top = at[1] - {"a": 0, "d": height}[anchor[1]]
-        left, top = max(0, left) // 2 * 2, max(0, top) // 2 * 2
+        left, top = max(0, at[0]) // 2 * 2, max(0, at[1]) // 2 * 2
         target = self._planes[0][top : top + height, left : left + width]
         height, width = target.shape
         target[:] = mixed(target, luma[:height, :width], cover[:height, :width])
@@ -104,12 +102,17 @@ def plate_width(text: str, size: int) -> int:
     return width + width % 2
 
 
+def plate_height(size: int) -> int:
+    """How high the plate of a line of letters is; even."""
+    return round(size * 0.8) * 2
+
+
 @lru_cache(maxsize=512)
 def _plate(text: str, size: int) -> tuple[Plane, NDArray[np.uint16]]:
     """Luma (h, w) and cover (h, w, 0–256) of a line of letters on a plate with round corners; even sides."""
     from PIL import Image, ImageDraw
 
-    shape = plate_width(text, size), round(size * 0.8) * 2
+    shape = plate_width(text, size), plate_height(size)
     letters, cover = Image.new("L", shape, BLACK), Image.new("L", shape, 0)
     ImageDraw.Draw(cover).rounded_rectangle((0, 0, shape[0] - 1, shape[1] - 1), size * 0.4, 150)
     ImageDraw.Draw(letters).text((shape[0] / 2, shape[1] / 2), drawable(text), WHITE, font(size), "mm")

@@ -10,6 +10,7 @@ from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
+from seasync.render.composition import Cell, Film, Mark
 from seasync.render.plan import (
     Clock,
     clips_of,
@@ -19,7 +20,7 @@ from seasync.render.plan import (
     own_frames,
     warped_frames,
 )
-from seasync.render.shoot import Cell, Film, Mark, Progress, animate, shoot
+from seasync.render.shoot import Progress, animate, shoot
 from seasync.render.soundtrack import soundtrack
 from seasync.video import probe
 

@@ -11,7 +11,7 @@ import numpy as np
 from seasync.encoding import Seconds
 from seasync.errors import DataError, RenderError
 from seasync.files import Place, atomic_write, fetch
-from seasync.render.shoot import Mark
+from seasync.render.composition import Mark
 from seasync.render.stills import nearest
 from seasync.video import frame_table
 

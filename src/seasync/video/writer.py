@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -64,6 +65,7 @@ class Writer:
         self.pictures = self.samples = 0
         self._channels = audio[1] if audio else 0
         self._scale = VideoReformatter()
+        self._is_mp4 = self.file.suffix.lower() in (".mp4", ".m4v", ".mov")
         if min(size) < 1 or self.fps <= 0:
             raise VideoError(f"{file}: fps and size must be more than 0, got {fps = }, {size = }")
         if self._channels and self._channels not in LAYOUTS:
@@ -73,8 +75,7 @@ class Writer:
         try:
             with self._plainly():
                 self._pending.path.touch()  # FFmpeg opens it only with the first picture
-                is_mp4 = self.file.suffix.lower() in (".mp4", ".m4v", ".mov")
-                container = {"movflags": "+faststart"} if is_mp4 else {}
+                container = {"movflags": "+faststart"} if self._is_mp4 else {}
                 self._container = av.open(str(self._pending.path), "w", options=container)
                 self._video = self._video_stream(codec, {"crf": str(crf), **(options or {})})
                 self._audio = self._audio_stream(*audio) if audio else None
@@ -84,10 +85,12 @@ class Writer:
 
     def _video_stream(self, codec: str, options: dict[str, str]) -> Any:
         expect_codec(codec, self.file)
-        stream: Any = self._container.add_stream(codec, rate=self.fps, options=options)
+        stream: Any = self._container.add_stream(codec, rate=self.fps, options=_quiet(codec, options))
         stream.width, stream.height = self.size
         stream.pix_fmt = "yuv420p"
         stream.codec_context.time_base = 1 / self.fps
+        if stream.codec_context.codec.canonical_name == "hevc" and self._is_mp4:
+            stream.codec_context.codec_tag = "hvc1"  # QuickTime and Safari do not play FFmpeg's `hev1`
         for name, value in BT709.items():
             setattr(stream.codec_context, name, value)
         return stream
@@ -169,6 +172,16 @@ class Writer:
         finally:
             if self._pending.path.exists():
                 self._abandon()
+
+
+def _quiet(codec: str, options: dict[str, str]) -> dict[str, str]:
+    """`options` with which the encoder prints errors only: some write a report to stderr by themselves."""
+    if codec == "libsvtav1":
+        os.environ.setdefault("SVT_LOG", "1")
+    if codec != "libx265":
+        return options
+    own = options.get("x265-params")
+    return {**options, "x265-params": "log-level=error" + (f":{own}" if own else "")}
 
 
 def _padded(frame: VideoFrame, size: tuple[int, int]) -> VideoFrame:

@@ -14,7 +14,7 @@ from seasync.align import Alignment, Warp
 from seasync.files import Location, Place
 from seasync.options import Side
 from seasync.render.plan import clips_of, clock_of, even, frame_rate
-from seasync.render.timelines.rate import standard_rate
+from seasync.render.timelines.rate import standard_rate, timeline_rate
 from seasync.video import AudioInfo, frame_table, probe
 
 Grid = Literal["media", "timeline"]
@@ -34,7 +34,7 @@ class Media:
     @classmethod
     def of(cls, file: Place) -> Media:
         table, info = frame_table(file), probe(file)
-        fps = frame_rate(table)
+        fps = standard_rate(frame_rate(table))
         place = Location(file)
         if place.is_local:
             place = Location(place.path.resolve())
@@ -98,7 +98,7 @@ class Edit:
         pieces = "1 linear piece" if len(self.events) == 1 else f"{len(self.events)} linear pieces"
         return (
             f"{self.media.name} retimed to {self.kept.name} by Seasync: {pieces}, "
-            f"within {self.error_frames:.2f} frame of the alignment"
+            f"within {self.error_frames:.2f} frames of the smoothed alignment"
         )
 
     def spans(self) -> Iterator[tuple[Event, ...]]:
@@ -123,7 +123,7 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     kept_clip, clip = clips_of(alignment, keep)
     kept, media = Media.of(kept_clip.file), Media.of(clip.file)
     clock = clock_of(kept_clip)
-    rate = standard_rate(clock.rate)
+    rate = timeline_rate(clock.rate)
     first = round(float(clock.seconds[0]) * rate)
     frames = max(1, round(clock.length * rate))
     warp = alignment.warp(keep=keep).smooth()

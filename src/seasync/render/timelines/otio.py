@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from seasync.render.timelines.edit import Edit, Event, Media
+from seasync.render.timelines.rate import STANDARD
 
 
 def otio_text(edit: Edit) -> str:
@@ -19,8 +20,8 @@ def otio_text(edit: Edit) -> str:
     kept.append(
         otio.schema.Clip(
             edit.kept.name,
-            reference(edit.kept),
-            span(edit.kept_start, edit.frames / edit.rate, edit.kept.fps),
+            reference(edit.kept, edit.rate),
+            span(edit.kept_start, edit.frames / edit.rate, edit.rate),
         )
     )
     retimed = otio.schema.Track("retimed", kind=otio.schema.TrackKind.Video)
@@ -43,7 +44,9 @@ def track_items(media: Media, events: tuple[Event, ...], rate: Fraction, *, fram
             break
         # In OTIO a clip's source range starts at its first frame and lasts as long as it does on the track.
         clip = otio.schema.Clip(
-            media.name, reference(media), span(event.source_start, event.frames / rate, media.fps)
+            media.name,
+            reference(media, rate),
+            span(event.source_start, event.frames / rate, media_rate(media, rate)),
         )
         if event.is_hold:
             clip.effects.append(otio.schema.FreezeFrame())
@@ -54,10 +57,17 @@ def track_items(media: Media, events: tuple[Event, ...], rate: Fraction, *, fram
     return items
 
 
-def reference(media: Media) -> Any:
+def reference(media: Media, rate: Fraction) -> Any:
+    """`media` for a timeline at `rate`."""
     import opentimelineio as otio
 
-    return otio.schema.ExternalReference(media.uri, span(Fraction(0), media.seconds, media.fps))
+    available = span(Fraction(0), media.seconds, media_rate(media, rate))
+    return otio.schema.ExternalReference(media.uri, available)
+
+
+def media_rate(media: Media, rate: Fraction) -> Fraction:
+    """The rate to count `media` in: its own, if that is a standard one, else the timeline's."""
+    return media.fps if media.fps in STANDARD else rate
 
 
 def span(start: Fraction, seconds: Fraction, rate: Fraction) -> Any:

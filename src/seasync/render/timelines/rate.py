@@ -15,6 +15,23 @@ def standard_rate(fps: Fraction) -> Fraction:
     return nearest if abs(nearest - fps) <= fps / 2000 else fps.limit_denominator(1001)
 
 
+def timeline_rate(fps: Fraction) -> Fraction:
+    """The standard rate for a timeline that shows every frame of a video at `fps`.
+
+    Editing programs offer only standard rates. For another one, such as a GIF's 12.5, the result is the
+    lowest standard rate that is a multiple of it, else the lowest that is higher, else the highest.
+
+    Examples
+    --------
+    >>> timeline_rate(Fraction(25, 2)), timeline_rate(Fraction(2997, 100)), timeline_rate(Fraction(33, 2))
+    (Fraction(25, 1), Fraction(30000, 1001), Fraction(24000, 1001))
+    """
+    nearest = standard_rate(fps)
+    higher = [rate for rate in sorted(STANDARD) if rate >= nearest] or [max(STANDARD)]
+    multiples = [rate for rate in higher if standard_rate(rate / max(1, round(rate / fps))) == nearest]
+    return next(iter(multiples), higher[0])
+
+
 def is_drop_frame(rate: Fraction) -> bool:
     """29.97 and 59.94 are counted in drop-frame time code, so that an hour of it lasts an hour."""
     return rate in (Fraction(30000, 1001), Fraction(60000, 1001))
