@@ -17,10 +17,10 @@ GOP = 12  # frames from one key frame to the next: few, so that scrubbing is fas
 
 def make_proxy(file: str, out: str, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
     """Write the proxy of `file` to `out`: H.264 and AAC, upright, at most 720 lines, frame for frame."""
-    import av
     from av.video.reformatter import VideoReformatter
 
     from seasync.video import frames, probe
+    from seasync.video.sink import open_output
     from seasync.video.table import frame_table
 
     info, table = probe(file), frame_table(file)
@@ -28,7 +28,7 @@ def make_proxy(file: str, out: str, report: Callable[[tuple[float, str]], None])
     size = tuple(max(2, round(side * scale / 2) * 2) for side in (info.width, info.height))
     with (
         atomic_write(out, make_folder=True) as part,
-        av.open(str(part), "w", options={"movflags": "+faststart"}) as container,
+        open_output(part, options={"movflags": "+faststart"}) as container,
     ):
         picture: Any = container.add_stream(
             "libx264", rate=info.fps or 30, options={"crf": "21", "preset": "veryfast"}

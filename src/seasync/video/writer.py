@@ -21,6 +21,7 @@ from seasync.files import Location
 from seasync.files.atomic import PendingFile, why_not_written
 from seasync.video.audio import LAYOUTS
 from seasync.video.colour import MATRICES, film_frame
+from seasync.video.sink import Sink
 from seasync.video.source import File
 
 BT709 = {"color_primaries": 1, "color_trc": 1, "colorspace": 1, "color_range": 1}
@@ -74,9 +75,9 @@ class Writer:
             self._pending = PendingFile(self.file)
         try:
             with self._plainly():
-                self._pending.path.touch()  # FFmpeg opens it only with the first picture
+                self._sink = Sink(self._pending.path)
                 container = {"movflags": "+faststart"} if self._is_mp4 else {}
-                self._container = av.open(str(self._pending.path), "w", options=container)
+                self._container = av.open(self._sink, "w", options=container)
                 self._video = self._video_stream(codec, {"crf": str(crf), **(options or {})})
                 self._audio = self._audio_stream(*audio) if audio else None
         except BaseException:
@@ -142,6 +143,7 @@ class Writer:
             for stream in filter(None, (self._video, self._audio)):
                 self._container.mux(stream.encode(None))
             self._container.close()
+            self._sink.close()
             self._pending.commit()
         self._pending.discard()
 
@@ -149,6 +151,8 @@ class Writer:
         if hasattr(self, "_container"):
             with suppress(av.FFmpegError, OSError):
                 self._container.close()
+        if hasattr(self, "_sink"):
+            self._sink.close()
         self._pending.discard()
 
     @contextmanager
