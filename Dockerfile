@@ -21,4 +21,4 @@ EXPOSE 8765
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
   CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8765/', timeout=4)"]
 ENTRYPOINT ["seasync"]
-CMD ["serve", "/data/footage.sea", "--host", "0.0.0.0", "--port", "8765", "--state", "/data/.seasync"]
+CMD ["serve", "--sea", "/data/footage.sea", "--host", "0.0.0.0", "--port", "8765", "--state", "/data/.seasync"]

@@ -11,9 +11,14 @@ READY := $(VENV)/.ready-$(EXTRAS)
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	@touch $@ $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml  # what the demo needs, without the tools of development
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-demo: $(READY)  ## the whole job on a sea it makes itself
+demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
 	$(BIN)/seasync demo --out demo
 
 test: $(READY) check  ## style, types, rooms, tests
@@ -38,5 +43,8 @@ check: $(READY)
 bench: $(READY)  ## every benchmark that needs no data of yours
 	@for name in alignment extract find render search ingest scale evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
-docs: $(READY)  ## the command-line reference, from the code
+docs: $(READY)  ## the documentation site, into docs/_build/html
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/check_prose.py
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"

@@ -96,14 +96,6 @@ def test_many_matches_together_give_exactly_what_each_gives_alone(lengths, manne
         assert together[k].random_cost == alone.random_cost == scores.random_cost[k]
 
 
-def test_cost_matrices_up_to_a_size_go_with_the_alignments():
-    query, small, large = (encoding(walk(length, seed=length)) for length in (9, 10, 40))
-    small_one, large_one = align_many(query, [small, large], keep_cost_cells=17 * 19)
-    np.testing.assert_array_equal(small_one.cost, cost_matrix(query, small))
-    assert large_one.cost is None
-    assert align_many(query, [small])[0].cost is None
-
-
 def test_threads_do_not_disturb_each_other():
     query, matches = encoding(walk(30)), [encoding(walk(20 + k, seed=k)) for k in range(20)]
     expected = score_many(query, matches, partial="auto").score

@@ -204,16 +204,6 @@ def test_each_file_says_how_exact_it_is(aligned: Alignment, tmp_path: Path) -> N
         assert "frames of the smoothed alignment" in text
 
 
-def test_timelines_say_where_the_speed_is_absurd(tmp_path: Path) -> None:
-    """Two seconds of the query have no counterpart: the match nearly stands still there."""
-    query, match = (numbered(tmp_path / f"{n}.mp4", n, width=80, height=60) for n in (180, 125))
-    stuck = whole(query, match, bent((0.0, 2.0, 4.0, 6.0), (0.0, 2.0, 2.1, 4.1)))
-    assert stuck.warnings
-    for suffix in (*READERS, ".mlt"):
-        text = export(stuck, tmp_path / f"edit{suffix}")[0].read_text(encoding="utf-8")
-        assert "the query may show something there that the match does not" in text
-
-
 @pytest.mark.parametrize("suffix", READERS)
 def test_partial_alignment_leaves_a_gap(pair: tuple[Path, Path], tmp_path: Path, suffix: str) -> None:
     aligned = alignment(

@@ -111,11 +111,10 @@ def align_many(
     recipe: Recipe = MOTION,
     partial: Partial = "auto",
     order: Order = "same",
-    keep_cost_cells: int = 0,
 ) -> list[Alignment]:
     """Align one query with every match.
 
-    The results are those of `align_encodings`; solving together is faster.
+    The results are those of `align_encodings`, without cost matrices; solving together is faster.
 
     Parameters
     ----------
@@ -123,8 +122,6 @@ def align_many(
     matches : sequence of Encoding, length B
     recipe, partial, order
         As in `align_encodings`.
-    keep_cost_cells : int
-        Keep cost matrices of up to this many cells (4 bytes each) with the alignments.
 
     Returns
     -------
@@ -132,11 +129,7 @@ def align_many(
     """
     pairs, mirrored_pairs = _pairs(query, matches, recipe)
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order), BatchedCosts.solve)
-    alignments = []
-    for k in _choose_side(found, mirrored_pairs, len(matches)):
-        kept = math.prod(pairs[k].shape) <= keep_cost_cells
-        alignments.append(replace(_alignment(pairs[k], found[k]), cost=pairs[k].matrix() if kept else None))
-    return alignments
+    return [_alignment(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(matches))]
 
 
 def score_many(

@@ -30,7 +30,7 @@ from seasync.clip import Clip
 from seasync.files import Location
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment, Warp
+    from seasync.align import Alignment
 
 EXAMPLES = """\
 seasync align mine.mp4 reference.mp4
@@ -91,24 +91,19 @@ def align(
 
 
 def _print(alignment: Alignment) -> None:
+    import numpy as np
+
     verdict, *warnings = summary(alignment)
     print_bold(verdict)
     print(*warnings, sep="\n", end="\n" if warnings else "")
     print(f"path cost {alignment.dtw_cost:.2f}, random paths cost {alignment.random_cost:.2f}")
-    print_table(("query", "match", "match plays at"), moments(alignment.warp(keep="query")))
-
-
-def moments(warp: Warp, about: int = 9) -> list[tuple[str, str, str]]:
-    """About so many moments of the query with their partners, piece by piece, and the speed after each."""
-    import numpy as np
-
+    warp = alignment.warp(keep="query")
     rows = []
-    covered = sum(end - start for start, end in warp.spans)
-    for piece in warp.stretches:
-        count = max(2, round(about * (piece.end - piece.start) / max(covered, 1e-9)))
-        times = np.linspace(piece.start, piece.end, count)
-        partners = piece.at(times)  # by the piece itself: its end may be where the next one begins
-        speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(times).clip(1e-9)]
-        for time, partner, speed in zip(times, partners, [*speeds, "–"], strict=True):
-            rows.append((f"{time:7.2f} s", f"{partner:7.2f} s", speed))
-    return rows
+    covered = sum(last - first for first, last in warp.spans)
+    for first, last in warp.spans:
+        moments = np.linspace(first, last, max(2, round(9 * (last - first) / max(covered, 1e-9))))
+        partners = warp.at(moments)
+        speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
+        for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):
+            rows.append((f"{moment:7.2f} s", f"{partner:7.2f} s", speed))
+    print_table(("query", "match", "match plays at"), rows)

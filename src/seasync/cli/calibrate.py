@@ -21,7 +21,7 @@ def calibrate(
 ) -> None:
     """Learn from a sea's labels how likely a match is the same kind of movement.
 
-    `seasync search` then shows this probability. The sea needs 20 labelled clips or more.
+    `seasync search` then shows this probability. The sea needs 20 labeled clips or more.
     """
     from seasync.align import RECIPES
     from seasync.search import Sea as OpenSea

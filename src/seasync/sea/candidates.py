@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
-from seasync.align import Recipe, align_many
+from seasync.align import Recipe, align_encodings
 from seasync.align.consensus import apply_consensus
 from seasync.align.spans import Span
 from seasync.clip import Clip
@@ -103,19 +104,18 @@ class Candidates:
         product = self.ranking.keys("product")[list(best)]
         likely, better = alignability(self.snapshot, self.recipe, product)
         encodings = [self.encodings[n] for n in best]
-        alignments = align_many(
-            self.query.encoding,
-            encodings,
-            recipe=self.recipe,
-            partial=self.partial,
-            keep_cost_cells=KEPT_CELLS if cost else 0,
-        )
+        alignments = [
+            align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
+            for encoding in encodings
+        ]
         if consensus:
             alignments = apply_consensus(alignments, encodings, partial=self.partial)
         matches = []
         for at, (n, (clip, duration, part)) in enumerate(best.items()):
-            ends = self.query.end, clip.start + duration
-            aligned = alignments[at].of(self.query.clip, clip, ends=ends)
+            aligned = alignments[at]
+            kept = cost and aligned.cost is not None and aligned.cost.size <= KEPT_CELLS
+            aligned = aligned.of(self.query.clip, clip, ends=(self.query.end, clip.start + duration))
+            aligned = aligned if kept else replace(aligned, cost=None)
             similarity = float(self.ranking.similarity[n])
             matches.append(Match(clip, duration, similarity, likely[at], better[at], aligned, part))
         return Matches(

@@ -79,9 +79,8 @@ class Event:
 class Edit:
     """`media` retimed by `events` onto the clock of `kept`, whose `kept_start` is frame 0 of the timeline.
 
-    error_frames  the largest distance of the events from the smoothed warp, in frames of the timeline or of
-                  the media, whichever are longer
-    warnings      what to check, as the alignment says it: long stretches at an absurd speed
+    error_frames  the largest distance of the events from the warp, in frames of the timeline or of the
+                  media, whichever are longer
     """
 
     name: str
@@ -92,15 +91,14 @@ class Edit:
     media: Media
     events: tuple[Event, ...]
     error_frames: float
-    warnings: tuple[str, ...] = ()
 
     @property
     def note(self) -> str:
-        """One line for the file itself: what this is, how exact, and what to check."""
+        """One line for the file itself: what this is and how exact."""
         pieces = "1 linear piece" if len(self.events) == 1 else f"{len(self.events)} linear pieces"
-        exact = f"{pieces}, within {self.error_frames:.2f} frames of the smoothed alignment"
-        return "; ".join(
-            (f"{self.media.name} retimed to {self.kept.name} by Seasync: {exact}", *self.warnings)
+        return (
+            f"{self.media.name} retimed to {self.kept.name} by Seasync: {pieces}, "
+            f"within {self.error_frames:.2f} frames of the smoothed alignment"
         )
 
     def spans(self) -> Iterator[tuple[Event, ...]]:
@@ -143,7 +141,7 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
         error = _error(events, warp, rate, first, media.seconds) * float(longer)
         if error <= limit:
             break
-    return Edit(name, rate, frames, kept, first / rate, media, events, error, alignment.warnings)
+    return Edit(name, rate, frames, kept, first / rate, media, events, error)
 
 
 def events_of(
