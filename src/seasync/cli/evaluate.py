@@ -48,7 +48,7 @@ def measure(
     partial: Annotated[
         Partial | None,
         typer.Option(
-            rich_help_panel=SOME, show_default="auto", help="Whether footage may be left out (apa)."
+            rich_help_panel=SOME, show_default="never", help="Whether footage may be left out (apa)."
         ),
     ] = None,
     protocol: Annotated[

@@ -38,7 +38,7 @@ class QueryAgreement:
     ranking: Ranking
 
 
-def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "auto") -> Table:
+def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "never") -> Table:
     """APA over k retrieved candidates and of the best-ranked one; event errors if the clips have events.
 
     Parameters
@@ -49,8 +49,8 @@ def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "auto") 
     seed : int
         Seed of the intervals.
     partial : {"auto", "never", "always"}
-        How clips are aligned; "auto" is what a search does. The paper's recipe always aligns whole clips
-        unless this is "always".
+        How clips are aligned. "never" is the paper's protocol, which judges every frame; "auto" is what a
+        search does with a recipe that has a `price`.
 
     Raises
     ------

@@ -21,8 +21,7 @@ PERCENTILES = np.arange(1, 101)
 NOTES = (
     "Each point: the mean over all pairs whose indicator is at most that percentile. The area is the curve's "
     "mean over the percentiles.",
-    "DRAQ and the product are the keys that order a search: DRAQ is raised by what a partial alignment "
-    "leaves out of the query.",
+    "Pairs are aligned whole to whole: the costs of partial alignments do not compare.",
     "τ takes each query frame's cheapest match frame under the recipe's own cost.",
 )
 HALF_AND_HALF = (
@@ -95,7 +94,7 @@ def _measure(study: Study, drawn: list[Indices], recipe: Recipe, labelled: bool)
     def measure(at: int) -> NDArray[np.float64]:
         query = study.queries[at]
         rows = []
-        alignments = study.align(at, drawn[at], recipe, "auto")
+        alignments = study.align(at, drawn[at], recipe, "never")
         ranking = Ranking(recipe.rerank, similarity[at, drawn[at]], Scores.of_alignments(alignments))
         keys = zip(*(ranking.keys(key) for key in ("draq", "dtw", "product")), strict=True)
         for match, alignment, (draq, dtw, product) in zip(drawn[at], alignments, keys, strict=True):
