@@ -12,10 +12,14 @@ from seasync.encoders import get_encoder
 from seasync.errors import MissingExtra
 
 
-@pytest.mark.parametrize("name", ["timm:resnet50", "hf:some/model", "torch:file.pt"])
-def test_without_torch_the_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "extra"), [("timm:resnet50", "timm"), ("hf:some/model", "torch"), ("torch:file.pt", "torch")]
+)
+def test_without_torch_the_extra_is_named(name: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is the one that brings all that this encoder needs: `timm` brings torch too."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"needs the extra 'torch': pip install 'seasync\[torch\]'"):
+    said = rf"needs the extra '{extra}': pip install 'seasync\[{extra}\]'"
+    with pytest.raises(MissingExtra, match=said):
         get_encoder(name)
 
 

@@ -29,7 +29,7 @@ from seasync.errors import EncoderError, MissingExtra
 
 def timm_encoder(name: str) -> FrameEncoder:
     """`timm:NAME`: a pretrained timm model, `local-dir:FOLDER` for one on disk."""
-    require_torch("timm:NAME")
+    require_torch("timm:NAME", extra="timm")
     timm = _import_timm()
     try:
         model = timm.create_model(name, pretrained=True, num_classes=0)

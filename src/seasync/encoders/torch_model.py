@@ -44,12 +44,12 @@ class Preparation:
             raise EncoderError(f"{file}: expected size, mean, std and scale as JSON ({error})") from error
 
 
-def require_torch(needed_for: str) -> Any:
+def require_torch(needed_for: str, *, extra: str = "torch") -> Any:
     """torch, or an error that says how to get it."""
     try:
         import torch
     except ImportError as error:
-        raise MissingExtra("torch", needed_for) from error
+        raise MissingExtra(extra, needed_for) from error
     if threads := int(os.environ.get("SEASYNC_THREADS", "0")):
         torch.set_num_threads(threads)
     return torch

@@ -22,23 +22,50 @@ def all_as_json(tables: Sequence[Table]) -> str:
 
 
 def print_table(table: Table) -> None:
-    """Print our rows and the paper's on the terminal, with the notes."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table as RichTable
+    """Print our rows and the paper's on the terminal, with the notes.
 
-    rows, names = body(table), header(table)
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(80, sum(widths) + 2 * len(widths)))
-    console.print(f"[bold]{escape(table.title)}[/]")
-    shown_as = RichTable(*map(escape, names), box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for cells in rows:
-        shown_as.add_row(*map(escape, cells))
-    console.print(shown_as)
+    Settings that all rows share come first, in a line. What is wider than the terminal continues in a second
+    table below, which repeats the settings.
+    """
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(Text(table.title, style="bold"))
+    names, rows = header(table), body(table)
+    settings = [at for at, name in enumerate(names) if name in table.columns and not _is_figure(table, name)]
+    shared = [at for at in settings if len(rows) > 1 and len({cells[at] for cells in rows}) == 1]
+    if shared:
+        console.print(Text(", ".join(f"{names[at]} {rows[0][at]}" for at in shared)))
+    left = [at for at in settings if at not in shared]
+    figures = [at for at in range(len(names)) if at not in settings]
+    widths = [max(len(name), *(len(cells[at]) for cells in rows), 1) + 2 for at, name in enumerate(names)]
+    for chosen in _blocks(left, figures, widths, console.width):
+        shown = RichTable(box=None, header_style="dim", padding=(0, 2, 0, 0))
+        for at in chosen:
+            shown.add_column(Text(names[at]))
+        for cells in rows:
+            shown.add_row(*(Text(cells[at]) for at in chosen))
+        console.print(shown)
+        console.print()
     for note in table.notes:
-        console.print(f"[dim]{escape(note)}[/]", highlight=False)
+        console.print(Text(note, style="dim"))
+
+
+def _blocks(left: list[int], figures: list[int], widths: list[int], room: int) -> list[list[int]]:
+    """The columns of each table that fits into `room`: the settings, and as many figures as fit."""
+    fixed = sum(widths[at] for at in left)
+    blocks: list[list[int]] = [[]]
+    for at in figures:
+        if blocks[-1] and fixed + sum(widths[n] for n in blocks[-1]) + widths[at] > room:
+            blocks.append([])
+        blocks[-1].append(at)
+    return [[*left, *block] for block in blocks]
+
+
+def _is_figure(table: Table, column: str) -> bool:
+    return any(isinstance(row.get(column), float) for row in table.rows)
 
 
 def as_csv(table: Table) -> str:
@@ -79,7 +106,7 @@ def as_latex(table: Table) -> str:
     for row in table.rows:
         cells = []
         for column in columns:
-            value, bracket, bounds = format_cell(row, column).partition(" [")
+            value, bracket, bounds = format_cell(row, column, table.decimals(column)).partition(" [")
             cells.append(_tex(value) + (rf" {{\scriptsize [{_tex(bounds)}}}" if bracket else ""))
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
@@ -124,7 +151,7 @@ def body(table: Table) -> list[list[str]]:
     for row in table.rows:
         cells = []
         for column in table.columns:
-            cells.append(format_cell(row, column))
+            cells.append(format_cell(row, column, table.decimals(column)))
             if _both(table, column):
                 cells.append(table.paper_value(row, column) or "–")
         made.append(cells)

@@ -85,6 +85,12 @@ class Table:
         seen = dict.fromkeys(name for row in self.rows for name in row)
         return [name for name in seen if not name.endswith("_interval")]
 
+    def decimals(self, column: str) -> int:
+        """How many decimals all figures of a column have: three for small ones, fewer for large ones."""
+        figures = [abs(row[column]) for row in self.rows if isinstance(row.get(column), float)]
+        largest = max((figure for figure in figures if np.isfinite(figure)), default=0.0)
+        return 0 if largest >= 1000 else 1 if largest >= 10 else 3
+
     def paper_value(self, row: Row, column: str) -> str:
         """The paper's figures in `column` for the setting of `row`, such as `BYOL 0.54, NMS 13.4`."""
         same = [p for p in self.paper if "features" in p and all(p[k] == row.get(k) for k in self.compare)]
@@ -164,7 +170,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def format_cell(row: Row, column: str) -> str:
+def format_cell(row: Row, column: str, decimals: int) -> str:
     """Format a cell: figures with their interval, settings in words."""
     value = row.get(column)
     if value is None:
@@ -174,11 +180,5 @@ def format_cell(row: Row, column: str) -> str:
     if not isinstance(value, float):
         return str(value)
     bounds: Sequence[float] | None = row.get(f"{column}_interval")
-    text = format_number(value)
-    return text if bounds is None else f"{text} [{format_number(bounds[0])}, {format_number(bounds[1])}]"
-
-
-def format_number(value: float) -> str:
-    """Format a number: three decimals below 10, one below 1000, none above."""
-    size = abs(value)
-    return f"{value:.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 else f"{value:.3f}"
+    text = f"{value:.{decimals}f}"
+    return text if bounds is None else f"{text} [{bounds[0]:.{decimals}f}, {bounds[1]:.{decimals}f}]"

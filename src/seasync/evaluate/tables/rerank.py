@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from seasync.errors import DataError
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import precision_at, recall_at
 from seasync.evaluate.results import Row, Table, add_mean, run_settings
@@ -24,6 +25,8 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
     The ranking is that of `Sea.search`: `seasync.ranking` computes both.
     """
     labels, wanted = study.gallery_labels, study.query_labels
+    if len({*labels, *wanted}) == 1:
+        raise DataError(f"{study.name}: one action, so every order is right; R@k needs several actions")
     rows = []
     for recipe in RECIPES:
         candidates = study.retrieved(recipe, k)
