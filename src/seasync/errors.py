@@ -76,3 +76,7 @@ class PartlyDecoded(UserWarning):
 
 class SubjectNotFound(UserWarning):
     """An encoder did not find what it looks for in most of a clip; the message says what follows."""
+
+
+class DeviceFailed(UserWarning):
+    """A device that the encoders could use did not load; the message says why."""

@@ -9,6 +9,7 @@ import pytest
 
 from seasync.encoders import encode_clip, get_encoder, register
 from seasync.encoders.encoder import FrameEncoder, class_and_patches
+from seasync.encoders.registry import name_for
 from seasync.encoders.session import ImageModel
 from seasync.errors import EncoderError, VideoError
 from seasync.video import Frames
@@ -105,3 +106,12 @@ def test_registered_scheme_is_found(tmp_path: Path) -> None:
 def test_missing_file_is_named() -> None:
     with pytest.raises(VideoError, match=r"nowhere\.mp4: no such file"):
         encode_clip("nowhere.mp4", "onnx:whatever.onnx")
+
+
+def test_what_was_made_with_whole_frames_keeps_its_encoder() -> None:
+    before, now = "dinov2-small/0cd026c8/224", "dinov2-small-moving/08a9661b/224"
+    assert name_for("dinov2-small", before) == "dinov2-small-whole"
+    assert name_for("dinov2-small@168", before) == "dinov2-small-whole@168"
+    assert name_for("dinov2-small+pose", f"{before}+pose/x") == "dinov2-small-whole+pose"
+    assert name_for("dinov2-small", now) == "dinov2-small"
+    assert name_for("dinov2-small-cls", "dinov2-small-cls/0cd026c8/224") == "dinov2-small-cls"

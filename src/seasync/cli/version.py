@@ -45,7 +45,7 @@ def _facts() -> dict[str, str]:
     import av
 
     from seasync.encoders import cache_folder
-    from seasync.encoders.session import providers
+    from seasync.encoders.device import active_device
 
     facts = {}
     for part in _PARTS.split():
@@ -56,7 +56,7 @@ def _facts() -> dict[str, str]:
     libraries = ", ".join(f"{name} {'.'.join(map(str, v))}" for name, v in av.library_versions.items())
     return facts | {
         "FFmpeg": f"{av.ffmpeg_version_info} ({libraries})",
-        "providers": ", ".join(providers()),
+        "device": str(active_device()),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": str(os.cpu_count()),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from seasync.encoders.encode import encode_clip as encode_clip
     from seasync.encoders.encoder import Encoder as Encoder
     from seasync.encoders.registry import DEFAULT as DEFAULT
+    from seasync.encoders.registry import encoder_for as encoder_for
     from seasync.encoders.registry import get_encoder as get_encoder
     from seasync.encoders.registry import register as register
     from seasync.encoders.vector import clip_vector_parts as clip_vector_parts
@@ -22,6 +23,7 @@ _HOME = {
     "clip_vector_parts": "vector",
     "content_hash": "cache",
     "encode_clip": "encode",
+    "encoder_for": "registry",
     "get_encoder": "registry",
     "register": "registry",
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, fetch
+from seasync.encoders.device import captured_stderr
+from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, Weights, fetch
 from seasync.encoding import Floats
 from seasync.errors import MissingExtra
 
@@ -75,11 +74,11 @@ class Person:
 
 
 class BlazePose:
-    """Detector and landmark model."""
+    """Detector and landmark model: the full one, or another with the same tensors."""
 
-    def __init__(self) -> None:
+    def __init__(self, landmarks: Weights = BLAZEPOSE_FULL) -> None:
         self._detect = _model(fetch(BLAZEPOSE_DETECTOR))
-        self._landmark = _model(fetch(BLAZEPOSE_FULL))
+        self._landmark = _model(fetch(landmarks))
         self._anchors = _anchors()
 
     def people(self, picture: Picture, view: Box) -> list[Person]:
@@ -175,19 +174,6 @@ def _apart(centres: Floats, sizes: Floats) -> list[int]:
     return kept
 
 
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Nothing on standard error meanwhile: LiteRT tells there what it runs on, and has no switch for that."""
-    held = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(held, 2)
-        os.close(held)
-
-
 def _model(file: Path) -> Any:
     """The LiteRT model in `file` as a function from one input (without its batch axis) to its outputs."""
     try:
@@ -195,7 +181,7 @@ def _model(file: Path) -> Any:
     except ImportError as error:
         raise MissingExtra("pose", "pose") from error
     threads = int(os.environ.get("SEASYNC_THREADS", "0")) or None
-    with _silence():
+    with captured_stderr():  # LiteRT tells there what it runs on, and has no switch for that
         interpreter = Interpreter(str(file), num_threads=threads)
         interpreter.allocate_tensors()
     entry = interpreter.get_input_details()[0]["index"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,19 @@ class PictureModel(Protocol):
     def run(self, frames: NDArray[np.uint8]) -> Floats: ...
 
 
+class Look(NamedTuple):
+    """What an image model says of one frame.
+
+    feature  (d,)    the picture as a whole
+    patches  (P, d)  its parts, or None where the model has none
+    begins           whether a shot begins with it
+    """
+
+    feature: Floats
+    patches: Floats | None
+    begins: bool = False
+
+
 class FrameEncoder:
     """Encodes frames one at a time: a pooled feature per frame, or patches weighed by their variance.
 
@@ -104,21 +117,32 @@ class FrameEncoder:
         self._split = split
         self._detects_cuts = detects_cuts
 
+    def looks(self, batches: Iterable[Frames]) -> Iterator[Look]:
+        """What the model says of each frame, in order."""
+        before: Floats | None = None
+        for batch in batches:
+            pooled, patches = self._split(self._model.run(batch.data))
+            for row, feature in enumerate(pooled):
+                begins = self._detects_cuts and before is not None and is_cut(before, feature)
+                before = feature
+                yield Look(feature, None if patches is None else patches[row], begins)
+
     def encode(self, batches: Iterable[Frames]) -> Encoding:
         pool = PatchPool()
         seconds, numbers, shots = [], [], [0]
         features: list[NDArray[np.float16]] = []  # copies: a view would hold the whole batch it is of
-        before: Floats | None = None
-        for batch in batches:
-            pooled, patches = self._split(self._model.run(batch.data))
-            seconds.append(batch.seconds)
-            numbers.append(batch.numbers)
-            for row, feature in enumerate(pooled):
-                if self._detects_cuts and before is not None and is_cut(before, feature):
-                    features += map(_half, pool.end_shot())
-                    shots.append(sum(map(len, seconds[:-1])) + row)
-                before = feature
-                features += map(_half, [feature] if patches is None else pool.push(patches[row]))
+
+        def noted() -> Iterator[Frames]:
+            for batch in batches:
+                seconds.append(batch.seconds)
+                numbers.append(batch.numbers)
+                yield batch
+
+        for count, (feature, patches, begins) in enumerate(self.looks(noted())):
+            if begins:
+                features += map(_half, pool.end_shot())
+                shots.append(count)
+            features += map(_half, [feature] if patches is None else pool.push(patches))
         features += map(_half, pool.end_shot())
         if not features:
             raise VideoError("no frames to encode; the clip is empty")

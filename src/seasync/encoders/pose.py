@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seasync.encoders.blazepose import PRESENT, BlazePose, Box, Picture
 from seasync.encoders.encoder import encoding_of, halved
-from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL
+from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY
 from seasync.encoding import Encoding, Floats, Seconds, Stream
 from seasync.errors import VideoError
 
@@ -34,15 +34,16 @@ _WEIGHTS = np.outer(np.where(np.arange(13) < _HIPS[0], 1, 3 / 2), (1, 4 / 3))
 class PoseEncoder:
     """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths."""
 
-    name = "pose"
-    fingerprint = f"pose/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/4"
     dimension = 2 * len(JOINTS)
     input_size = (512, 512)
     fit: Literal["within"] = "within"
     fps = 15.0
 
-    def __init__(self) -> None:
-        self._model = BlazePose()
+    def __init__(self, *, heavy: bool = False) -> None:
+        landmarks = BLAZEPOSE_HEAVY if heavy else BLAZEPOSE_FULL
+        self.name = "pose-heavy" if heavy else "pose"
+        self.fingerprint = f"{self.name}/{BLAZEPOSE_DETECTOR.sha256[:8]}/{landmarks.sha256[:8]}/4"
+        self._model = BlazePose(landmarks)
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
         seconds, numbers = [], []
@@ -57,10 +58,10 @@ class PoseEncoder:
         times = np.concatenate(seconds)
         found = sum(points is not None for points in joints) / len(joints)
         features = halved(normalized(joints, times))
-        return encoding_of(self, Stream(self.name, times, np.concatenate(numbers), features, found=found))
+        return encoding_of(self, Stream("pose", times, np.concatenate(numbers), features, found=found))
 
     def __repr__(self) -> str:
-        return f"PoseEncoder({len(JOINTS)} joints)"
+        return f"PoseEncoder({self.name!r}, {len(JOINTS)} joints)"
 
 
 def _scenes(batches: Iterable[Frames]) -> Iterator[list[Frames]]:

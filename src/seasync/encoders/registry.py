@@ -17,37 +17,33 @@ from seasync.encoders.encoder import (
     onnx_file_encoder,
     pooled_output,
 )
-from seasync.encoders.session import ImageModel, providers
+from seasync.encoders.session import ImageModel
 from seasync.errors import EncoderError
 
 DEFAULT = "dinov2-small"
+WHOLE_FRAMES = "0cd026c8"  # in fingerprints of DINOv2 on whole frames
 
 
-def precision() -> str:
-    """`int8` or `fp32`: as SEASYNC_PRECISION says, else 8 bits on the CPU and 32 on an accelerator.
-
-    It is no part of the fingerprint: encodings of either precision serve together (docs/models.md).
-    """
-    named = os.environ.get("SEASYNC_PRECISION") or ("fp32" if len(providers()) > 1 else "int8")
-    if named not in ("int8", "fp32"):
-        raise EncoderError(f"SEASYNC_PRECISION={named}: expected int8 or fp32")
-    return named
-
-
-def _dinov2(name: str, size: str) -> FrameEncoder:
-    from seasync.encoders.graph import dinov2_graph
-    from seasync.encoders.weights import DINOV2_SMALL
+def _dinov2(name: str, size: str) -> Encoder:
+    from seasync.encoders.dinov2 import Dinov2
+    from seasync.encoders.dinov2_tensors import SHA256
+    from seasync.encoders.moving import MovingPatchEncoder
 
     if size and not size.isdigit():
         raise EncoderError(f"{name}@{size}: the input size must be a whole number of pixels, such as @168")
     pixels = int(size or 224)
-    patches = not name.endswith("-cls")
+    named = f"{name}@{size}" if size else name
+    model = Dinov2(pixels)
+    if name == DEFAULT:
+        return MovingPatchEncoder(named, model, fingerprint=f"{name}-moving/{SHA256[:8]}/{pixels}")
+    # The fingerprints of before the still part was encoded once: seas made then open with these encoders.
+    before = name.replace("-whole", "")
     return FrameEncoder(
-        f"{name}@{size}" if size else name,
-        ImageModel(dinov2_graph(pixels, precision=precision())),
+        named,
+        model,
         dimension=384,
-        fingerprint=f"{name}/{DINOV2_SMALL.sha256[:8]}/{pixels}",
-        split=class_and_patches if patches else class_token,
+        fingerprint=f"{before}/{WHOLE_FRAMES}/{pixels}",
+        split=class_token if name.endswith("-cls") else class_and_patches,
         detects_cuts=True,
     )
 
@@ -70,15 +66,17 @@ def _pose(name: str, size: str) -> Encoder:
     from seasync.encoders.pose import PoseEncoder
 
     if size:
-        raise EncoderError(f"{name}@{size}: pose takes pictures of any size; leave @{size} out")
-    return PoseEncoder()
+        raise EncoderError(f"{name}@{size}: {name} takes pictures of any size; leave @{size} out")
+    return PoseEncoder(heavy=name == "pose-heavy")
 
 
 _BUILT_IN: dict[str, Callable[[str, str], Encoder]] = {
     "dinov2-small": _dinov2,
+    "dinov2-small-whole": _dinov2,
     "dinov2-small-cls": _dinov2,
     "tinyvit-5m": _tinyvit,
     "pose": _pose,
+    "pose-heavy": _pose,
 }
 
 
@@ -151,6 +149,22 @@ def get_encoder(name: str = DEFAULT) -> Encoder:
         If no encoder has this name, or its model cannot be loaded.
     """
     return loaded(name, _written(name))
+
+
+def encoder_for(name: str, fingerprint: str) -> Encoder:
+    """The encoder `name` as it was when encodings with this fingerprint were made.
+
+    Before the still part of the picture was encoded once, `dinov2-small` encoded whole frames. What was made
+    then keeps its features under that name; the encoder that goes with them is `dinov2-small-whole`.
+    """
+    return get_encoder(name_for(name, fingerprint))
+
+
+def name_for(name: str, fingerprint: str) -> str:
+    """The name by which `get_encoder` gives the encoder of this name and fingerprint."""
+    if f"dinov2-small/{WHOLE_FRAMES}/" not in fingerprint:
+        return name
+    return re.sub(r"\bdinov2-small(?=$|[@+])", "dinov2-small-whole", name)
 
 
 def _written(name: str) -> tuple[tuple[int, int], ...]:

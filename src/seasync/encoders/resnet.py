@@ -96,7 +96,9 @@ def resnet_graph(weights: Mapping[str, Array], *, pool: Literal["mean", "max"]) 
         for block in blocks:
             x = build.bottleneck(x, f"layer{layer}.{block}", stride=2 if layer > 1 and block == 0 else 1)
     x = build.node("GlobalAveragePool" if pool == "mean" else "GlobalMaxPool", x)
-    return build.model({"pictures": ["batch", 3, 224, 224]}, build.node("Flatten", x), ["batch", "channels"])
+    return build.model(
+        {"pictures": ["batch", 3, 224, 224]}, {build.node("Flatten", x): ["batch", "channels"]}
+    )
 
 
 class _ResNet(Nodes):

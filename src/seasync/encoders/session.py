@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.encoders.device import open_session
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
 
 _MEAN = np.array([0.485, 0.456, 0.406], np.float32) * 255
 _STD = np.array([0.229, 0.224, 0.225], np.float32) * 255
-_PROVIDERS = ("CUDAExecutionProvider", "CoreMLExecutionProvider", "OpenVINOExecutionProvider")
-
-
-def providers() -> list[str]:
-    """The execution providers used here, best first: what onnxruntime was built with, then the CPU."""
-    import onnxruntime
-
-    there = onnxruntime.get_available_providers()
-    return [name for name in _PROVIDERS if name in there] + ["CPUExecutionProvider"]
 
 
 class ImageModel:
@@ -32,15 +23,8 @@ class ImageModel:
     """
 
     def __init__(self, file: str | Path, *, threads: int | None = None) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        # Threads that wait in a loop take the cores that decoding needs meanwhile.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.intra_op_num_threads = threads or int(os.environ.get("SEASYNC_THREADS", "0"))
         try:
-            self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=providers())
+            self._session = open_session(Path(file), threads=threads)
         except Exception as error:  # onnxruntime's own classes share no base
             said = str(error).splitlines()[0]
             raise EncoderError(f"{file}: not an ONNX model that onnxruntime can load ({said})") from error

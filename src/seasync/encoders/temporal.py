@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seasync.clip import Clip
+from seasync.encoders.device import open_session
 from seasync.encoders.encode import encode_part
 from seasync.encoders.encoder import Encoder, Progress, halved
-from seasync.encoders.session import providers
 from seasync.encoders.transformer import METADATA, Shape, distances, positions
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Floats, Indices, Stream
@@ -63,15 +61,10 @@ class TemporalModel:
     """A temporal transformer in an ONNX file: features (T, d) of one shot in, (T, dimension) out."""
 
     def __init__(self, file: Path) -> None:
-        import onnxruntime
-
         if not file.is_file():
             raise EncoderError(f"{file}: no such file; expected a model made by `seasync train`")
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = int(os.environ.get("SEASYNC_THREADS", "0"))
         try:
-            self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=providers())
+            self._session = open_session(file, spin=True)
             said = self._session.get_modelmeta().custom_metadata_map[METADATA]
             self.about = About.from_json(said)
         except Exception as error:  # onnxruntime's own classes share no base
@@ -147,7 +140,7 @@ def over_shots(model: TemporalModel, features: Floats, shots: Indices) -> Floats
 
 def temporal_encoder(kind: str, frames: Encoder | None, rest: str) -> Encoder:
     """`kind:REST` on `frames`, or on the encoder it was trained on."""
-    from seasync.encoders.registry import get_encoder
+    from seasync.encoders.registry import encoder_for
 
     file, window, stride = sliding(rest)
     if kind == "carl" and frames is None and Location(file).suffix != ".onnx":
@@ -157,7 +150,7 @@ def temporal_encoder(kind: str, frames: Encoder | None, rest: str) -> Encoder:
         name = f"carl:{rest}"
     else:
         model = TemporalModel(fetch(file))
-        frames = frames or get_encoder(model.about.encoder)
+        frames = frames or encoder_for(model.about.encoder, model.about.fingerprint)
         name = f"{frames.name}+{kind}:{rest}"
     if model.about.kind != kind:
         raise EncoderError(f"{name}: holds a model of kind {model.about.kind}, not {kind}")

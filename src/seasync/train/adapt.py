@@ -9,7 +9,7 @@ import numpy as np
 
 from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
-from seasync.encoders import Encoder, encode_clip, get_encoder
+from seasync.encoders import Encoder, encode_clip, encoder_for
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
@@ -139,7 +139,7 @@ def adapt(
         progress=progress,
     )
     # Loaded from its local file: at a URI it is stored only if it is better.
-    lead = get_encoder(footage.lead[0])
+    lead = encoder_for(*footage.lead)
     old, learned = sea.encoder(), TemporalEncoder(f"{lead.name}+{kind}:{model}", lead, TemporalModel(file))
     beside = recipe.compares_change
     sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])

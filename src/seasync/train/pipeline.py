@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from seasync.clip import Clip
-from seasync.encoders import DEFAULT, get_encoder
+from seasync.encoders import DEFAULT, encoder_for, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Location, Place, expect_writable
 from seasync.files.disk_cache import working_path
@@ -87,7 +87,7 @@ def train_on(
     if restart:
         local.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
-    frames = get_encoder(footage.lead[0]) if views else None
+    frames = encoder_for(*footage.lead) if views else None
     clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
     training = Training(footage, task, plan or TrainingPlan(), local, views=clip_views, progress=progress)
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders import Encoder, encode_clip, get_encoder
+from seasync.encoders import Encoder, encode_clip, encoder_for
 from seasync.encoders.sum import parts_of
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.errors import FeatureError
@@ -56,7 +56,7 @@ class SeaFootage:
         self.fingerprint, self.fps = about.fingerprint, about.fps
         self.lead = about.encoder, about.fingerprint
         if len(about.streams) > 1:
-            first = parts_of(get_encoder(about.encoder))[0]
+            first = parts_of(encoder_for(about.encoder, about.fingerprint))[0]
             self.lead = first.name, first.fingerprint
         self.dimension = about.dimension
         table = snapshot.table(

@@ -1,0 +1,73 @@
+"""Devices: what is asked for, what loads, and what is said of what does not."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from seasync.encoders import device
+from seasync.encoders.device import CPU, active_device, captured_stderr
+from seasync.encoders.dinov2 import precision
+from seasync.errors import DeviceFailed, EncoderError
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing remembered, nothing chosen."""
+    device._loaded.cache_clear()
+    for name in ("SEASYNC_DEVICE", "SEASYNC_PRECISION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def built_for_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An onnxruntime that has CUDA's provider; whether it loads is another matter."""
+    import onnxruntime
+
+    monkeypatch.setattr(
+        onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    )
+
+
+def test_the_cpu_always_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEASYNC_DEVICE", "cpu")
+    assert active_device().providers == [CPU]
+    assert precision() == "int8"
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider")  # this onnxruntime has no such provider to fail
+def test_provider_that_fails_is_a_warning_and_the_cpu_runs_in_8_bits(built_for_cuda: None) -> None:
+    """As with a CUDA build whose libraries are missing: it was taken for an accelerator, in 32 bits."""
+    with pytest.warns(DeviceFailed, match="device cuda: did not load"):
+        found = active_device()
+    assert found.name == "cpu"
+    assert found.precision == "int8"
+    assert "cuda failed" in str(found)
+
+
+def test_provider_that_loads_decides_precision_and_batch(
+    built_for_cuda: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "_why_not", lambda provider: "")
+    found = active_device()
+    assert found.providers == ["CUDAExecutionProvider", CPU]
+    assert (found.precision, found.batch) == ("fp32", 32)
+
+
+def test_named_device_that_does_not_load_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEASYNC_DEVICE", "cuda")
+    with pytest.raises(EncoderError, match=r"SEASYNC_DEVICE=cuda: did not load \(.*\); set it to cpu"):
+        active_device()
+
+
+def test_unknown_device_lists_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEASYNC_DEVICE", "tpu")
+    with pytest.raises(EncoderError, match="SEASYNC_DEVICE=tpu: expected auto, cuda"):
+        active_device()
+
+
+def test_stderr_of_libraries_is_caught() -> None:
+    with captured_stderr() as said:
+        os.write(2, b"from C\n")
+    assert said == ["from C"]
