@@ -186,3 +186,31 @@ def test_seas_and_lists_by_location(
     here = seasync.Sea((tmp_path / "a b.sea").as_uri(), encoder)
     assert here.add(stored[0]).added == 1
     assert len(seasync.Sea(tmp_path / "a b.sea")) == 1
+
+
+def test_group_and_marks_at_uris(run, bucket: str, clips: Path, encoder: str) -> None:  # type: ignore[no-untyped-def]
+    upload(clips, f"{bucket}/clips")
+    reference, takes = f"{bucket}/clips/dive/001.mp4", f"{bucket}/clips/dive"
+    write(f"{bucket}/marks.csv", f"clip,name,seconds\n{reference},top,0.6\n001.mp4,turn,1.2\n".encode())
+    write(f"{bucket}/marks/001.srt", b"1\n00:00:00,500 --> 00:00:01,000\nup\n\n")
+    out = {name: f"{bucket}/out/{name}" for name in ("timing.html", "timing.csv", "film.mp4")}
+    words = ["group", reference, takes, "--encoder", encoder, "--marks", f"{bucket}/marks.csv"]
+    code, said, error = run(*words, "--timing", out["timing.html"], "--film", out["film.mp4"])
+    assert code == 0, error
+    assert f"written: {out['film.mp4']}" in said
+    assert b"<html" in fetched(out["timing.html"])
+    with av.open(io.BytesIO(fetched(out["film.mp4"]))) as film:
+        assert next(film.decode(video=0)).width > 64
+    words[-1] = f"{bucket}/marks"
+    assert run(*words, "--timing", out["timing.csv"])[0] == 0
+    assert b"up" in fetched(out["timing.csv"])
+    sea = f"{bucket}/s.sea"
+    assert run("add", takes, "--sea", sea, "--encoder", encoder)[0] == 0
+    for name in ("all.csv", "all.srt", "all.eaf"):
+        code, said, error = run(
+            "transfer", f"{bucket}/marks.csv", "--sea", sea, "--to", f"{bucket}/out/{name}"
+        )
+        assert code == 0, error
+    assert fetched(f"{bucket}/out/all.csv").count(b"top") == 3
+    assert b"top" in fetched(f"{bucket}/out/all/001.srt")
+    assert b"top" in fetched(f"{bucket}/out/all/004.eaf")

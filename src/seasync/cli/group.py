@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -129,13 +128,13 @@ def group(
             consensus=consensus,
             progress=show,
         )
-        table = found.timing(_local(marks)) if marks else None
+        table = found.timing(marks) if marks else None
         if table and timing:
             from seasync.render import write_timing
 
-            write_timing(found, table, _local(timing))
+            write_timing(found, table, timing)
         if tables and resampled:
-            found.resample(_local(tables)).save(_local(resampled))
+            found.resample(tables).save(resampled)
         if film:
             from seasync.render import group_film
 
@@ -149,12 +148,6 @@ def group(
     for written in (timing, film, resampled):
         if written:
             print(f"written: {written}")
-
-
-def _local(file: Location) -> Path:
-    from seasync.files import fetch
-
-    return fetch(file)
 
 
 def _print(group: Group, timing: Timing | None) -> None:

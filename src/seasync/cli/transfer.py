@@ -127,11 +127,9 @@ def _over_sea(
     tolerance: float,
     as_json: bool,
 ) -> None:
-    from pathlib import Path
-
     from seasync.align import RECIPES
     from seasync.errors import DataError
-    from seasync.files import expect_writable, fetch
+    from seasync.files import expect_writable
     from seasync.group import carry_over_sea, doubtful_first
     from seasync.marks import mark_key, write_marks
     from seasync.search import Sea
@@ -140,14 +138,14 @@ def _over_sea(
     with progress("carrying marks") as show:
         labeled, carried = carry_over_sea(
             Sea(sea, create=False),
-            fetch(str(marks)),
+            marks,
             label=label,
             recipe=RECIPES[recipe],
             tolerance_seconds=tolerance,
             progress=show,
         )
     everyone = [(each.clip, each.marks) for each in labeled] + [(each.clip, each.marks) for each in carried]
-    write_marks(Path(str(to)), {mark_key(clip): found for clip, found in everyone if found})
+    write_marks(to, {mark_key(clip): found for clip, found in everyone if found})
     doubtful = doubtful_first(carried)
     if as_json:
         import json

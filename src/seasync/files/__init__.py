@@ -5,7 +5,7 @@ from seasync.files.disk_cache import DiskCache, cache_folder
 from seasync.files.downloads import fetch
 from seasync.files.location import Location, Place, is_uri
 from seasync.files.lock import Locked, lock
-from seasync.files.objects import exists
+from seasync.files.objects import exists, files_in
 
 __all__ = [
     "DiskCache",
@@ -17,6 +17,7 @@ __all__ = [
     "exists",
     "expect_writable",
     "fetch",
+    "files_in",
     "is_uri",
     "lock",
     "write_text",

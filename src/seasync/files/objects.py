@@ -115,6 +115,17 @@ def exists(place: Place) -> bool:
         return bool(system.get_file_info(path).type == FileType.File)
 
 
+def files_in(folder: Place) -> list[Location]:
+    """The files right in a folder or below a URI, in the order of their names; none if it is neither."""
+    place = Location(folder)
+    if place.is_local:
+        path = place.path
+        return [Location(file) for file in sorted(path.iterdir()) if file.is_file()] if path.is_dir() else []
+    start = f"{place.text.rstrip('/')}/"
+    found = (each.uri for each in objects(start) if each.uri.startswith(start))
+    return [Location(uri) for uri in found if "/" not in uri.removeprefix(start)]
+
+
 def matching(pattern: str, options: Mapping[str, str] | None = None) -> list[Object]:
     """The objects whose URIs fit a pattern with *, ** and ?."""
     fixed = re.split(r"[*?]", pattern)[0].rpartition("/")[0]

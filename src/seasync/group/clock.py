@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from seasync.align import Alignment, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats, Seconds
+from seasync.files import Place
 from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_marks
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Group:
         order = np.argsort(-distances, kind="stable").tolist()
         return [(self.takes[n], float(distances[n])) for n in order]
 
-    def timing(self, marks: MarkedClips | str | Path) -> Timing:
+    def timing(self, marks: MarkedClips | Place) -> Timing:
         """When each mark happens in each take, and how long each phase lasts.
 
         Parameters
@@ -192,8 +193,8 @@ class Group:
 
     def carry_marks(
         self,
-        marks: MarkedClips | str | Path,
-        to: str | Path | None = None,
+        marks: MarkedClips | Place,
+        to: Place | None = None,
         *,
         tolerance_seconds: float = 0.1,
     ) -> dict[str, tuple[Mark, ...]]:
@@ -220,7 +221,7 @@ class Group:
             write_marks(to, found)
         return found
 
-    def resample(self, tables: Mapping[str, str | Path] | str | Path, *, points: int = 101) -> Resampled:
+    def resample(self, tables: Mapping[str, Place] | Place, *, points: int = 101) -> Resampled:
         """Bring per-frame tables of the takes (angles, forces, sensors) to the common clock.
 
         Parameters
@@ -237,10 +238,12 @@ class Group:
         """
         from seasync.group.resample import resample, tables_in
 
-        return resample(self, tables_in(tables) if isinstance(tables, str | Path) else tables, points=points)
+        return resample(
+            self, tables_in(tables) if isinstance(tables, str | PathLike) else tables, points=points
+        )
 
-    def _marks(self, marks: MarkedClips | str | Path) -> MarkedClips:
-        if isinstance(marks, str | Path):
+    def _marks(self, marks: MarkedClips | Place) -> MarkedClips:
+        if isinstance(marks, str | PathLike):
             return read_marks(marks, frame_seconds([(take.clip, take.encoding) for take in self.members]))
         return marks
 

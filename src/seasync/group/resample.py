@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import DataError
-from seasync.files.atomic import atomic_write
+from seasync.files import Location, Place, atomic_write, fetch, files_in
 from seasync.group.clock import Group
 from seasync.group.timing import take_name
 from seasync.marks import clip_names
@@ -59,7 +58,7 @@ class Resampled:
         """Standard deviation over the takes. [shape=(P, channels)]"""
         return _known(np.nanstd, self.values)
 
-    def save(self, file: str | Path) -> None:
+    def save(self, file: Place) -> None:
         """Write `.npz` (takes, channels, percent, values, mean, spread), or `.csv` with a row per value.
 
         Raises
@@ -67,10 +66,10 @@ class Resampled:
         DataError
             If the file has another ending.
         """
-        path = Path(file)
+        path = Location(file)
         if path.suffix.lower() not in (".npz", ".csv"):
             raise DataError(f"{file}: expected a name that ends in .npz or .csv")
-        with atomic_write(path) as part:
+        with atomic_write(path, error=DataError) as part:
             if path.suffix.lower() == ".npz":
                 np.savez_compressed(
                     part,
@@ -103,7 +102,7 @@ class SignalTable:
     frames: Seconds | None
 
 
-def read_table(file: str | Path) -> SignalTable:
+def read_table(file: Place) -> SignalTable:
     """Read a per-frame table.
 
     Parameters
@@ -117,13 +116,13 @@ def read_table(file: str | Path) -> SignalTable:
     DataError
         If it cannot be read, or a value is no number.
     """
-    path = Path(file)
+    path = Location(file)
     try:
         if path.suffix.lower() == ".npy":
-            values = np.atleast_2d(np.load(path, allow_pickle=False).astype(np.float64).T).T
+            values = np.atleast_2d(np.load(fetch(path), allow_pickle=False).astype(np.float64).T).T
             values = values.reshape(len(values), -1)
             return SignalTable(tuple(f"channel {n}" for n in range(values.shape[1])), values, None, None)
-        with path.open(newline="", encoding="utf-8-sig") as opened:
+        with fetch(path).open(newline="", encoding="utf-8-sig") as opened:
             rows = [row for row in csv.reader(opened) if row]
     except (OSError, ValueError, csv.Error, EOFError) as error:
         raise DataError(f"{path}: cannot be read as a table ({error}); expected .csv or .npy") from error
@@ -142,9 +141,7 @@ def read_table(file: str | Path) -> SignalTable:
     return SignalTable(tuple(names[n] for n in kept), numbers[:, kept], seconds, frames)
 
 
-def resample(
-    group: Group, tables: Mapping[str, str | Path | SignalTable], *, points: int = POINTS
-) -> Resampled:
+def resample(group: Group, tables: Mapping[str, Place | SignalTable], *, points: int = POINTS) -> Resampled:
     """Bring per-frame tables to the group's clock.
 
     Parameters
@@ -193,7 +190,7 @@ def _reference_grid(group: Group) -> tuple[Seconds, NDArray[np.int64]]:
     return alignment.query_seconds, alignment.query_frames
 
 
-def _table_of(clip: Clip, tables: Mapping[str, str | Path | SignalTable]) -> str | Path | SignalTable | None:
+def _table_of(clip: Clip, tables: Mapping[str, Place | SignalTable]) -> Place | SignalTable | None:
     return next((tables[name] for name in (*clip_names(clip), take_name(clip)) if name in tables), None)
 
 
@@ -231,10 +228,10 @@ def _known(average: object, values: Table) -> Table:
     return result
 
 
-def tables_in(folder: str | Path) -> dict[str, Path]:
+def tables_in(folder: Place) -> dict[str, Place]:
     """The tables of a folder, by the names of their takes."""
-    found = {
-        path.stem: path for path in sorted(Path(folder).iterdir()) if path.suffix.lower() in (".csv", ".npy")
+    found: dict[str, Place] = {
+        each.stem: each for each in files_in(folder) if each.suffix.lower() in (".csv", ".npy")
     }
     if not found:
         raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.errors import DataError, FeatureError, SeasyncError
+from seasync.files import Place, is_uri
 from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, LabeledClip, expect_inside
 from seasync.group.clock import Group, LeftOut, Take
 from seasync.group.solve import group_of, medoid
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from seasync.search import Sea
 
 Progress = Callable[[str, int, int], None]
-Asked = Clip | str | Path
+Asked = Clip | Place
 
 
 def align_group(
@@ -107,7 +109,7 @@ def _of_files(
         return Take(clip, encode_clip(clip, model, fps=fps, cache=cache), end_of(clip))
 
     own = None if reference is None else encoded(Clip.of(reference))
-    asked = [takes] if isinstance(takes, Clip | str | Path) else list(takes)
+    asked = [takes] if isinstance(takes, Clip | str | PathLike) else list(takes)
     clips = [clip for each in asked for clip in ([each] if isinstance(each, Clip) else clips_in(each))]
     clips = [clip for clip in clips if own is None or not _same(clip, own.clip)]
     found: list[Take] = []
@@ -124,7 +126,7 @@ def _of_files(
 
 def carry_over_sea(
     sea: Sea,
-    marks: MarkedClips | str | Path,
+    marks: MarkedClips | Place,
     *,
     label: str | None = None,
     where: str | None = None,
@@ -159,7 +161,7 @@ def carry_over_sea(
         If no clip of the sea has marks.
     """
     stored = StoredClips.of(sea.record.snapshot(), label=label, where=where)
-    if isinstance(marks, str | Path):
+    if isinstance(marks, str | PathLike):
         marks = read_marks(marks, _stored_frame_seconds(stored))
     own = {n: found for n, clip in enumerate(stored.clips) if (found := marks_of(clip, marks))}
     if not own:
@@ -195,7 +197,7 @@ def _stored_frame_seconds(stored: StoredClips) -> FrameSeconds:
     return seconds
 
 
-def clips_in(path: str | Path) -> list[Clip]:
+def clips_in(path: Place) -> list[Clip]:
     """The videos of a file, folder, pattern or list, as clips."""
     return [
         Clip(str(source.file), source.start or 0.0, source.end, label=source.label)
@@ -223,6 +225,5 @@ def _of_sea(
 def _same(one: Clip, other: Clip) -> bool:
     if one.id is not None and other.id is not None:
         return one.id == other.id
-    here = (Path(clip.file).absolute() if "://" not in clip.file else clip.file for clip in (one, other))
-    first, second = here
+    first, second = (clip.file if is_uri(clip.file) else Path(clip.file).absolute() for clip in (one, other))
     return first == second and (one.start, one.end) == (other.start, other.end)

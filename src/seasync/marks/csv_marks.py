@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from pathlib import Path
 
 from seasync.errors import DataError
-from seasync.files.atomic import atomic_write
+from seasync.files import Location, atomic_write, fetch
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
 
 COLUMNS = ("clip", "name", "seconds", "end", "confidence")
@@ -15,7 +14,7 @@ COLUMNS = ("clip", "name", "seconds", "end", "confidence")
 DESCRIBING = frozenset({"clip", "label", "split", "group", "player", "view", "frames"})
 
 
-def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
+def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     """Marks of all clips of the table."""
     columns, rows = _table(path)
     if "clip" not in columns:
@@ -32,9 +31,9 @@ def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
     return {clip: sorted(marks, key=lambda mark: mark.seconds) for clip, marks in found.items()}
 
 
-def write(path: Path, clips: MarkedClips) -> None:
+def write(path: Location, clips: MarkedClips) -> None:
     """One row per mark."""
-    with atomic_write(path) as part, part.open("w", newline="", encoding="utf-8") as opened:
+    with atomic_write(path, error=DataError) as part, part.open("w", newline="", encoding="utf-8") as opened:
         writer = csv.writer(opened, lineterminator="\n")
         writer.writerow(COLUMNS)
         for clip, marks in clips.items():
@@ -44,16 +43,18 @@ def write(path: Path, clips: MarkedClips) -> None:
                 writer.writerow([clip, mark.name, f"{mark.seconds:.6f}", end, sure])
 
 
-def _table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+def _table(path: Location) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as opened:
+        with fetch(path).open(newline="", encoding="utf-8-sig") as opened:
             reader = csv.DictReader(opened, restkey="", restval="")
             return list(reader.fieldnames or ()), [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error}); expected a CSV of marks in UTF-8") from error
 
 
-def _mark(path: Path, number: int, row: dict[str, str], frame_seconds: FrameSeconds | None) -> Iterator[Mark]:
+def _mark(
+    path: Location, number: int, row: dict[str, str], frame_seconds: FrameSeconds | None
+) -> Iterator[Mark]:
     def moment(second: str, frame: str) -> float | None:
         if row.get(frame):
             return _of_frame(path, number, row["clip"], row[frame], frame_seconds)
@@ -68,7 +69,7 @@ def _mark(path: Path, number: int, row: dict[str, str], frame_seconds: FrameSeco
 
 
 def _events(
-    path: Path, number: int, row: dict[str, str], frame_seconds: FrameSeconds | None
+    path: Location, number: int, row: dict[str, str], frame_seconds: FrameSeconds | None
 ) -> Iterator[Mark]:
     for name, value in row.items():
         if name not in DESCRIBING and value:
@@ -78,14 +79,14 @@ def _events(
 
 
 def _of_frame(
-    path: Path, number: int, clip: str, frame: str, frame_seconds: FrameSeconds | None
+    path: Location, number: int, clip: str, frame: str, frame_seconds: FrameSeconds | None
 ) -> float | None:
     if frame_seconds is None:
         raise DataError(f"{path}: counts in frames; expected seconds, or the clips' own frame times")
     return frame_seconds(clip, _number(path, number, "frame", frame))
 
 
-def _number(path: Path, number: int, column: str, text: str) -> float:
+def _number(path: Location, number: int, column: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:

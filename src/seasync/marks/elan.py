@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as xml
 
 from seasync.errors import DataError
-from seasync.files.atomic import atomic_write
+from seasync.files import Location, atomic_write, fetch
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
 from seasync.marks.subtitles import SHOWN_SECONDS, one_of
 
 TIER = "seasync"
 
 
-def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
+def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     """The annotations of one document, by the name of its media file."""
     root = parse_xml(path, "ELAN document")
     slots = {slot.get("TIME_SLOT_ID"): slot.get("TIME_VALUE") for slot in root.iter("TIME_SLOT")}
@@ -32,12 +31,12 @@ def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
     return {clip: sorted(marks, key=lambda mark: mark.seconds)}
 
 
-def write(path: Path, clips: MarkedClips) -> None:
+def write(path: Location, clips: MarkedClips) -> None:
     """One document per clip, with all marks on one tier."""
     for clip, marks in clips.items():
         root = xml.Element("ANNOTATION_DOCUMENT", AUTHOR="Seasync", DATE="", FORMAT="3.0", VERSION="3.0")
         header = xml.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
-        name = Path(clip).name
+        name = Location(clip).name
         xml.SubElement(
             header, "MEDIA_DESCRIPTOR", MEDIA_URL=name, MIME_TYPE="video/*", RELATIVE_MEDIA_URL=name
         )
@@ -65,14 +64,14 @@ def write(path: Path, clips: MarkedClips) -> None:
             TIME_ALIGNABLE="true",
         )
         xml.indent(root)
-        with atomic_write(one_of(path, clip, len(clips))) as part:
+        with atomic_write(one_of(path, clip, len(clips)), make_folder=True, error=DataError) as part:
             xml.ElementTree(root).write(part, encoding="UTF-8", xml_declaration=True)
 
 
-def parse_xml(path: Path, kind: str) -> xml.Element:
+def parse_xml(path: Location, kind: str) -> xml.Element:
     """The root of an XML file that is not trusted: one that defines entities is refused."""
     try:
-        text = path.read_bytes()
+        text = fetch(path).read_bytes()
         if b"<!ENTITY" in text:
             raise DataError(f"{path}: defines XML entities; expected a plain {kind}")
         return xml.fromstring(text)

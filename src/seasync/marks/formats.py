@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from seasync.errors import DataError
+from seasync.files import Location, Place, exists, files_in
 from seasync.marks import csv_marks, elan, kinovea, lerobot_subtasks, subtitles
 from seasync.marks.mark import FrameSeconds, MarkedClips
 
-Reader = Callable[[Path, FrameSeconds | None], MarkedClips]
-Writer = Callable[[Path, MarkedClips], None]
+Reader = Callable[[Location, FrameSeconds | None], MarkedClips]
+Writer = Callable[[Location, MarkedClips], None]
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def read_marks(file: str | Path, frame_seconds: FrameSeconds | None = None) -> MarkedClips:
+def read_marks(file: Place, frame_seconds: FrameSeconds | None = None) -> MarkedClips:
     """Read marks from a file, or from all such files of a folder.
 
     Parameters
     ----------
-    file : str or Path
+    file : path or URI
         A CSV file (columns `clip`, `name`, and `seconds` or `frame`; or `clip` and one column of frame
         numbers per event), subtitles (.srt, .vtt) and ELAN files (.eaf) named like their clip, Kinovea files
         (.kva), or a LeRobot data set's episode table (.parquet).
@@ -53,18 +53,18 @@ def read_marks(file: str | Path, frame_seconds: FrameSeconds | None = None) -> M
     DataError
         If the file cannot be read as marks.
     """
-    path = Path(file)
-    if path.is_dir():
-        files = sorted(each for each in path.iterdir() if each.suffix.lower() in FORMATS)
-        if not files:
-            raise DataError(f"{path}: a folder without marks; expected files such as {', '.join(FORMATS)}")
+    place = Location(file)
+    if exists(place):
+        return _format(place).read(place, frame_seconds)
+    files = [each for each in files_in(place) if each.suffix.lower() in FORMATS]
+    if files:
         return {clip: marks for each in files for clip, marks in read_marks(each, frame_seconds).items()}
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; expected marks as {', '.join(FORMATS)}")
-    return _format(path).read(path, frame_seconds)
+    if place.is_local and place.path.is_dir():
+        raise DataError(f"{file}: a folder without marks; expected files such as {', '.join(FORMATS)}")
+    raise DataError(f"{file}: no such file; expected marks as {', '.join(FORMATS)}")
 
 
-def write_marks(file: str | Path, clips: MarkedClips) -> None:
+def write_marks(file: Place, clips: MarkedClips) -> None:
     """Write marks to a file; .srt, .vtt and .eaf take the marks of one clip, or a folder of that ending.
 
     Raises
@@ -72,7 +72,7 @@ def write_marks(file: str | Path, clips: MarkedClips) -> None:
     DataError
         If the ending is unknown or the format is only read.
     """
-    path = Path(file)
+    path = Location(file)
     write = _format(path).write
     if write is None:
         raise DataError(f"{path}: {path.suffix} files are only read; write {', '.join(_writable())}")
@@ -83,7 +83,7 @@ def _writable() -> list[str]:
     return [ending for ending, each in FORMATS.items() if each.write]
 
 
-def _format(path: Path) -> Format:
+def _format(path: Location) -> Format:
     if path.suffix.lower() not in FORMATS:
         raise DataError(f"{path}: expected marks as {', '.join(FORMATS)}")
     return FORMATS[path.suffix.lower()]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seasync.errors import DataError
+from seasync.files import Location
 from seasync.marks.elan import parse_xml
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
 
 
-def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
+def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     """The key images of one file. Times are counted in time stamps, whose rate the file states."""
     root = parse_xml(path, "Kinovea file")
     try:

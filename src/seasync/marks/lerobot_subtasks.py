@@ -7,22 +7,21 @@ start of the episode): the columns that LeRobot's annotation tools add to `meta/
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from seasync.errors import DataError
-from seasync.files.atomic import atomic_write
+from seasync.files import Location, atomic_write, fetch
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
 
 NAMES, STARTS, ENDS = "subtask_names", "subtask_start_times", "subtask_end_times"
 
 
-def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
+def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     """Sub-tasks by episode, as `episode_000012`."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     try:
-        table = parquet.read_table(path)
+        table = parquet.read_table(fetch(path))
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path}: cannot be read as a table of episodes ({error})") from error
     if missing := [name for name in ("episode_index", NAMES, STARTS, ENDS) if name not in table.column_names]:
@@ -34,7 +33,7 @@ def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
     return found
 
 
-def write(path: Path, clips: MarkedClips) -> None:
+def write(path: Location, clips: MarkedClips) -> None:
     """One row per episode; a moment becomes a sub-task that lasts until the next."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -49,5 +48,5 @@ def write(path: Path, clips: MarkedClips) -> None:
         ends = [later if mark.end is None else mark.end for mark, later in zip(marks, following, strict=True)]
         names = [mark.name for mark in marks]
         rows[index] = {"episode_index": index, NAMES: names, STARTS: starts, ENDS: ends}
-    with atomic_write(path) as part:
+    with atomic_write(path, error=DataError) as part:
         parquet.write_table(pa.Table.from_pylist([rows[index] for index in sorted(rows)]), part)

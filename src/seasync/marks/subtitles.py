@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seasync.errors import DataError
-from seasync.files.atomic import atomic_write
+from seasync.files import Location, atomic_write, fetch
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
 
 # Subtitles of less than this are moments: players do not show shorter ones.
 SHOWN_SECONDS = 0.1
 
 
-def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
+def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     """The lines of one file."""
     import pysubs2
 
     try:
-        subtitles = pysubs2.load(str(path))
+        subtitles = pysubs2.load(str(fetch(path)))
     except (pysubs2.Pysubs2Error, UnicodeDecodeError, OSError) as error:
         raise DataError(f"{path}: cannot be read as subtitles ({error}); expected UTF-8 text") from error
     marks = []
@@ -28,7 +26,7 @@ def read(path: Path, frame_seconds: FrameSeconds | None) -> MarkedClips:
     return {path.stem: marks}
 
 
-def write(path: Path, clips: MarkedClips) -> None:
+def write(path: Location, clips: MarkedClips) -> None:
     """The marks of one clip; of several, a file each in a folder of this name."""
     import pysubs2
 
@@ -39,14 +37,12 @@ def write(path: Path, clips: MarkedClips) -> None:
             event = pysubs2.SSAEvent(start=round(mark.seconds * 1000), end=round(end * 1000))
             event.plaintext = mark.name
             subtitles.append(event)
-        with atomic_write(one_of(path, clip, len(clips))) as part:
+        with atomic_write(one_of(path, clip, len(clips)), make_folder=True, error=DataError) as part:
             subtitles.save(str(part), format_=path.suffix.lower().lstrip("."))
 
 
-def one_of(path: Path, clip: str, count: int) -> Path:
+def one_of(path: Location, clip: str, count: int) -> Location:
     """Where the marks of a clip go: the file itself if it is the only clip, else one in a folder."""
     if count == 1:
         return path
-    folder = path.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{Path(clip).stem}{path.suffix}"
+    return path.with_suffix("").join(f"{Location(clip).stem}{path.suffix}")

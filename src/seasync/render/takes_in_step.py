@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from seasync.errors import RenderError
-from seasync.files import Location
+from seasync.files import Place
 from seasync.group.clock import Group
 from seasync.group.timing import take_name
 from seasync.render.films import grid
@@ -16,7 +15,7 @@ MOST_TILES = 25
 
 def group_film(
     group: Group,
-    file: str | Path | Location,
+    file: Place,
     *,
     most: int = MOST_TILES,
     size: tuple[int, int] | None = None,

@@ -6,15 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 from seasync.errors import RenderError
-from seasync.files.atomic import atomic_write
+from seasync.files import Location, Place, atomic_write
 from seasync.group.clock import Group
 from seasync.group.timing import Timing
 
 
-def write_timing(group: Group, timing: Timing, file: str | Path) -> None:
+def write_timing(group: Group, timing: Timing, file: Place) -> None:
     """Write the timing of a group; the ending decides how.
 
     Parameters
@@ -31,7 +30,7 @@ def write_timing(group: Group, timing: Timing, file: str | Path) -> None:
     """
     from seasync.render.timing_page import timing_page
 
-    path = Path(file)
+    path = Location(file)
     writers: dict[str, Callable[[Group, Timing], str]] = {
         ".csv": lambda group, timing: timing_csv(timing),
         ".json": lambda group, timing: json.dumps(group.to_json() | {"timing": timing.to_json()}, indent=2),
@@ -41,7 +40,7 @@ def write_timing(group: Group, timing: Timing, file: str | Path) -> None:
     if path.suffix.lower() not in writers:
         raise RenderError(f"{file}: expected a name that ends in {', '.join(writers)}")
     text = writers[path.suffix.lower()](group, timing)
-    with atomic_write(path) as part:
+    with atomic_write(path, error=RenderError) as part:
         part.write_text(text, encoding="utf-8")
 
 

@@ -40,7 +40,7 @@ class StoredClips:
     def of(cls, snapshot: Snapshot, *, label: str | None = None, where: str | None = None) -> StoredClips:
         """The clips of a snapshot that have this label and fulfil this condition."""
         asked = condition(snapshot, where, label)
-        table = snapshot.table([*CLIP_COLUMNS, "duration"], all_of(asked, WITH_FEATURES))
+        table = snapshot.table(CLIP_COLUMNS, all_of(asked, WITH_FEATURES))
         clips = tuple(snapshot.clips_of(table))
         without = tuple(snapshot.clips(all_of(asked, f"NOT ({WITH_FEATURES})")))
         ends = np.array([clip.start for clip in clips]) + table["duration"].to_numpy()
