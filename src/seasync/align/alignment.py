@@ -103,6 +103,11 @@ class Alignment:
     ends: tuple[float, float] = (math.inf, math.inf)
     cost: Floats | None = field(default=None, repr=False)
 
+    def _repr_html_(self) -> str:
+        from seasync.align.notebook import alignment_html
+
+        return alignment_html(self)
+
     def __repr__(self) -> str:
         size = f"{len(self.query_seconds)}×{len(self.match_seconds)}"
         return f"Alignment({size} by {self.recipe.name}, DRAQ {self.draq:.3f}, {self.verdict})"

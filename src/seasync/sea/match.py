@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 from seasync.align import Alignment, Recipe
@@ -91,6 +92,17 @@ class Matches(list[Match]):
         self.recipe = recipe
         self.candidates = candidates
         self.best_draq = best_draq
+
+    def _repr_html_(self) -> str:
+        """The verdict and a table of the matches, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{rank}</td><td>{escape(match.clip.name)}</td><td>{escape(match.clip.label or '')}</td>"
+            f"<td>{match.draq:.3f}</td><td>{match.similarity:.2f}</td>"
+            f"<td>{escape(match.alignment.verdict)}</td></tr>"
+            for rank, match in enumerate(self, 1)
+        )
+        names = "".join(f"<th>{name}</th>" for name in ("", "clip", "label", "DRAQ", "similarity", "timing"))
+        return f"<p>{escape(self.verdict)}</p><table><tr>{names}</tr>{rows}</table>"
 
     @property
     def verdict(self) -> str:
