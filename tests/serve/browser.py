@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -126,8 +126,10 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
     page.mouse.up()
 
 
-def warp_of(client: Client, query: str, match: str, keep: str = "query", **asked: object) -> Warp:
-    stretches = client.align("small", query=query, match=match, **asked).warps[keep]  # type: ignore[index]
+def warp_of(
+    client: Client, query: str, match: str, keep: str = "query", *, sea: str = "small", **asked: Any
+) -> Warp:
+    stretches = client.align(sea, query=query, match=match, **asked).warps[keep]  # type: ignore[index]
     return Warp(tuple(Stretch(np.array(one.times), np.array(one.values), one.end) for one in stretches))
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from seasync.errors import ServeError
 from seasync.search import Sea
 from seasync.serve import Client
-from seasync.serve.models import Anchor, Mark
+from seasync.serve.models import Anchor, GridRequest, Mark
 from seasync.serve.run import _named as named
 from tests.serve.films import film, pace
 from tests.serve.live import live, process
@@ -54,6 +54,26 @@ def test_the_whole_job_through_the_client(client: Client, sea: Path, tmp_path: P
     client.remove("small", match.id)
     assert len(Sea(sea)) == 6
     assert len(client.jobs()) == 2
+
+
+def test_comparisons_through_the_client(client: Client, tmp_path: Path) -> None:
+    uploads = [client.upload(film(tmp_path / f"{n}.mp4", pace(40 + n), action="arc")) for n in (1, 9)]
+    kept = client.comparisons.keep(uploads[0].ref, uploads[1].ref, name="Both")
+    assert (kept.sea, kept.videos) == ("-", {"query": "1.mp4", "match": "9.mp4"})
+    assert client.comparisons.rename(kept, "Two takes").name == "Two takes"
+    assert [one.name for one in client.comparisons.all()] == ["Two takes"]
+    report = client.report("-", kept.alignment)
+    assert report.seconds["match"] > report.seconds["query"]
+    client.comparisons.save(kept, tmp_path / "both.seasync")
+    client.comparisons.remove(kept)
+    assert client.comparisons.all() == []
+    assert client.comparisons.open(tmp_path / "both.seasync").name == "Two takes"
+    asked = GridRequest(
+        leader=uploads[0].ref, start=None, end=None, followers=[uploads[1].ref], columns=2, size=None
+    )
+    job = client.wait(client.grid_film("-", asked))
+    client.fetch(job, tmp_path / "grid.mp4")
+    assert (tmp_path / "grid.mp4").stat().st_size == job.result["bytes"]  # type: ignore[index]
 
 
 def test_reasons_come_through(client: Client, tmp_path: Path) -> None:

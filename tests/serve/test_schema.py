@@ -84,9 +84,11 @@ def _ask_for_what_is_there(case: schemathesis.Case, refs: dict[str, str]) -> Non
         "query": refs["right/a.mp4"],
         "match": refs["right/b.mp4"],
     }
+    grid = {"leader": refs["right/a.mp4"], "followers": [refs["right/b.mp4"]]}
     parts = [case.path_parameters, case.query]
     if isinstance(case.body, dict):
         parts += [case.body.get("query"), case.body.get("alignment")]
+        case.body.update({name: grid[name] for name in case.body.keys() & grid.keys()})
     for part in parts:
         if isinstance(part, dict) and len(str(part)) % 4:
             part.update({name: known[name] for name in part.keys() & known.keys()})

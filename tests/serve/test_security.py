@@ -223,7 +223,7 @@ def test_errors_tell_no_inner_workings(start: Start, sea: Path) -> None:
     lance.write_dataset(spoilt, sea / "_notes")
     answer = start(sea).client.get(f"{API}/marks/{ref}")
     assert answer.status_code == 500
-    assert answer.json() == {"detail": "something went wrong here; the server's log says what"}
+    assert answer.json() == {"detail": "Internal error; the server's log has the details."}
     assert "content-security-policy" in answer.headers
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from seasync.sea.record import Record
 from seasync.sea.snapshot import plain_errors, quoted
 
 if TYPE_CHECKING:
@@ -17,14 +17,20 @@ CLEANUP_INTERVAL = 64  # commits
 
 
 class AnnotationStore:
-    """JSON values by name, in a small Lance dataset beside the record's own files, at a path or a URI.
+    """JSON values by name, in a small Lance dataset at a path or a URI.
 
     A value is replaced as a whole, in one commit. Of two writers, the later one wins.
+
+    Parameters
+    ----------
+    uri
+        Path or URI of the dataset. The first value creates it.
+    storage_options
+        Options for object storage.
     """
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._uri = f"{record.uri.rstrip('/')}/_notes"
+    def __init__(self, uri: str, storage_options: Mapping[str, str]) -> None:
+        self._uri, self._storage_options = uri, dict(storage_options)
         self._lock = threading.Lock()
         self._commits = 0
 
@@ -69,7 +75,7 @@ class AnnotationStore:
                 dataset.cleanup_old_versions()
 
     def _options(self) -> dict[str, str] | None:
-        return dict(self._record.storage_options) or None
+        return self._storage_options or None
 
     def _open(self) -> lance.LanceDataset | None:
         import lance

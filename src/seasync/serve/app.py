@@ -18,7 +18,18 @@ from starlette.staticfiles import StaticFiles
 from seasync.errors import SeasyncError
 from seasync.serve.backend import Backend
 from seasync.serve.limits import Limits
-from seasync.serve.routes import PROBLEMS, alignments, footage, jobs, marks, search, seas, uploads
+from seasync.serve.routes import (
+    PROBLEMS,
+    alignments,
+    comparisons,
+    footage,
+    jobs,
+    marks,
+    report,
+    search,
+    seas,
+    uploads,
+)
 from seasync.serve.security import Guard, Hosts
 from seasync.serve.tasks import SeaLocation
 
@@ -81,7 +92,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.backend = backend
-    for routes in (seas, footage, search, alignments, marks, uploads, jobs):
+    for routes in (seas, footage, search, alignments, report, marks, comparisons, uploads, jobs):
         app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
     app.mount("/", _Page(directory=WEB, html=True))
     _handle_errors(app, backend)

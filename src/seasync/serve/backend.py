@@ -9,6 +9,7 @@ from typing import Any
 from seasync.errors import ServeError
 from seasync.files import DiskCache, cache_folder, is_uri
 from seasync.serve import models, tasks
+from seasync.serve.comparison_store import ComparisonStore
 from seasync.serve.job_queue import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
 from seasync.serve.limits import Limits
@@ -56,9 +57,11 @@ class Backend:
             name: ServedSea(name, location, self._encoder, limits.encode_seconds)
             for name, location in seas.items()
         }
+        self._workspace = self._make_workspace()
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         self.uploads = UploadStore(self.state, self.inspector, limits)
         openable = Roots([*self.roots.all, self.state.uploads])
+        self.comparisons = ComparisonStore(self.state)
         self.cache = DiskCache(cache_folder() / "serve", limits.cache_bytes)
         self.films = DiskCache(self.state.films, limits.film_bytes, in_use_seconds=FILM_IN_USE_SECONDS)
         self.library = VideoLibrary(openable, self.uploads, self.inspector, self.cache, limits)
@@ -66,17 +69,32 @@ class Backend:
         types = {
             "add": JobType(self._adder, tasks.add, self._add_arguments, self._after_add),
             "film": JobType(self._maker, tasks.film, self._film_arguments, self._after_film),
+            "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, self._after_film),
             "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_proxy),
         }
         self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
 
     def sea(self, name: str) -> ServedSea:
-        """The sea with this name, or ServeError."""
+        """The sea with this name, or ServeError. `-` is the workspace for uploads alone."""
+        if name == models.NO_SEA:
+            return self._workspace
         if name not in self.seas:
             raise ServeError(
                 f"{name[:80]!r}: no such sea; this server has {', '.join(self.seas)}", status=404
             )
         return self.seas[name]
+
+    def _make_workspace(self) -> ServedSea:
+        """Where uploads are compared without a sea, with the encoder of the first sea."""
+        first = next(iter(self.seas.values()), None)
+        encoder = None
+        if first is not None:
+            encoder = first.location.encoder or (first.info()["encoder"] if first.exists() else None)
+        location = tasks.SeaLocation(str(self.state.folder / "workspace.sea"), encoder)
+        place = str(self.state.folder / "annotations")
+        return ServedSea(
+            models.NO_SEA, location, self._encoder, self.limits.encode_seconds, annotations=place
+        )
 
     def film_place(self, request: dict[str, Any]) -> Path:
         """Where the film of a job's request belongs."""
@@ -91,7 +109,7 @@ class Backend:
     def close(self) -> None:
         """Stop all work and free the state folder."""
         self.jobs.close()
-        for sea in self.seas.values():
+        for sea in (*self.seas.values(), self._workspace):
             sea.close()
         for worker in (self.inspector, self._encoder, self._adder, self._maker):
             worker.close()
@@ -115,6 +133,13 @@ class Backend:
         place = self.film_place(request)
         place.parent.mkdir(parents=True, exist_ok=True)
         return alignment, asked, marks, str(place)
+
+    def _grid_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        asked, served = models.GridRequest(**request), self.sea(sea)
+        alignments = [self.solver.solve_for_files(served, one) for one in asked.alignments]
+        place = self.film_place(request)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return alignments, asked, str(place)
 
     def _after_film(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
         self.films.trim_after(Path(arguments[-1]))

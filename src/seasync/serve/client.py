@@ -27,6 +27,7 @@ from seasync.options import (
     TimelineFormat,
 )
 from seasync.serve import models
+from seasync.serve.comparisons_client import ComparisonsClient
 from seasync.serve.connection import Connection
 from seasync.serve.models import AlignmentRequest, Anchor, Clip, Job, Mark, SeaInfo, Upload
 
@@ -52,6 +53,7 @@ class Client:
 
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
         self._http = Connection(address, token=token, timeout=timeout)
+        self.comparisons = ComparisonsClient(self._http)
 
     def __enter__(self) -> Client:
         return self
@@ -228,6 +230,15 @@ class Client:
             marks=marks,
         )
         return self._http.model(Job, "POST", f"/seas/{sea}/alignment/film", json=asked.model_dump())
+
+    def grid_film(self, sea: str, request: models.GridRequest) -> Job:
+        """Start to make a film of a leader and its followers; see `wait` and `fetch`."""
+        return self._http.model(Job, "POST", f"/seas/{sea}/alignment/grid", json=request.model_dump())
+
+    def report(self, sea: str, request: AlignmentRequest) -> models.Report:
+        """How the timing of two videos differs, in words and numbers."""
+        place = f"/seas/{sea}/alignment/report"
+        return self._http.model(models.Report, "GET", place, params=_params(request))
 
     def fetch(self, job: Job, file: str | Path) -> None:
         """Write the film that a job has made to `file`."""

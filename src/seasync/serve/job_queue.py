@@ -234,14 +234,13 @@ class JobQueue:
     def _reporter(self, job: str) -> Report:
         saved = time.monotonic()
 
-        def report(news: tuple[float, str]) -> None:
+        def report(progress: tuple[float, str]) -> None:
             nonlocal saved
-            share, message = news
+            share, message = progress
             with self._news:
                 found = self._jobs[job]
-                changed = found.model_copy(
-                    update={"progress": max(found.progress, share), "message": message}
-                )
+                news = {"progress": max(found.progress, share), "message": message}
+                changed = found.model_copy(update=news)
                 self._changed(changed)
                 if time.monotonic() - saved > SAVE_SECONDS:
                     self._state.put("jobs", _to_row(changed) | {"request": self._text(job)})

@@ -19,7 +19,7 @@ from seasync.serve.worker import INTERNAL_ERROR
 log = logging.getLogger("seasync.serve")
 COOKIE = "seasync_token"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-UPLOADS = "/api/v1/uploads"
+UPLOADS = ("/api/v1/uploads", "/api/v1/comparisons/file")  # bodies may be large
 HEADERS = {
     "Content-Security-Policy": "; ".join(
         [
@@ -134,7 +134,7 @@ class Guard:
         if is_api and self._token is not None and not self._knows_token(headers):
             raise ServeError("a token is needed; open the address that `seasync serve` printed", status=401)
         length = headers.get("content-length", "0")
-        if _path(scope).rstrip("/") != UPLOADS:
+        if _path(scope).rstrip("/") not in UPLOADS:
             if "transfer-encoding" in headers:
                 raise ServeError("send a Content-Length instead of Transfer-Encoding", status=411)
             if not length.isdecimal() or int(length) > self._body_bytes:

@@ -7,9 +7,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
+from seasync.sea.query import Query
 from seasync.search import Sea
 from seasync.serve import tasks
 from seasync.serve.annotation_store import AnnotationStore
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from seasync.align import Recipe
     from seasync.options import Partial, Rerank
     from seasync.sea.match import Matches
-    from seasync.sea.query import Query
     from seasync.sea.snapshot import Snapshot
 
 
@@ -35,10 +37,18 @@ class ServedSea:
     sea
         The sea itself. It encodes in a worker process.
     annotations
-        Anchors and marks, kept in the sea.
+        Anchors and marks, kept in the sea unless `annotations` names another place.
     """
 
-    def __init__(self, name: str, location: tasks.SeaLocation, worker: WorkerProcess, seconds: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        location: tasks.SeaLocation,
+        worker: WorkerProcess,
+        seconds: float,
+        *,
+        annotations: str | None = None,
+    ) -> None:
         self.name, self.location = name, location
         self._worker, self._seconds = worker, seconds
         self.sea = Sea(
@@ -47,7 +57,8 @@ class ServedSea:
             storage_options=dict(location.storage_options),
             encode=self._encode,
         )
-        self.annotations = AnnotationStore(self.sea.record)
+        place = annotations or f"{self.sea.uri.rstrip('/')}/_notes"
+        self.annotations = AnnotationStore(place, dict(location.storage_options))
         self._prepare = threading.Lock()
         self._warmed: str | None = None
         self._info: tuple[int, dict[str, Any]] | None = None
@@ -92,10 +103,25 @@ class ServedSea:
         if not self.exists():
             raise ServeError("the sea is empty; add videos first", status=409)
 
-    def query(self, clip: Clip) -> Query:
-        """The encoding of a clip: as kept in the sea, or made by a worker process."""
-        self.expect_clips()
-        return self.sea.query(clip)
+    def query(self, clip: Clip, *, frames: int | None = None) -> Query:
+        """The encoding of a clip: as kept in the sea, or made by a worker process.
+
+        Parameters
+        ----------
+        frames
+            Make a coarse encoding from so many frames, unless the sea has the clip.
+        """
+        if self.exists() and (frames is None or clip.id is not None):
+            return self.sea.query(clip)
+        encoding, end = self._worker.run(
+            tasks.encode, self.location, clip, None, frames, seconds=self._seconds
+        )
+        return Query(encoding, clip, np.empty(0, np.uint64), end)
+
+    @property
+    def version(self) -> int:
+        """Version of the sea; 0 as long as it is empty."""
+        return self.snapshot().version if self.exists() else 0
 
     def search(
         self,

@@ -6,16 +6,18 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from seasync.serve.library import VideoLibrary
-from seasync.serve.models import AlignmentRequest
+from seasync.serve.models import AlignmentQuery, AlignmentRequest
 from seasync.serve.served_sea import ServedSea
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
 
 Key = tuple[str, int, str]
+Detail = Literal["full", "coarse"]
+COARSE_FRAMES = 16  # per video, for a first answer
 
 
 class AlignmentCache:
@@ -60,19 +62,31 @@ class Solver:
         Raises
         ------
         ServeError
-            If the sea is empty, a video is missing, or a span is not in its video.
+            If a video is missing, or a span is not in its video.
         """
-        from seasync.align import MOTION, PAPER, align_encodings
-
-        sea.expect_clips()
-        # A request for a timeline has further fields, on which the alignment does not depend.
-        text = request.model_dump_json(include=set(AlignmentRequest.model_fields))
-        key = sea.uri, sea.snapshot().version, text
+        key = self._key(sea, request)
         if (known := self._cache.get(key)) is not None:
             return known
+        alignment = self._solve(sea, request)
+        self._cache.put(key, alignment)
+        return alignment
+
+    def solve_soon(self, sea: ServedSea, request: AlignmentQuery) -> tuple[Alignment, Detail]:
+        """Solve an alignment as exactly as asked for; a coarse request gets the full one if it is known."""
+        if request.detail == "full" or self._cache.get(self._key(sea, request)) is not None:
+            return self.solve(sea, request), "full"
+        return self._solve(sea, request, frames=COARSE_FRAMES), "coarse"
+
+    def _key(self, sea: ServedSea, request: AlignmentRequest) -> Key:
+        # A request for a timeline has further fields, on which the alignment does not depend.
+        return sea.uri, sea.version, request.model_dump_json(include=set(AlignmentRequest.model_fields))
+
+    def _solve(self, sea: ServedSea, request: AlignmentRequest, *, frames: int | None = None) -> Alignment:
+        from seasync.align import MOTION, PAPER, align_encodings
+
         clips = [self._library.clip(sea, span) for span in request.spans]
-        query, match = (sea.query(clip) for clip in clips)
-        alignment = align_encodings(
+        query, match = (sea.query(clip, frames=frames) for clip in clips)
+        return align_encodings(
             query.encoding,
             match.encoding,
             recipe=PAPER if request.recipe == "paper" else MOTION,
@@ -80,8 +94,6 @@ class Solver:
             partial=request.partial,
             order=request.order,
         ).of(*clips, ends=(query.end, match.end))
-        self._cache.put(key, alignment)
-        return alignment
 
     def solve_for_files(self, sea: ServedSea, request: AlignmentRequest, *, cost: bool = False) -> Alignment:
         """The same for a worker process: its clips name files that exist and may be opened.

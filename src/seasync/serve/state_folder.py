@@ -20,6 +20,12 @@ MIGRATIONS = (
         id TEXT PRIMARY KEY, name TEXT, bytes INTEGER, facts TEXT, kept INTEGER, used REAL
     );
     """,
+    """
+    CREATE TABLE comparisons (
+        id TEXT PRIMARY KEY, name TEXT, sea TEXT, alignment TEXT, query TEXT, match TEXT, videos TEXT,
+        created REAL, changed REAL
+    );
+    """,
 )
 
 

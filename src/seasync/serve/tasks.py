@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seasync.render import Mark
     from seasync.sea.ingest import Added
     from seasync.search import Sea
-    from seasync.serve.models import AddRequest, FilmRequest, Side
+    from seasync.serve.models import AddRequest, FilmRequest, GridRequest, Side
 
 Progress = Callable[[tuple[float, str]], None]
 
@@ -50,16 +50,32 @@ class SeaLocation:
         return Sea(self.uri, self.encoder, storage_options=dict(self.storage_options))
 
 
-def encode(sea: SeaLocation, clip: Clip, content: str | None) -> tuple[Encoding, float]:
-    """Encode a clip with the sea's encoder, through the cache of encodings; also returns the clip's end.
+def encode(
+    sea: SeaLocation, clip: Clip, content: str | None, frames: int | None = None
+) -> tuple[Encoding, float]:
+    """Encode a clip with the sea's encoder, through the cache of encodings.
 
-    `content` is the hash of the clip's file, where it is known already.
+    Parameters
+    ----------
+    content
+        Hash of the clip's file, if it is known already.
+    frames
+        Encode coarsely, from so many frames.
+
+    Returns
+    -------
+    Encoding, float
+        The encoding, and the second at which the clip ends.
     """
     from seasync.encoders import encode_clip
     from seasync.pair import end_of
 
     opened = sea.open()
-    return encode_clip(clip, opened.encoder(), fps=opened.fps, content=content), end_of(clip)
+    encoder, end = opened.encoder(), end_of(clip)
+    fps = opened.fps if opened.exists() else encoder.fps
+    if frames is not None:
+        fps = min(fps, frames / max(end - clip.start, 1e-3))
+    return encode_clip(clip, encoder, fps=fps, content=content), end
 
 
 def add(
@@ -169,6 +185,28 @@ def film(
             marks=marks,
             progress=progress,
         )
+    return {"file": Path(out).name, "bytes": Path(out).stat().st_size}
+
+
+def grid_film(
+    alignments: Sequence[Alignment], request: GridRequest, out: str, report: Progress
+) -> dict[str, Any]:
+    """Write the film of a leader and its followers to `out`."""
+    from seasync.render import grid
+
+    def progress(done: int, total: int) -> None:
+        if done % 15 == 0:
+            report((done / total, f"frame {done} of {total}"))
+
+    grid(
+        alignments,
+        out,
+        columns=request.columns,
+        audio=request.audio,
+        size=request.size,
+        labels=request.labels,
+        progress=progress,
+    )
     return {"file": Path(out).name, "bytes": Path(out).stat().st_size}
 
 

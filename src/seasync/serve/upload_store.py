@@ -10,7 +10,8 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -46,15 +47,64 @@ class UploadStore:
         ServeError
             If it is too large, does not fit into the quota, or is not a video. Nothing of it is kept then.
         """
+        async with self.received(size, chunks) as part:
+            return await run_in_threadpool(self.take, part, name)
+
+    @asynccontextmanager
+    async def received(self, size: int, chunks: AsyncIterator[bytes]) -> AsyncIterator[Path]:
+        """Receive `size` bytes into a temporary file."""
+        with self.incoming(size) as part:
+            await self._write(part, size, chunks)
+            yield part
+
+    @contextmanager
+    def incoming(self, size: int) -> Iterator[Path]:
+        """A place for a temporary file of `size` bytes, which count against the quota until it is deleted.
+
+        Raises
+        ------
+        ServeError
+            If the file is too large or does not fit into the quota.
+        """
         self._reserve(size)
         part = self._incoming / secrets.token_hex(16)
         try:
-            content = await self._write(part, size, chunks)
-            return await run_in_threadpool(self._take, part, content, _safe_name(name), size)
+            yield part
         finally:
             part.unlink(missing_ok=True)
             with self._lock:
                 self._reserved -= size
+
+    def take(self, part: Path, name: str) -> Upload:
+        """Check a received file and keep it as an upload.
+
+        Raises
+        ------
+        ServeError
+            If it is not a video that this server accepts.
+        """
+        content, name, size = content_hash(part), _safe_name(name), part.stat().st_size
+        if self._state("SELECT * FROM uploads WHERE id = ?", content):
+            return self.get(content)[1]
+        named = part.with_name(f"{part.name}.{name}")  # FFmpeg uses file names too
+        part.rename(named)
+        try:
+            facts: VideoFacts = self._worker.run(
+                inspect_video,
+                str(named),
+                self._limits.pixels,
+                self._limits.video_seconds,
+                seconds=self._limits.inspect_seconds,
+            )
+            file = self._file(content, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            named.rename(file)
+        finally:
+            named.unlink(missing_ok=True)
+        known = {"width": facts.width, "height": facts.height, "seconds": facts.length}
+        row = {"id": content, "name": name, "bytes": size, "facts": json.dumps(known), "kept": 0}
+        self._state.put("uploads", row | {"used": time.time()})
+        return self.get(content)[1]
 
     def get(self, upload: str) -> tuple[Path, Upload]:
         """The file of an upload and its description. The upload counts as used now."""
@@ -86,9 +136,13 @@ class UploadStore:
         return file.relative_to(self._state.uploads).parts[0] if inside else None
 
     def expire(self) -> None:
-        """Delete uploads that nobody has used for a while."""
+        """Delete uploads that nobody has used for a while and no comparison needs."""
         old = time.time() - self._limits.upload_hours * 3600
-        for row in self._state("SELECT id FROM uploads WHERE kept = 0 AND used < ?", old):
+        for row in self._state(
+            "SELECT id FROM uploads WHERE kept = 0 AND used < ? AND NOT EXISTS (SELECT 1 FROM comparisons "
+            "WHERE query = 'upload:' || uploads.id OR match = 'upload:' || uploads.id)",
+            old,
+        ):
             self._forget(row["id"])
 
     def _reserve(self, size: int) -> None:
@@ -110,8 +164,8 @@ class UploadStore:
                 raise ServeError("no room: the server's disk is full", status=507)
             self._reserved += size
 
-    async def _write(self, part: Path, size: int, chunks: AsyncIterator[bytes]) -> str:
-        digest, buffer, count = hashlib.sha256(), bytearray(), 0
+    async def _write(self, part: Path, size: int, chunks: AsyncIterator[bytes]) -> None:
+        buffer, count = bytearray(), 0
         with part.open("xb") as file:
             async for chunk in chunks:
                 count += len(chunk)
@@ -120,40 +174,12 @@ class UploadStore:
                 buffer += chunk
                 if len(buffer) >= CHUNK:
                     await run_in_threadpool(file.write, bytes(buffer))
-                    digest.update(buffer)
                     buffer.clear()
             file.write(buffer)
-            digest.update(buffer)
         if count < size:
             raise ServeError(
                 "the request has fewer bytes than its Content-Length; try the upload again", status=400
             )
-        return digest.hexdigest()[:32]
-
-    def _take(self, part: Path, content: str, name: str, size: int) -> Upload:
-        """Check a received file and move it to its place."""
-        if rows := self._state("SELECT * FROM uploads WHERE id = ?", content):
-            file, upload = self.get(rows[0]["id"])
-            return upload
-        named = part.with_name(f"{part.name}.{name}")  # FFmpeg uses file names too
-        part.rename(named)
-        try:
-            facts: VideoFacts = self._worker.run(
-                inspect_video,
-                str(named),
-                self._limits.pixels,
-                self._limits.video_seconds,
-                seconds=self._limits.inspect_seconds,
-            )
-            file = self._file(content, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            named.rename(file)
-        finally:
-            named.unlink(missing_ok=True)
-        known = {"width": facts.width, "height": facts.height, "seconds": facts.length}
-        row = {"id": content, "name": name, "bytes": size, "facts": json.dumps(known), "kept": 0}
-        self._state.put("uploads", row | {"used": time.time()})
-        return self.get(content)[1]
 
     def _file(self, upload: str, name: str) -> Path:
         return self._state.uploads / upload / name
@@ -161,6 +187,12 @@ class UploadStore:
     def _forget(self, upload: str) -> None:
         self._state("DELETE FROM uploads WHERE id = ?", upload)
         shutil.rmtree(self._state.uploads / upload, ignore_errors=True)
+
+
+def content_hash(file: Path) -> str:
+    """The hash of a file's content, by which uploads are known."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:32]
 
 
 def _safe_name(name: str) -> str:

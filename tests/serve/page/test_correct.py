@@ -16,7 +16,7 @@ def test_the_path_is_dragged_to_an_anchor_and_all_follows(
 ) -> None:
     query, match = refs["right/a"], refs["right/c"]
     page = tab.sync(query, match)
-    before = page.locator(".gauge .value").inner_text()
+    before = page.locator(".verdict .value").text_content()
     box = page.locator(".matrix .plot").bounding_box()
     assert box
     warp = warp_of(client, query, match)
@@ -33,7 +33,7 @@ def test_the_path_is_dragged_to_an_anchor_and_all_follows(
     tab.settle()
     (anchor,) = client.anchors("small", query, match)
     assert anchor.match == pytest.approx(warp.at(1.0) - 0.5, abs=0.05)
-    assert page.locator(".gauge .value").inner_text() != before
+    assert page.locator(".verdict .value").text_content() != before
     page.evaluate("t => seasync.player.seek(t)", anchor.query)
     tab.settle()
     anchored = warp_of(client, query, match, anchor=[f"{anchor.query:.6f}={anchor.match:.6f}"])
@@ -41,10 +41,11 @@ def test_the_path_is_dragged_to_an_anchor_and_all_follows(
     page.reload()
     page.wait_for_selector(".pin")
     assert "--anchor" in page.locator(".command").first.text_content()
+    page.locator("summary", has_text="Correct").click()
     with page.expect_response(is_saved):
-        page.locator(".anchors button[aria-label^='Take anchor']").click()
+        page.locator(".anchors button[aria-label^='Remove the anchor']").click()
     tab.until("!document.querySelector('.pin')")
-    assert page.locator(".gauge .value").inner_text() == before
+    assert page.locator(".verdict .value").text_content() == before
     assert client.anchors("small", query, match) == []
 
 

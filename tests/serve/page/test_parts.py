@@ -48,10 +48,10 @@ def inside(client: Client, tmp_path: Path) -> tuple[str, str]:
 
 def test_what_is_in_step_is_told_and_the_rest_is_dimmed(tab: Tab, inside: tuple[str, str]) -> None:
     page = tab.sync(*inside)
-    assert page.locator(".verdict .words").inner_text() == "Aligns in part"
+    assert page.locator(".verdict .words").inner_text() == "In step in part"
     assert page.locator(".pieces li").count() == 1
     told = page.locator(".verdict .coverage").inner_text()
-    assert "of what moves in the query" in told
+    assert "of the movement in the query" in told
     assert "Left out: 0.0–" in told
     assert page.locator(".veils rect").count() == 2
     assert page.locator(".path").count() == 1
@@ -136,7 +136,7 @@ def test_an_anchor_corrects_a_part_and_leaves_it_one(
     with page.expect_response(lambda answer: answer.request.method == "PUT"):
         page.keyboard.press("Enter")
     tab.settle()
-    assert page.locator(".verdict .words").inner_text() == "Aligns in part"
+    assert page.locator(".verdict .words").inner_text() == "In step in part"
     assert page.locator(".pieces li").count() == len(before)
     assert len(client.anchors("small", *inside)) == 1
     client.set_anchors("small", *inside, [])
@@ -148,7 +148,7 @@ def test_the_film_may_skip_what_is_left_out(tab: Tab, inside: tuple[str, str], t
     page = tab.sync(*inside)
     ((start, end),) = page.evaluate("seasync.warp.spans")
     page.locator("summary", has_text="Download").click()
-    page.get_by_label("What is left out").select_option("skip")
+    page.get_by_label("Frames without a counterpart").select_option("skip")
     page.get_by_label("Size").select_option("640x360")
     assert "--gaps skip --size 640x360" in page.locator(".command").nth(1).inner_text()
     page.get_by_role("button", name="Make the film").click()

@@ -33,6 +33,8 @@ def test_all_of_the_page_works_at_a_prefix(
         page = tab.open("")
         page.get_by_label("Token").fill("open-sesame")
         page.get_by_role("button", name="Open").click()
+        page.wait_for_selector(".slot")
+        tab.open("#/small/sea")
         page.wait_for_selector(".clip")
         assert "token" not in page.url
         tab.until("[...document.querySelectorAll('.clip img')].every((one) => one.naturalWidth > 0)")

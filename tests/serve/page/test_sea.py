@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def test_the_sea_is_shown_and_filtered(tab: Tab) -> None:
-    page = tab.open("")
+    page = tab.open("#/small/sea")
     page.wait_for_selector(".clip")
     assert page.locator(".clip").count() == 6
     page.fill(".filter", "arc/")
     tab.until("document.querySelectorAll('.clip').length === 3")
     page.fill(".filter", "nothing like it")
-    page.get_by_text("No clip fits").wait_for()
+    page.get_by_text("No clip matches").wait_for()
     page.get_by_role("button", name="Show all").click()
     tab.until("document.querySelectorAll('.clip').length === 6")
     tab.until("[...document.querySelectorAll('.clip img')].every((one) => one.naturalWidth > 0)")
 
 
 def test_a_clip_plays_under_the_pointer(tab: Tab) -> None:
-    page = tab.open("")
+    page = tab.open("#/small/sea")
     page.locator(".clip").first.hover()
     tab.until("document.querySelector('.clip video')?.currentTime > 0.1")
     page.mouse.move(0, 0)
@@ -36,7 +36,7 @@ def test_a_clip_plays_under_the_pointer(tab: Tab) -> None:
 
 
 def test_the_grid_is_walked_with_keys(tab: Tab) -> None:
-    page = tab.open("")
+    page = tab.open("#/small/sea")
     page.wait_for_selector(".clip")
     for key, place in (("ArrowRight", 0), ("ArrowRight", 1), ("ArrowLeft", 0)):
         page.keyboard.press(key)
@@ -60,7 +60,7 @@ def test_what_was_typed_stays_when_the_server_says_no(
     with live(sea, tmp_path / "state", encoder, roots=[films, tmp_path / "here"]) as address:
         tab = Tab(browser.new_page(), address)
         tab.expected = ["Failed to load resource"]
-        page = tab.open("")
+        page = tab.open("#/small/sea")
         page.get_by_role("button", name="Add by path").click()
         page.keyboard.type("mroe")  # the field is ready for it
         page.get_by_label("Label", exact=True).last.fill("left")
@@ -77,9 +77,9 @@ def test_what_was_typed_stays_when_the_server_says_no(
         added.locator(".open").focus()
         page.keyboard.press("Delete")
         with Sea(sea).record.writing():
-            page.get_by_role("button", name="Take out").click()
+            page.get_by_role("button", name="Remove", exact=True).click()
             page.get_by_role("dialog").get_by_text("is being written to").wait_for()
-        page.get_by_role("button", name="Take out").click()
+        page.get_by_role("button", name="Remove", exact=True).click()
         tab.until("document.querySelectorAll('.clip').length === 6 && !document.querySelector('dialog')")
         tab.close()
 
@@ -93,7 +93,7 @@ def test_videos_are_added_by_drag_and_drop_and_taken_out(
     with live(sea, tmp_path / "state", encoder, roots=[films]) as address:
         tab = Tab(browser.new_page(), address)
         tab.expected = ["422"]
-        page = tab.open("")
+        page = tab.open("#/small/sea")
         page.wait_for_selector(".clip")
         drop(page, "body", [new, bad])
         page.get_by_role("dialog").get_by_text("brand new.mp4").wait_for()
@@ -105,8 +105,8 @@ def test_videos_are_added_by_drag_and_drop_and_taken_out(
         added = page.locator(".clip", has_text="brand new.mp4")
         assert added.locator(".label").inner_text() == "left"
         added.hover()
-        added.get_by_role("button", name="Take brand new.mp4 out").click()
-        page.get_by_role("button", name="Take out").click()
+        added.get_by_role("button", name="Remove brand new.mp4").click()
+        page.get_by_role("button", name="Remove", exact=True).click()
         tab.until("document.querySelectorAll('.clip').length === 6")
         tab.close()
     assert len(Sea(sea)) == 6

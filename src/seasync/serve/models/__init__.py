@@ -3,25 +3,31 @@
 from seasync.options import Side
 from seasync.serve.models.alignments import (
     Alignment,
+    AlignmentQuery,
     AlignmentRequest,
     Axis,
     CarryRequest,
     FilmRequest,
+    GridRequest,
     Stretch,
     TimelineRequest,
 )
+from seasync.serve.models.comparisons import NO_SEA, Comparison, ComparisonRequest, ComparisonUpdate
 from seasync.serve.models.fields import HEX, LATEST, Model, Moment, Problem
 from seasync.serve.models.footage import Footage, Upload
 from seasync.serve.models.jobs import Job
 from seasync.serve.models.marks import Anchor, Anchors, Mark, Marks
+from seasync.serve.models.report import Report, Tempo, TimedMoment, TimedPhase
 from seasync.serve.models.search import Match, Piece, SearchRequest, SearchResult, Span
 from seasync.serve.models.seas import AddRequest, Clip, ClipPage, SeaInfo, ServerInfo
 
 __all__ = [
     "HEX",
     "LATEST",
+    "NO_SEA",
     "AddRequest",
     "Alignment",
+    "AlignmentQuery",
     "AlignmentRequest",
     "Anchor",
     "Anchors",
@@ -29,8 +35,12 @@ __all__ = [
     "CarryRequest",
     "Clip",
     "ClipPage",
+    "Comparison",
+    "ComparisonRequest",
+    "ComparisonUpdate",
     "FilmRequest",
     "Footage",
+    "GridRequest",
     "Job",
     "Mark",
     "Marks",
@@ -39,6 +49,7 @@ __all__ = [
     "Moment",
     "Piece",
     "Problem",
+    "Report",
     "SeaInfo",
     "SearchRequest",
     "SearchResult",
@@ -46,6 +57,9 @@ __all__ = [
     "Side",
     "Span",
     "Stretch",
+    "Tempo",
+    "TimedMoment",
+    "TimedPhase",
     "TimelineRequest",
     "Upload",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -52,6 +52,15 @@ class AlignmentRequest(Model):
         return [(float(query), float(match)) for query, _, match in pairs]
 
 
+class AlignmentQuery(AlignmentRequest):
+    """An alignment, and how exact it has to be."""
+
+    detail: Literal["full", "coarse"] = Field(
+        default="full",
+        description="`coarse`: a first, quick answer from few frames, unless the full one is known already.",
+    )
+
+
 class TimelineRequest(AlignmentRequest):
     """An alignment, and whose clock the timeline keeps."""
 
@@ -90,6 +99,7 @@ class Alignment(Scores):
     warps: dict[Side, list[Stretch]] = Field(description="Maps of time, by the video whose clock is kept.")
     axes: dict[Side, Axis]
     has_cost: bool = Field(description="Whether the cost matrix is available.")
+    detail: Literal["full", "coarse"] = Field(description="`coarse`: ask again for the full alignment.")
 
 
 class FilmRequest(Model):
@@ -111,3 +121,38 @@ class FilmRequest(Model):
         if self.layout == "retime" and self.form in values(AnimationFormat):
             raise ValueError("retime makes films; an animation shows both videos")
         return self
+
+
+class GridRequest(Model):
+    """A film of one leader and its followers, all in step, in a grid."""
+
+    leader: Ref
+    start: Moment | None = Field(default=None, description="Start of the leader in its file, in seconds.")
+    end: Moment | None = None
+    followers: list[Ref] = Field(min_length=1, max_length=8)
+    recipe: RecipeName = "motion"
+    partial: Partial = "auto"
+    columns: int | None = Field(default=None, ge=1, le=9)
+    audio: Literal["query", "match", "none"] = Field(
+        default="query", description="`query`: the leader's sound."
+    )
+    form: FilmFormat = "mp4"
+    size: tuple[Pixels, Pixels] | None = Field(default=None, description="Largest width and height.")
+    labels: bool = True
+
+    @property
+    def alignments(self) -> list[AlignmentRequest]:
+        """The alignment of the leader with each follower."""
+        return [
+            AlignmentRequest(
+                query=self.leader,
+                match=follower,
+                start=self.start,
+                end=self.end,
+                match_start=None,
+                match_end=None,
+                recipe=self.recipe,
+                partial=self.partial,
+            )
+            for follower in self.followers
+        ]

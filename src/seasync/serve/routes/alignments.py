@@ -48,12 +48,15 @@ TIMELINES: dict[int | str, dict[str, object]] = {
 
 
 @router.get("")
-def get_alignment(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> models.Alignment:
+def get_alignment(
+    sea: SeaDep, backend: BackendDep, request: Annotated[models.AlignmentQuery, Query()]
+) -> models.Alignment:
     """Align two videos: which moments correspond, how well, and the maps of time in both directions."""
-    solved = backend.solver.solve(sea, request)
+    solved, detail = backend.solver.solve_soon(sea, request)
     return models.Alignment(
         **solved.to_json(),
-        request=request,
+        request=models.AlignmentRequest(**request.model_dump(exclude={"detail"})),
+        detail=detail,
         warps={
             "query": [_stretch(one) for one in solved.warp(keep="query").stretches],
             "match": [_stretch(one) for one in solved.warp(keep="match").stretches],
@@ -144,6 +147,13 @@ def make_film(sea: SeaDep, backend: BackendDep, request: models.FilmRequest) -> 
     """Make a film in the background. `GET /api/v1/jobs/ID/result` gives it when the job is done."""
     title = backend.solver.title(sea, request.alignment)
     return backend.jobs.submit("film", sea.name, request.model_dump(), title=f"Film {title}")
+
+
+@router.post("/grid", status_code=202)
+def make_grid_film(sea: SeaDep, backend: BackendDep, request: models.GridRequest) -> models.Job:
+    """Make a film of a leader and up to eight followers in a grid, in the background."""
+    title = f"{Path(backend.library.opened(sea, models.Span(ref=request.leader)).file).stem} in a grid"
+    return backend.jobs.submit("grid", sea.name, request.model_dump(), title=f"Film {title}")
 
 
 def _run(backend: Backend, function: Callable[..., Any], *args: object) -> Any:

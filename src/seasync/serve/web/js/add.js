@@ -1,6 +1,7 @@
-// Adding videos to the sea: dropped, chosen, or by their path on the server.
+// Adding videos to a collection: dropped, chosen, or by their path on the server.
 
 import { post, upload } from "./api.js";
+import { choicesOf } from "./choices.js";
 import { done, tell } from "./jobs.js";
 import { addRow } from "./tray.js";
 import { askDialog, bytes, h, menu, prose, toast } from "./dom.js";
@@ -57,7 +58,7 @@ export function chooseFiles(multiple = true) {
   });
 }
 
-/** Ask how, then upload and add; `added()` is called when something new is in the sea. */
+/** Ask how, then upload and add; `added()` is called when the sea has something new. */
 export function addDialog(sea, about, files, added) {
   const label = h("input", { name: "label", maxlength: 120, placeholder: "none", autocomplete: "off" });
   const path = h("input", { name: "path", placeholder: about.roots[0] ?? "", autocomplete: "off", required: true, autofocus: true });
@@ -71,26 +72,33 @@ export function addDialog(sea, about, files, added) {
     : h("label", {}, "File or folder on the server", path, h("small", {}, about.roots.length ? `Under ${about.roots.join(", ")}` : prose("This server was started without folders to add from (`--root`).")));
   const fields = h("div.fields", {},
     h("label", {}, "Label", label),
-    h("label", {}, "Cut into clips", menu("Cut into clips", [["none", "no, keep whole"], ["shots", "at every cut"], ["5", "every 5 seconds"], ["10", "every 10 seconds"]], "none", (value) => (split = value))));
+    h("label", {}, "Cut into clips", menu("Cut into clips", [...choicesOf("split"), ["5", "every 5 seconds"], ["10", "every 10 seconds"]], "none", (value) => (split = value))));
   const title = files.length ? `Add ${files.length === 1 ? "a video" : `${files.length} videos`} to ${sea}` : `Add to ${sea} by path`;
   askDialog(title, [list, fields], h("button.primary", { autofocus: files.length > 0, disabled: files.length > 0 && !good.length }, "Add"), () => {
     const options = { split: isNaN(split) ? split : Number(split), label: label.value.trim() || null };
     if (!files.length) return begin(sea, { paths: [path.value.trim()], labels: options.label ? null : "folder", ...options }, added);
-    uploadAll(sea, good, options, added); // the tray tells how that goes
+    uploadAll(sea, good, options, added); // the tray shows the progress
   });
 }
 
+/** Upload files one by one, then add them. All files that are refused are listed in one place. */
 async function uploadAll(sea, files, options, added) {
   const uploads = [];
+  const failed = [];
   for (const file of files) {
-    const sent = await sendFile(file);
+    const sent = await sendFile(file, (reason) => failed.push({ file: file.name, reason }));
     if (sent) uploads.push(sent.id);
+  }
+  if (failed.length) {
+    const row = addRow(`${failed.length} of ${files.length} files not added`, () => row.remove());
+    row.list(failed);
+    row.set(0, "Check these files, or convert them to MP4, and add them again.", "failed");
   }
   if (uploads.length) await begin(sea, { uploads, ...options }, added);
 }
 
-/** Upload one file, shown in the tray; null if it was refused or called off. */
-export async function sendFile(file) {
+/** Upload one file, shown in the tray; null if it was refused or called off. `refused(reason)` hears why; else the tray says it. */
+export async function sendFile(file, refused) {
   const stopped = new AbortController();
   const row = addRow(`Upload ${file.name}`, () => (stopped.abort(), row.remove()));
   row.set(0, bytes(file.size), "running");
@@ -99,12 +107,13 @@ export async function sendFile(file) {
     row.remove();
     return sent;
   } catch (error) {
-    if (error.name !== "AbortError") row.set(0, error.message, "failed");
+    if (refused) row.remove();
+    if (error.name !== "AbortError") (refused ?? ((reason) => row.set(0, reason, "failed")))(error.message);
     return null;
   }
 }
 
-/** Ask the server to add; what becomes of it is told by the tray. */
+/** Ask the server to add; the tray shows the progress. */
 async function begin(sea, request, added) {
   const job = await post(`/seas/${encodeURIComponent(sea)}/add`, request);
   tell(job);

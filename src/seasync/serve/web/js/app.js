@@ -1,16 +1,22 @@
-// The page's frame: which sea and which view, light or dark, and what to do when the server says no.
+// The frame of the page: which view is shown, light or dark, and what happens when a request fails.
 
 import { get, Problem } from "./api.js";
+import { setChoices } from "./choices.js";
 import { connect } from "./jobs.js";
 import { h, icon, iconButton, isTyping, link, loading, menu, notice, toast } from "./dom.js";
+import { startView } from "./start.js";
 import { seaView } from "./sea.js";
 import { searchView } from "./search.js";
 import { syncView } from "./sync.js";
+import { gridView } from "./grid.js";
+import { reportView } from "./report.js";
 import { markView } from "./mark.js";
-import { showTray } from "./tray.js";
+import { foldTray, showTray } from "./tray.js";
 import { showHelp } from "./help.js";
 
-const VIEWS = { sea: seaView, search: searchView, sync: syncView, mark: markView };
+const VIEWS = { start: startView, sea: seaView, search: searchView, sync: syncView, grid: gridView, report: reportView, mark: markView };
+const TITLES = { start: "Compare", search: "Search", sync: "In step", grid: "Many in step", report: "Report", mark: "Mark" };
+const NO_SEA = "-"; // uploads are compared there without any sea
 const main = document.getElementById("main");
 const bar = document.getElementById("bar");
 let about = null;
@@ -20,21 +26,22 @@ function route() {
   const [path, query] = location.hash.slice(1).split("?");
   const [, sea, view] = path.split("/").map(decodeURIComponent);
   return {
-    sea: about.seas.includes(sea) ? sea : about.seas[0],
-    view: VIEWS[view] ? view : "sea",
+    sea: sea === NO_SEA || about.seas.includes(sea) ? sea : about.seas[0],
+    view: sea ? (VIEWS[view] ? view : "sea") : "start",
     params: new URLSearchParams(query ?? ""),
   };
 }
 
 async function show() {
   leave();
+  foldTray();
   const { sea, view, params } = route();
   const left = new AbortController();
   leave = () => left.abort();
-  drawBar(sea, view);
+  drawBar(sea === NO_SEA ? about.seas[0] : sea, view);
   main.className = `view-${view}`;
   main.replaceChildren(loading("Loading…"));
-  document.title = `${{ sea: sea, search: "Search", sync: "In step", mark: "Mark" }[view]} · Seasync`;
+  document.title = `${TITLES[view] ?? sea} · Seasync`;
   try {
     const place = h("div.view");
     await VIEWS[view]({ sea, params, about, place, signal: left.signal, ready: () => main.replaceChildren(place) });
@@ -48,8 +55,8 @@ async function show() {
 function trouble(error) {
   if (error.status === 401) return askForToken();
   const again = h("button.primary", { type: "button", onclick: error.status ? show : start }, "Try again");
-  const home = h("a.button", { href: "#/" }, "To the sea");
-  const title = { 0: "No answer", 403: "Not allowed", 404: "Not here" }[error.status] ?? "That did not work";
+  const home = h("a.button", { href: about?.seas.length ? link(about.seas[0], "sea") : "#/" }, "To the sea");
+  const title = { 0: "No answer", 403: "Not allowed", 404: "Not found" }[error.status] ?? "That did not work";
   return notice("bad", title, error.message, again, home);
 }
 
@@ -57,20 +64,20 @@ function askForToken() {
   const form = h("form.token", { method: "get", action: "./" },
     h("label", {}, "Token", h("input", { name: "token", type: "password", autocomplete: "current-password", required: true })),
     h("button.primary", {}, "Open"));
-  return notice("note", "A token is needed", "This server is open to other machines, so it asks for the token that `seasync serve` printed when it was started.", form);
+  return notice("note", "A token is needed", "Other machines can reach this server, so it asks for the token that `seasync serve` printed.", form);
 }
 
 function drawBar(sea, view) {
-  const tab = (name, text) => h("a", { href: link(sea, name), "aria-current": view === name ? "page" : undefined }, text);
+  const tab = (name, text, href = link(sea, name)) => h("a", { href, "aria-current": view === name ? "page" : undefined }, text);
   const seas = about.seas.length > 1 && menu("Sea", about.seas.map((name) => [name, name]), sea, (name) => (location.hash = link(name, "sea")));
   bar.replaceChildren(
-    h("a.brand", { href: link(sea, "sea") }, h("img", { src: "icon.svg", alt: "", width: 26, height: 26 }), h("span", {}, "Seasync")),
-    h("nav", { "aria-label": "Views" }, tab("sea", "Sea"), tab("search", "Search"), tab("mark", "Mark")),
+    h("a.brand", { href: "#/", "aria-label": "Seasync: start" }, h("img", { src: "icon.svg", alt: "", width: 26, height: 26 }), h("span", {}, "Seasync")),
+    h("nav", { "aria-label": "Views" }, tab("start", "Compare", "#/"), tab("sea", "Sea"), tab("search", "Search"), tab("mark", "Mark")),
     seas || h("span.sea-name", {}, sea),
     h("span", { id: "offline", role: "status", hidden: true }, "no connection, trying again…"),
     h("span.space"),
     iconButton("help", "Keys", { onclick: showHelp }),
-    iconButton(isDark() ? "sun" : "moon", isDark() ? "Light" : "Dark", { id: "theme", onclick: turnTheme }),
+    iconButton(isDark() ? "sun" : "moon", isDark() ? "Light" : "Dark", { id: "theme", onclick: switchTheme }),
   );
 }
 
@@ -79,7 +86,7 @@ function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-function turnTheme() {
+function switchTheme() {
   const theme = isDark() ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
   localStorage.setItem("theme", theme);
@@ -98,6 +105,7 @@ async function start() {
     main.replaceChildren(trouble(error));
     return;
   }
+  setChoices(about.choices);
   connect((yes) => {
     const sign = document.getElementById("offline");
     if (sign) sign.hidden = yes;
@@ -112,7 +120,7 @@ if (!document.documentElement.dataset.theme) delete document.documentElement.dat
 window.addEventListener("keydown", (event) => event.key === "?" && !isTyping(event) && showHelp());
 window.addEventListener("unhandledrejection", (event) => {
   if (event.reason?.name === "AbortError") return;
-  if (event.reason instanceof Problem) event.preventDefault(); // told in words, that is all there is to it
+  if (event.reason instanceof Problem) event.preventDefault(); // shown in words, that is enough
   toast(event.reason?.message ?? String(event.reason), "bad");
 });
 

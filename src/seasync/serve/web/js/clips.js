@@ -1,4 +1,4 @@
-// Cards of clips: a thumbnail that plays while the pointer is on it.
+// Cards of clips: a thumbnail that plays while the pointer is over it.
 
 import { address } from "./api.js";
 import { clock, h } from "./dom.js";
@@ -16,7 +16,7 @@ export function preview(sea, clip) {
   picture.addEventListener("error", () => box.classList.add("missing"));
   if (!clip.viewable) {
     box.classList.add("missing");
-    box.title = "Its file is not there, or not under the folders that are served";
+    box.title = "The file is missing or outside the served folders";
   }
   let stop = null;
   const begin = () => clip.viewable && (stop ??= play(sea, clip, box));

@@ -1,4 +1,4 @@
-// Small things that build the page.
+// Building blocks of the page.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -43,6 +43,13 @@ const PATHS = {
   play: "M7 4.5v15l12-7.5z",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14ZM20 20l-4-4",
   sun: "M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6L19 19M5 19l1.4-1.4M17.6 6.4L19 5",
+  full: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  grid: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
+  mirror: "M12 3v18M9 7L3 17h6zM15 7l6 10h-6z",
+  link: "M10 14a4 4 0 0 0 5.7 0l3-3a4 4 0 0 0-5.7-5.7l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3A4 4 0 0 0 11 18.700l1-1",
+  print: "M7 9V4h10v5M7 18H4v-7h16v7h-3M7 14h10v6H7z",
+  save: "M5 4h11l3 3v13H5zM8 4v5h7V4M8 20v-6h8v6",
+  rename: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
   swap: "M7 4L3 8l4 4M3 8h14M17 12l4 4-4 4M21 16H7",
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
 };
@@ -55,7 +62,7 @@ export function icon(name) {
   );
 }
 
-/** A button with a picture, and words for those who do not see it. */
+/** A button with a picture, and words for people who do not see it. */
 export function iconButton(name, label, props = {}) {
   return h("button.icon-button", { type: "button", title: label, "aria-label": label, ...props }, icon(name));
 }
@@ -122,9 +129,14 @@ export function bytes(count) {
 export function toast(text, kind = "note") {
   const note = h(`div.toast.${kind}`, {}, prose(text));
   const place = document.getElementById("toasts");
-  [...place.children].find((one) => one.textContent === note.textContent)?.remove(); // said again, it is not said twice
+  [...place.children].find((one) => one.textContent === note.textContent)?.remove(); // never twice at a time
   place.append(note);
   setTimeout(() => note.remove(), kind === "bad" ? 9000 : 5000);
+}
+
+/** Words that only screen readers get. */
+export function spoken(text) {
+  return h("span.sr", {}, text);
 }
 
 export function showDialog(dialog) {
@@ -133,7 +145,7 @@ export function showDialog(dialog) {
   dialog.showModal();
 }
 
-/** Ask before `act()` is done; the dialog stays, with what was typed and the reason, if that does not work. */
+/** Ask before `act()` is called. If that fails, the dialog stays, with its fields and the reason. */
 export function askDialog(title, content, button, act) {
   const trouble = h("p.bad", { role: "alert" });
   const actions = h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button);
@@ -156,10 +168,10 @@ export function askDialog(title, content, button, act) {
   }
 }
 
-/** What a view shows while there is nothing else: a heading, words that help, and perhaps something to do. */
+/** What a view shows while it has nothing else: a heading, words that help, and perhaps actions. */
 export function notice(kind, title, text, ...actions) {
   return h(`section.notice.${kind}`, { role: kind === "bad" ? "alert" : undefined },
-    h("h2", {}, title), text && h("p", {}, prose(text)), actions.length ? h("div.actions", {}, actions) : null);
+    h("h1", {}, title), text && h("p", {}, prose(text)), actions.length ? h("div.actions", {}, actions) : null);
 }
 
 /** Text whose `parts in backticks` are code. */

@@ -1,29 +1,19 @@
-// What can be taken away: films, timelines, tables, pictures, and the commands that make the same.
+// Downloads: films, timelines, tables, pictures, and the commands that make the same.
 
 import { address, post } from "./api.js";
+import { choicesOf, valuesOf } from "./choices.js";
 import { tell } from "./jobs.js";
 import { h, icon, menu, toast } from "./dom.js";
 
 const DEFAULTS = { layout: "side", keep: "query", audio: "query", gaps: "dim", smooth: "nearest", labels: true, marks: false };
-const FIELDS = [
-  ["layout", "Pictures", [["side", "side by side"], ["stack", "stacked"], ["overlay", "overlaid"], ["retime", "the other one alone, retimed"]]],
-  ["audio", "Sound", [["query", "query"], ["match", "match"], ["mix", "both"], ["none", "none"]]],
-  ["gaps", "What is left out", [["dim", "goes on, dimmed"], ["skip", "is skipped"], ["alone", "plays alone"]]],
-  ["smooth", "Motion", [["nearest", "true to the path"], ["blend", "frames blended"], ["pieces", "in even speeds"]]],
-  ["size", "Size", [["", "full"], ["1920x1080", "1080 lines"], ["1280x720", "720 lines"], ["640x360", "360 lines"]]],
-  ["form", "File", [["mp4", "MP4 (H.264)"], ["mov", "QuickTime"], ["mkv", "Matroska"], ["webm", "WebM (VP9)"], ["webp", "WebP animation"], ["gif", "GIF animation"]]],
-];
-const ANIMATIONS = ["webp", "gif"];
-const TIMELINES = [
-  ["otio", "OpenTimelineIO"], ["fcpxml", "Final Cut Pro, Resolve"], ["edl", "EDL (CMX3600)"], ["xml", "Premiere (xmeml)"],
-  ["mlt", "Kdenlive, Shotcut"], ["csv", "Frame map, CSV"], ["json", "Alignment, JSON"],
-];
+const SIZES = [["", "full"], ["1920x1080", "1080 lines"], ["1280x720", "720 lines"], ["640x360", "360 lines"]];
+const FIELDS = [["layout", "Pictures"], ["audio", "Sound"], ["gaps", "Frames without a counterpart"], ["smooth", "Motion"], ["size", "Size"], ["form", "File"]];
 
 /** `encoder` of the sea, for the commands. */
 export function downloads(session, { encoder }) {
   const film = { ...DEFAULTS, form: "mp4", size: "" };
   const change = (key) => (value) => ((film[key] = value), draw());
-  const fields = FIELDS.map(([key, text, options]) => h("label", {}, text, menu(text, options, film[key], change(key))));
+  const fields = FIELDS.map(([key, text]) => h("label", {}, text, menu(text, { size: SIZES, form: choicesOf("film") }[key] ?? choicesOf(key), film[key], change(key))));
   const tick = (key, text) => h("label.tick", {}, h("input", { type: "checkbox", checked: film[key], onchange: (event) => change(key)(event.target.checked) }), text);
   const button = h("button.primary", { type: "button", onclick: make }, icon("film"), "Make the film");
   const no = h("p.faint", { hidden: true }, "An animation shows both videos.");
@@ -34,25 +24,25 @@ export function downloads(session, { encoder }) {
     h("div.fields", {}, fields),
     h("div.fields", {}, tick("labels", "names and time codes"), tick("marks", "marks"), h("span.space"), no, button),
     h("h3", {}, "Timeline and data"), links,
-    h("p.faint.gap-note", {}, "What is left out becomes gaps in the timeline."),
+    h("p.faint.gap-note", {}, "Frames without a counterpart become gaps in the timeline."),
     h("h3", {}, "On the command line"), commands);
 
   async function make() {
     const alignment = Object.fromEntries(Object.entries(session.asked).filter(([, value]) => value !== null && value !== undefined && value !== ""));
     const size = film.size ? film.size.split("x").map(Number) : null;
     tell(await post(`/seas/${session.sea}/alignment/film`, { ...film, alignment, keep: session.keep, size }));
-    toast("The film is being made; it will be at the bottom of the page.");
+    toast("The film is being made. Its progress is at the top of the page.");
   }
 
   function draw() {
     const to = (path, params) => address(`/seas/${session.sea}/alignment/${path}`, { ...session.asked, ...params });
     const link = (href, form, text) => h("li", {}, h("a", { href, download: "" }, h("b", {}, form), text));
     links.replaceChildren(
-      ...TIMELINES.map(([form, text]) => link(to(`timeline.${form}`, { keep: session.keep }), `.${form}`, text)),
+      ...choicesOf("timeline").map(([form, text]) => link(to(`timeline.${form}`, { keep: session.keep }), `.${form}`, text)),
       link(to("picture.png"), ".png", "The alignment as a picture"),
       ...(session.alignment.has_cost ? [link(to("cost.npy"), ".npy", "Cost matrix")] : []));
     box.querySelector(".gap-note").hidden = !session.leftOut(session.keep).length;
-    no.hidden = film.layout !== "retime" || !ANIMATIONS.includes(film.form);
+    no.hidden = film.layout !== "retime" || !valuesOf("animation").includes(film.form);
     button.disabled = !no.hidden;
     commands.replaceChildren(...["align", "render", "export"].map((name) => command(words(name))));
   }
@@ -61,7 +51,7 @@ export function downloads(session, { encoder }) {
     return h("div.line", {}, h("code.command", {}, text), h("button.small", { type: "button", onclick: () => copy(text) }, "Copy"));
   }
 
-  /** What does the same on the command line. */
+  /** The command that does the same. */
   function words(name) {
     const { query, match } = session.reels;
     const { request } = session;

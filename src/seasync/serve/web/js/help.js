@@ -4,13 +4,13 @@ import { h, showDialog } from "./dom.js";
 
 const KEYS = {
   "Everywhere": [["?", "these keys"]],
-  "Sea": [["/", "filter"], ["arrows", "from clip to clip"], ["Enter", "search with it"], ["M", "mark it"], ["Delete", "take it out of the sea"]],
+  "Sea": [["/", "filter"], ["Arrows", "from clip to clip"], ["Enter", "search with it"], ["M", "mark it"], ["Delete", "remove it from the sea"]],
   "In step": [
     ["Space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "first, last frame"],
-    ["[ ]", "slower, faster"], ["L", "loop"], ["S", "pass over what has no counterpart"], ["O", "side by side, stacked, overlaid"], ["K", "keep the query's clock, or the match's"],
-    ["A", "anchor: then ← → move the other video alone, Enter pins, Esc leaves"],
+    ["[ ]", "slower, faster"], ["L", "loop"], ["B", "loop a span: press at its start, at its end, and once more to end it"], ["S", "skip frames without a counterpart"], ["O", "side by side, stacked, overlaid"], ["K", "keep the query's clock, or the match's"], ["I", "mirror the match"], ["F", "full screen"], ["+ − 0", "zoom in, out, reset; drag to move the picture"],
+    ["A", "set an anchor: ← → move the other video, Enter pins, Esc leaves"],
   ],
-  "Marks": [["M", "key moment"], ["P", "a phase begins"], ["1 – 9", "the key moment of that number"], ["Backspace", "take the mark here away"]],
+  "Marks": [["M", "key moment"], ["P", "start of a phase"], ["1 – 9", "the key moment of that number"], ["Backspace", "remove the mark here"]],
 };
 
 export function showHelp() {

@@ -1,63 +1,68 @@
-// Two videos in step. While they play, the follower runs a few frames ahead and muted, and its frames wait in a
-// ring; each frame of the leader is then drawn together with the one of the follower that belongs to it.
-// Without frame callbacks, or when the follower is to be heard, it is steered by its speed alone.
+// A leader and the videos that follow it, played in step: each frame of the leader is drawn together with its partners.
 
-import { hasFrameCallbacks, hasVideoFrames } from "./reel.js";
+import { Follower } from "./follower.js";
+import { hasFrameCallbacks } from "./reel.js";
 
-const AHEAD = 6; // frames
-const RING = 16; // frames kept; more would starve the decoder
-const GAIN = 2.5; // of an error of one second, in playback speed
-const JUMP = 4; // frames from one stretch of the warp to the next, from which on it is sought
-const FAR = 1.0; // seconds off, from which on it is sought instead
-const SLOWEST = 0.07; // browsers refuse less; below, it is paused
-const FASTEST = 8;
-const TELL = 60; // ms between two "time" events while playing: the pictures come first
-const PATIENCE = 1500; // ms for the ring to fill before playing starts anyway
+const TIME_EVENT = 60; // ms between two "time" events while playing: pictures come first
 
 export class InStep extends EventTarget {
   /**
-   * lead, follow  reels; follow may be null
-   * warp          from the leader's seconds to the follower's
-   * draw          (picture of the leader, picture of the follower or null, {time, partner, covered})
+   * lead   reel of the leader
+   * pairs  [[reel, warp], …] of the followers; a warp maps the leader's seconds to the follower's
+   * warp   what "covered" refers to: that of the first follower, or one of a leader alone
+   * draw   (picture of the leader, [{picture, time, covered}, …] of the followers, time)
    * Events: "time" after a picture (while playing, after some); "state" when it starts or stops.
    */
-  constructor(lead, follow, warp, draw) {
+  constructor(lead, pairs, warp, draw) {
     super();
-    Object.assign(this, { lead, follow, warp, draw });
+    Object.assign(this, { lead, warp, draw });
+    this.followers = pairs.map(([reel, along]) => new Follower(reel, along));
     this.time = lead.seconds[0];
     this.playing = false;
     this.loop = false;
-    this.skip = false; // whether playing passes over what has no counterpart
+    this.skip = false; // whether playing passes over frames without a counterpart
     this.speed = 1;
-    this.sound = "none"; // "lead", "follow"
     this.from = lead.seconds[0];
     this.to = lead.seconds.at(-1) + lead.step / 2;
-    this.errors = []; // of the follower while playing, in its frames
-    this.ring = []; // {picture, time, close, piece}: frames of the follower that are due, each of a stretch of the warp
-    this.piece = 0; // the stretch that the follower is in
-    this.run = 0; // which start of playing is the current one
+    this.run = 0; // number of the current start of playing
     this.wanted = null;
     this.onHidden = () => document.hidden && this.pause();
     document.addEventListener("visibilitychange", this.onHidden);
   }
 
+  get follower() {
+    return this.followers[0] ?? null;
+  }
+
+  get follow() {
+    return this.follower?.reel ?? null;
+  }
+
+  /** Time of the first follower's picture. */
+  get partner() {
+    return this.partners?.[0]?.time ?? null;
+  }
+
+  get errors() {
+    return this.follower?.errors ?? [];
+  }
+
   get engine() {
-    if (!this.follow) return "alone";
-    if (!hasFrameCallbacks || this.sound === "follow") return "speed";
-    return hasVideoFrames ? "ring" : "bitmaps";
+    return this.follower?.engine ?? "alone";
   }
 
   setWarp(warp) {
     this.warp = warp;
+    if (this.follower) this.follower.warp = warp;
     if (!this.playing) this.seek(this.time);
   }
 
-  setSound(sound) {
+  /** Whose sound is on: "none", "lead", or the number of a follower. */
+  setSound(whose) {
     const again = this.playing;
     this.halt();
-    this.sound = sound;
-    this.lead.video.muted = sound !== "lead";
-    if (this.follow) this.follow.video.muted = sound !== "follow";
+    this.lead.video.muted = whose !== "lead";
+    this.followers.forEach((one, n) => (one.reel.video.muted = !(one.heard = whose === n)));
     if (again) this.play();
   }
 
@@ -66,7 +71,7 @@ export class InStep extends EventTarget {
     this.lead.video.playbackRate = speed;
   }
 
-  /** Show the moment t; of several calls in a row the last one counts. What was playing plays on from there. */
+  /** Show the moment t. Of several calls in a row the last one counts. Playing continues from there. */
   async seek(t) {
     this.resume ||= this.playing;
     this.halt();
@@ -84,22 +89,18 @@ export class InStep extends EventTarget {
       const index = this.lead.indexAt(this.wanted);
       const time = this.lead.seconds[index];
       this.wanted = null;
-      const partner = this.warp.at(time);
-      const other = this.follow?.nearest(partner);
-      await Promise.all([this.lead.show(index), this.follow?.show(other)]);
+      await Promise.all([this.lead.show(index), ...this.followers.map((one) => one.show(time))]);
       if (this.closed) return;
-      const beside = this.follow?.hold(this.follow.seconds[other]);
-      this.present(this.lead.hold(time), beside);
-      beside?.close();
+      this.present(this.lead.hold(time), this.followers.map((one) => one.held(time)));
     }
   }
 
-  /** While it stands: another frame of the follower beside the leader's. Of several calls in a row the last one counts. */
+  /** While paused: show another frame of the first follower beside the leader's. Of several calls the last one counts. */
   async beside(index) {
     await this.follow.show(index);
     if (this.closed || this.follow.at !== index) return;
     const [lead, follow] = [this.lead.hold(this.time), this.follow.hold(this.follow.seconds[index])];
-    this.draw(lead.picture, follow.picture, { time: this.time, partner: follow.time, covered: true });
+    this.draw(lead.picture, [{ ...follow, covered: true }], this.time);
     for (const one of [lead, follow]) one.close();
   }
 
@@ -117,25 +118,26 @@ export class InStep extends EventTarget {
   async play() {
     if (this.playing || this.closed) return;
     const run = ++this.run;
+    const goesOn = () => run === this.run && !this.closed;
     this.setPlaying(true);
     try {
       if (this.seeking) await this.seeking;
       const here = this.time >= this.to - this.lead.step ? null : this.skip ? this.covered(this.time) : this.time;
       if (here !== this.time) await this.rewind(here ?? this.beginning);
-      if (run !== this.run) return;
+      if (!goesOn()) return;
       this.lead.at = -1;
-      if (this.follow) await this.prime(run);
-      if (run !== this.run) return;
+      await Promise.all(this.followers.map((one) => one.start(this.time, this.lead, goesOn, this.speed)));
+      if (!goesOn()) return;
       this.lead.video.playbackRate = this.speed;
       await this.lead.video.play();
     } catch (error) {
-      if (run === this.run && error.name !== "AbortError") this.pause();
+      if (goesOn() && error.name !== "AbortError") this.pause();
       return;
     }
-    if (run === this.run) this.onLeader(run);
+    if (goesOn()) this.onLeader(goesOn);
   }
 
-  /** Where playing begins. */
+  /** Where playing starts. */
   get beginning() {
     return (this.skip && this.covered(this.from)) || this.from;
   }
@@ -145,7 +147,7 @@ export class InStep extends EventTarget {
     await this.settle();
   }
 
-  /** Stop, and show the very frame it stopped at with its partner. */
+  /** Stop, and show the frame it stopped at with its partners. */
   pause() {
     this.resume = false;
     if (!this.playing) return;
@@ -156,12 +158,9 @@ export class InStep extends EventTarget {
   halt() {
     if (!this.playing) return;
     this.run += 1;
-    for (const reel of [this.lead, this.follow]) {
-      if (!reel) continue;
-      reel.video.pause();
-      reel.at = -1;
-    }
-    this.empty();
+    this.lead.video.pause();
+    this.lead.at = -1;
+    for (const one of this.followers) one.stop();
     this.setPlaying(false);
   }
 
@@ -170,115 +169,28 @@ export class InStep extends EventTarget {
     this.dispatchEvent(new Event("state"));
   }
 
-  /** Start the follower, and let it get ahead. */
-  async prime(run) {
-    const { follow } = this;
-    const ring = this.engine !== "speed";
-    this.empty();
-    this.piece = this.warp.piece(this.time);
-    if (follow.video.currentTime - follow.offset > this.warp.at(this.time) + follow.step) {
-      await follow.show(follow.nearest(this.warp.at(this.time)));
-    }
-    follow.at = -1;
-    if (hasFrameCallbacks) this.onFollower(run);
-    this.steer(this.time);
-    await follow.video.play();
-    if (!ring) return;
-    const until = performance.now() + PATIENCE;
-    const soon = Math.min(this.time + (AHEAD - 2) * this.lead.step, this.warp.stretches[this.piece].end);
-    const goal = this.warp.at(soon) - follow.step;
-    while (run === this.run && performance.now() < until && !(this.newest >= goal)) {
-      await new Promise(requestAnimationFrame);
-      this.steer(this.time);
-    }
-  }
-
-  get newest() {
-    return this.ring.at(-1)?.time;
-  }
-
-  onFollower(run) {
-    this.follow.video.requestVideoFrameCallback((_, frame) => {
-      if (run !== this.run || this.closed) return;
-      const time = frame.mediaTime - this.follow.offset;
-      if (this.engine === "ring") this.keep(this.follow.hold(time));
-      else if (this.engine === "bitmaps") createImageBitmap(this.follow.video).then((picture) => run === this.run && this.keep({ picture, time, close: () => picture.close() }));
-      this.shownTime = time;
-      this.onFollower(run);
-    });
-  }
-
-  keep(held) {
-    this.ring.push({ ...held, piece: this.warp.pieceOf(held.time) });
-    this.ring.sort((one, other) => one.piece - other.piece || one.time - other.time);
-    while (this.ring.length > RING) this.ring.shift().close();
-  }
-
-  empty() {
-    for (const held of this.ring) held.close();
-    this.ring = [];
-    this.shownTime = null;
-  }
-
-  onLeader(run) {
+  onLeader(goesOn) {
     const next = (time) => {
-      if (run !== this.run || this.closed) return;
+      if (!goesOn()) return;
       if (time >= this.to - this.lead.step / 2 || this.lead.video.ended) return this.atEnd();
       if (this.skip && this.covered(time) !== time) return this.passOver(time);
       this.together(this.lead.hold(Math.max(time, this.from)));
-      this.onLeader(run);
+      this.onLeader(goesOn);
     };
     if (hasFrameCallbacks) {
       this.lead.video.requestVideoFrameCallback((_, frame) => next(frame.mediaTime - this.lead.offset));
-      this.lead.video.onended = () => run === this.run && this.atEnd();
+      this.lead.video.onended = () => goesOn() && this.atEnd();
     } else {
       requestAnimationFrame(() => next(this.lead.now));
     }
   }
 
-  /** A frame of the leader has come: draw it with its partner. */
+  /** Draw a new frame of the leader with its partners. */
   together(held) {
-    if (!this.follow) return this.present(held);
     const { time } = held;
-    const partner = this.warp.at(time);
-    const best = this.due(time, partner);
-    const beside = best ?? this.follow.hold(this.shownTime ?? this.follow.now);
-    this.present(held, beside);
-    if (!best) beside.close();
-    if (this.warp.covers(time)) this.errors.push(Math.abs(beside.time - partner) / this.follow.step);
-    this.steer(time);
-  }
-
-  /** The waiting frame nearest to `partner`; those before it are let go. */
-  due(time, partner) {
-    if (!this.ring.length) return null;
-    const piece = this.warp.piece(time);
-    const mine = this.ring.filter((one) => one.piece === piece);
-    const best = (mine.length ? mine : this.ring).reduce((one, other) => (Math.abs(other.time - partner) < Math.abs(one.time - partner) ? other : one));
-    while (this.ring[0] !== best) this.ring.shift().close();
-    return best;
-  }
-
-  /** Set the follower's speed so that it is where it should be a few frames from now. */
-  steer(time) {
-    const { video } = this.follow;
-    const ahead = this.engine === "speed" ? 0 : AHEAD * this.lead.step;
-    const goal = this.warp.at(Math.min(time + ahead, this.to));
-    const error = goal - this.follow.now;
-    const piece = this.warp.piece(Math.min(time + ahead, this.to));
-    const jumps = piece !== this.piece && Math.abs(error) > JUMP * this.follow.step; // to another stretch
-    this.piece = piece;
-    if ((jumps || Math.abs(error) > FAR) && !video.seeking) {
-      video.currentTime = this.follow.offset + goal;
-      return;
-    }
-    const speed = this.speed * Math.max(this.warp.slope(time + ahead), 0) + GAIN * error;
-    if (speed < SLOWEST) {
-      if (!video.paused) video.pause();
-    } else {
-      video.playbackRate = Math.min(speed, FASTEST);
-      if (video.paused && this.playing) video.play().catch(() => {});
-    }
+    this.present(held, this.followers.map((one) => (one.resting ? one.held(time) : one.partner(time))));
+    if (!this.playing) return; // paused by whoever was told
+    for (const one of this.followers) one.steer(time, this.lead, this.speed, this.to);
   }
 
   async atEnd() {
@@ -287,13 +199,13 @@ export class InStep extends EventTarget {
     if (this.loop) this.play();
   }
 
-  /** The first moment from `time` on that has a counterpart (its frame may begin a little earlier), or null. */
+  /** The first moment from `time` on that has a counterpart (its frame may start a little earlier), or null. */
   covered(time) {
     const next = this.warp.next(time);
     return next !== null && next - time <= this.lead.step ? time : next;
   }
 
-  /** Go on where there is a counterpart again. */
+  /** Continue where there is a counterpart again. */
   async passOver(time) {
     const next = this.covered(time);
     if (next === null || next >= this.to) return this.atEnd();
@@ -302,19 +214,19 @@ export class InStep extends EventTarget {
     this.play();
   }
 
-  /** Draw a frame of the leader, and let it go, beside one of the follower. Both say themselves which they are. */
-  present(held, beside) {
+  /** Draw a frame of the leader beside its partners, and release all of them. */
+  present(held, partners) {
     this.time = this.lead.seconds[this.lead.nearest(held.time)];
-    this.partner = beside?.time ?? null;
-    this.draw(held.picture, beside?.picture ?? null, { time: this.time, partner: this.partner, covered: this.warp.covers(this.time) });
-    held.close();
+    this.partners = partners.map(({ time, covered }) => ({ time, covered }));
+    this.draw(held.picture, partners, this.time);
+    for (const one of [held, ...partners]) one.close();
     const now = performance.now();
-    if (this.playing && now - (this.told ?? 0) < TELL) return;
-    this.told = now;
+    if (this.playing && now - (this.lastEvent ?? 0) < TIME_EVENT) return;
+    this.lastEvent = now;
     this.dispatchEvent(new Event("time"));
   }
 
-  /** Give up the videos; what was opened is closed by whoever opened it. */
+  /** Stop for good. Whoever opened the videos closes them. */
   close() {
     this.closed = true;
     this.resume = false;

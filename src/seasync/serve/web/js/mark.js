@@ -1,6 +1,6 @@
-// Marking a clip alone: key moments and phases, with keys.
+// Marking one clip: key moments and phases, with keys.
 
-import { h, icon, link, loading } from "./dom.js";
+import { h, icon, link, loading, prose } from "./dom.js";
 import { marksPanel } from "./marks.js";
 import { Session } from "./session.js";
 import { stage } from "./stage.js";
@@ -11,7 +11,7 @@ export async function markView({ sea, params, place, signal, ready }) {
   if (!clip) {
     place.append(h("section.drop-here", {},
       h("h1", {}, "Mark key moments and phases"),
-      h("p", {}, "Choose a clip of the sea. What you mark on it is carried over to every clip that moves in step, and exported as the annotation that `seasync evaluate` reads."),
+      h("p", {}, prose("Choose a clip of the sea. Its marks are carried over to clips that move in step, and exported as the annotation that `seasync evaluate` reads.")),
       h("div.actions", {}, h("a.button.primary", { href: link(sea, "sea") }, "Choose a clip"))));
     return;
   }

@@ -5,8 +5,8 @@ import { clock, h, icon, iconButton, isTyping, toast } from "./dom.js";
 
 const NEAR = 1.5; // frames: a mark so close counts as the one meant
 
-/** The panel for the video whose clock is kept. `changed()` is called when its marks are other ones. */
-export function marksPanel(session, { signal, changed }) {
+/** The panel for the video whose clock is kept. `changed()` is called when its marks change, `saved()` when the server has them. */
+export function marksPanel(session, { signal, changed, saved = () => {} }) {
   const list = h("ul.marks");
   const names = h("datalist", { id: "mark-names" });
   const box = h("div.marks-panel", {}, names,
@@ -37,6 +37,7 @@ export function marksPanel(session, { signal, changed }) {
     await put(`/seas/${session.sea}/marks/${ref}`, marks);
     vocabulary = await get(`/seas/${session.sea}/mark-names`);
     fillNames();
+    saved();
   }
 
   /** Set a mark here: the next name of its kind that this video does not have yet, or the one given.
@@ -93,7 +94,7 @@ export function marksPanel(session, { signal, changed }) {
       name,
       h("button.link", { type: "button", title: `Frame ${mark.frame}`, onclick: () => session.seek(session.keep, mark.seconds) }, clock(mark.seconds)),
       warp && h("button.link.carried", { class: `link carried ${session.other}`, type: "button", title: `Carried over to the ${session.other}`, onclick: () => session.seek(session.keep, mark.seconds) }, warp.covers(mark.seconds) ? clock(warp.at(mark.seconds)) : "–"),
-      iconButton("close", `Take ${mark.name} away`, { onclick: () => ((marks = marks.filter((one) => one !== mark)), save()) }));
+      iconButton("close", `Remove ${mark.name}`, { onclick: () => ((marks = marks.filter((one) => one !== mark)), save()) }));
   }
 
   const keys = { m: () => add("moment"), p: () => add("phase"), Backspace: removeHere };

@@ -2,14 +2,15 @@
 
 import { get } from "./api.js";
 import { preview } from "./clips.js";
-import { h, icon, link, percent } from "./dom.js";
-import { gauge } from "./gauge.js";
+import { h, icon, link, spoken } from "./dom.js";
 import { InStep } from "./instep.js";
+import { gauge, movementWords, numbers, partsBar, timingWords } from "./quality.js";
 import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
-/** {item, rest(), close()}. `span()` is the query's, and whether it is viewable; `playing(card)` is told when this one starts. */
-export function matchCard(sea, match, { answer, span, playing }) {
+/** {item, rest(), close()}. `span()` is the query's, and whether it is viewable; `playing(card)` is called when this one
+ *  starts, `chosen(ref, yes)` when it is chosen for the grid. */
+export function matchCard(sea, match, { answer, span, playing, chosen }) {
   const { clip } = match;
   const stretch = { match_start: match.match_start ?? undefined, match_end: match.match_end ?? undefined };
   const { box } = preview(sea, clip);
@@ -17,22 +18,35 @@ export function matchCard(sea, match, { answer, span, playing }) {
   const canvas = h("canvas.pair", { hidden: true });
   const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, ...stretch, recipe: answer.recipe });
   box.append(canvas);
-  const open = h("a.open", { href: place(), "aria-label": `Open ${clip.name} in step with the query`, onclick: go }, box);
+  const open = h("a.open", { href: place(), onclick: go }, spoken(`Open ${clip.name} in step with the query, `), box);
+  const pick = h("input", { type: "checkbox", "aria-label": `Choose ${clip.name} for the grid`, onchange: () => chosen(clip.ref, pick.checked) });
   const item = h("li.found", { class: `found ${match.alignable ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
     open,
     h("div.about", {},
       h("div.line", {}, h("span.rank", {}, match.rank), h("span.name", { title: clip.file }, clip.name), clip.label && h("span.label", {}, clip.label)),
-      gauge(match, answer.threshold),
-      h("p.faint", { title: match.verdict }, verdict(match)),
+      h("p.words", {}, words(match)),
+      gauge(match),
+      isPartial(match) ? partsBar(match.pieces, ranges()) : null,
+      numbers(match),
       h("div.line", {},
-        h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step"),
+        h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step", spoken(` with ${clip.name}`)),
         h("span.space"),
-        h("span.faint", { title: "How alike the clips are as a whole: the cosine of their clip vectors" }, `similarity ${match.similarity.toFixed(2)}`))));
+        h("label.tick", { title: "Play several matches together in a grid" }, pick, "Grid"))));
   let touched = false;
   open.addEventListener("pointerdown", (event) => (touched = event.pointerType === "touch"));
   let opened = null; // {stop} once it plays, or is about to
   const card = { item, rest, close: rest };
   return card;
+
+  /** Seconds that the bars of a partial match show. */
+  function ranges() {
+    const last = (side) => Math.max(...match.pieces.map((piece) => piece[side][1]));
+    const query = span();
+    return {
+      query: [query.start ?? 0, query.end ?? Math.max(query.length ?? 0, last("query"))],
+      match: [match.match_start ?? clip.start, match.match_end ?? clip.end],
+    };
+  }
 
   /** With a finger, the first tap plays it, the second one opens it. */
   function go(event) {
@@ -64,7 +78,8 @@ export function matchCard(sea, match, { answer, span, playing }) {
       ]);
       reels = opening;
       if (mine.signal.aborted) return reels.forEach((reel) => reel.close());
-      pair = new InStep(...reels, new Warp(alignment.warps.query), drawer(canvas, reels));
+      const warp = new Warp(alignment.warps.query);
+      pair = new InStep(reels[0], [[reels[1], warp]], warp, drawer(canvas, reels));
       pair.loop = pair.skip = true;
       await pair.seek(pair.covered(reels[0].start) ?? reels[0].start);
       canvas.hidden = false;
@@ -90,7 +105,7 @@ function drawer(canvas, [query, match]) {
   const width = 230;
   const height = Math.min(200, width * (query.height / query.width));
   const frame = getComputedStyle(document.documentElement).getPropertyValue("--inset").trim();
-  return (lead, follow, { covered }) => {
+  return (lead, [{ picture: follow, covered }]) => {
     ink.fillStyle = "#000";
     ink.fillRect(0, 0, canvas.width, canvas.height);
     ink.globalAlpha = covered ? 1 : 0.35;
@@ -114,10 +129,11 @@ function cover(ink, picture, size, left, top, width, height) {
   ink.restore();
 }
 
-function verdict(match) {
-  if (match.verdict.includes(":")) return match.verdict; // in part, and which part
-  if (!match.alignable) return "does not move in step";
-  if (match.alignability !== null) return `${match.alignability > 0.99 ? "over 99 %" : percent(match.alignability)} likely the same movement`;
-  if (match.better_than !== null) return `better than ${percent(match.better_than)} of random pairs`;
-  return "moves in step";
+const isPartial = (match) => match.alignable && Math.min(match.coverage.query, match.coverage.match) < 1;
+
+/** Both answers in one sentence: is it the same movement, and can the timing be aligned? */
+function words(match) {
+  const movement = movementWords(match);
+  if (match.alignable) return [h("b", {}, timingWords(match)), movement && `, ${movement}`];
+  return movement && (match.alignability ?? 0) > 0.5 ? [h("b", {}, movement[0].toUpperCase() + movement.slice(1)), ", but its timing cannot be aligned"] : h("b", {}, timingWords(match));
 }

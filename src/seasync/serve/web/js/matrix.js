@@ -43,7 +43,7 @@ export function matrix(session) {
   function pin(anchor) {
     const here = h("button.pin", {
       type: "button",
-      title: `Anchor: ${clock(anchor.query, 3)} of the query with ${clock(anchor.match, 3)} of the match. Delete takes it away.`,
+      title: `Anchor: ${clock(anchor.query, 3)} of the query with ${clock(anchor.match, 3)} of the match. Press Delete to remove it.`,
       "aria-label": `Anchor ${clock(anchor.query, 2)} to ${clock(anchor.match, 2)}`,
       onpointerdown: (event) => {
         event.stopPropagation();
@@ -154,14 +154,14 @@ export function matrix(session) {
   return box;
 }
 
-/** The anchors as a list, each to be taken away. */
+/** The list of anchors. */
 export function anchorList(session) {
   const list = h("ul.anchors");
   const draw = () => {
     list.replaceChildren(...(session.anchors.length
       ? session.anchors.map((anchor) => h("li", {},
           h("button.link", { type: "button", onclick: () => session.seek("query", anchor.query) }, h("span.dot.query"), clock(anchor.query), " ", h("span.dot.match"), clock(anchor.match)),
-          iconButton("close", `Take anchor ${clock(anchor.query)} away`, { onclick: () => session.setAnchors(session.anchors.filter((one) => one !== anchor)) })))
+          iconButton("close", `Remove the anchor at ${clock(anchor.query)}`, { onclick: () => session.setAnchors(session.anchors.filter((one) => one !== anchor)) })))
           .concat(h("li.faint", {}, h("a", { href: address(session.anchorPlace), download: "anchors.json" }, "anchors.json"), "for --anchor: see Download"))
       : [h("li.faint", {}, "None. If two frames do not belong together: drag one below onto its partner, drag the path in the matrix, or press A.")]));
   };

@@ -11,7 +11,7 @@ const TELLING = 0.1; // seconds: see `stamped`
 // where microseconds belong), so that a time near 0 tells nothing until a later one has been seen, or awaited in vain.
 let stamped = null;
 
-/** Open a span {ref, start, end} of a video. `note(text, share)` tells of a proxy in the making. */
+/** Open a span {ref, start, end} of a video. `note(text, share)` reports the progress of its proxy. */
 export async function openReel(sea, span, { note = () => {}, signal } = {}) {
   const place = `/seas/${sea}/footage/${span.ref}`;
   const ask = () => get(place, { start: span.start, end: span.end }, signal);
@@ -47,7 +47,7 @@ export class Reel {
     this.video = document.createElement("video");
     Object.assign(this.video, { muted: true, playsInline: true, preload: "auto", src: source });
     this.video.className = "reel";
-    document.body.append(this.video); // some browsers give no frames of a video that is not in the page
+    document.getElementById("reels").append(this.video); // some browsers give no frames of a video outside the page
   }
 
   /** Until the first frame is there; learns the clock's offset from it. */

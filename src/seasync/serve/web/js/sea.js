@@ -1,9 +1,9 @@
-// The sea: all its clips, to look through, filter, add to and choose from.
+// A sea: all its clips, to look through, filter, add to and choose from.
 
 import { del, get } from "./api.js";
 import { acceptDrops, addDialog, chooseFiles } from "./add.js";
 import { preview } from "./clips.js";
-import { askDialog, h, icon, iconButton, isTyping, link, menu, notice, toast } from "./dom.js";
+import { askDialog, h, icon, iconButton, isTyping, link, menu, notice, spoken, toast } from "./dom.js";
 
 const PAGE = 60;
 
@@ -20,10 +20,12 @@ export async function seaView({ sea, params, about, place, signal }) {
   const text = h("input.filter", { type: "search", placeholder: "Filter by name or label", "aria-label": "Filter", value: filter.text, oninput: () => refilter({ text: text.value }) });
   const labels = h("span");
   const open = (files) => addDialog(sea, about, files, refresh);
+  const companion = params.get("with"); // an upload that waits for its model
+  const title = h("h1", {}, companion ? "Choose the model to compare with" : `Clips of ${sea}`);
   const tools = h("div.tools", {}, text, labels, count, h("span.space"),
     h("button", { type: "button", onclick: () => open([]) }, "Add by path"),
     h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
-  place.append(tools, grid, end);
+  place.append(title, tools, grid, end);
   acceptDrops(place, `Drop to add to ${sea}`, open, signal);
 
   const watcher = new IntersectionObserver((seen) => seen[0].isIntersecting && more(), { rootMargin: "800px" });
@@ -44,7 +46,7 @@ export async function seaView({ sea, params, about, place, signal }) {
     turn += 1;
     shown = 0;
     total = Infinity;
-    history.replaceState(null, "", link(sea, "sea", filter));
+    history.replaceState(null, "", link(sea, "sea", { ...filter, with: companion }));
     await more(true);
   }
 
@@ -68,36 +70,37 @@ export async function seaView({ sea, params, about, place, signal }) {
 
   function nothing() {
     if (filter.text || filter.label) {
-      return notice("empty", "No clip fits", "Nothing in the sea has this name or label.", h("button", { type: "button", onclick: () => ((text.value = ""), refilter({ text: "", label: "" }), refresh()) }, "Show all"));
+      return notice("empty", "No clip matches", "No clip of this sea has this name or label.", h("button", { type: "button", onclick: () => ((text.value = ""), refilter({ text: "", label: "" }), refresh()) }, "Show all"));
     }
-    return notice("empty", "An empty sea", "Drop videos anywhere on this page. Each becomes a clip that can be searched for, and found.",
+    return notice("empty", "An empty sea", "Drop videos anywhere on this page. Each becomes a clip that you can search for.",
       h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
   }
 
   function card(clip) {
     const { box, begin, end } = preview(sea, clip);
-    const search = link(sea, "search", { query: clip.ref });
+    const search = companion ? link(sea, "sync", { query: clip.ref, match: companion, keep: "yes" }) : link(sea, "search", { query: clip.ref });
+    const words = companion ? `Compare with ${clip.name}` : `Search with ${clip.name}`;
     if (clip.label) box.append(h("span.label", { title: clip.label }, clip.label));
     const item = h("li.clip", { onpointerenter: begin, onpointerleave: end, onfocusin: begin, onfocusout: end, data: { ref: clip.ref } },
-      h("a.open", { href: search, "aria-label": `Search with ${clip.name}`, draggable: "false" }, box),
+      h("a.open", { href: search, draggable: "false" }, spoken(`${words}, `), box),
       h("div.about", {}, h("span.name", { title: clip.file }, clip.name)),
       h("div.do", {},
-        h("a.icon-button", { href: search, title: "Search with it", "aria-label": `Search with ${clip.name}` }, icon("search")),
-        h("a.icon-button", { href: link(sea, "mark", { clip: clip.ref }), title: "Mark it", "aria-label": `Mark ${clip.name}` }, icon("mark")),
-        iconButton("trash", `Take ${clip.name} out`, { onclick: () => remove(clip, item) })));
+        h("a.icon-button", { href: search, title: words, "aria-label": words }, icon("search")),
+        h("a.icon-button", { href: link(sea, "mark", { clip: clip.ref }), title: `Mark ${clip.name}`, "aria-label": `Mark ${clip.name}` }, icon("mark")),
+        iconButton("trash", `Remove ${clip.name}`, { onclick: () => remove(clip, item) })));
     item.remove_clip = () => remove(clip, item);
     return item;
   }
 
   function remove(clip, item) {
-    const words = h("p", {}, "The video file itself stays where it is, unless it was uploaded here.");
-    askDialog(`Take ${clip.name} out of the sea?`, words, h("button.danger", { autofocus: true }, "Take out"), async () => {
+    const words = h("p", {}, "The video file stays where it is, unless it was uploaded here.");
+    askDialog(`Remove ${clip.name} from the sea?`, words, h("button.danger", { autofocus: true }, "Remove"), async () => {
       await del(`/seas/${sea}/clips/${clip.id}`);
       item.remove();
       shown -= 1;
       total -= 1;
       tellCount();
-      toast(`${clip.name} is out of the sea`);
+      toast(`${clip.name} was removed from the sea`);
     });
   }
 

@@ -1,8 +1,9 @@
-// Searching: a query, trimmed if need be, and its matches, each of which plays in step with it.
+// Search: a query, trimmed if needed, and its matches, each of which plays in step with it.
 
 import { get, post } from "./api.js";
 import { acceptDrops, chooseFiles, sendFile } from "./add.js";
-import { choice, h, icon, link, loading, menu, notice } from "./dom.js";
+import { choicesOf } from "./choices.js";
+import { choice, h, icon, link, loading, menu, notice, prose } from "./dom.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
 import { matchCard } from "./match.js";
@@ -22,7 +23,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   if (!ref) {
     place.append(h("section.drop-here", {},
       h("h1", {}, "What moves in step with…?"),
-      h("p", {}, "Drop a video here, or choose a clip of the sea. Seasync finds the clips that make the same movement, whatever they look like and however fast they go."),
+      h("p", {}, "Drop a video here, or choose a clip of the sea. Seasync finds the clips with the same movement, whatever they look like and however fast they are."),
       h("div.actions", {},
         h("button.primary", { type: "button", onclick: async () => searchWith((await chooseFiles(false))[0]) }, icon("add"), "Choose a video"),
         h("a.button", { href: link(sea, "sea") }, "Choose from the sea"))));
@@ -40,7 +41,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   const side = h("section.query", { "aria-label": "Query" },
     h("div.kicker", {}, h("span.dot.query"), "Query"), name, h("div.stage", {}, stage, note), trimPlace,
     h("div.options", {},
-      choice("Recipe", [["motion", "Motion", "How things move: Seasync's own recipe"], ["paper", "Paper", "The published method's recipe"]], options.recipe, (recipe) => again({ recipe })),
+      choice("Recipe", choicesOf("recipe"), options.recipe, (recipe) => again({ recipe })),
       labels,
       menu("How many", [[6, "6 matches"], [12, "12 matches"], [25, "25 matches"], [50, "50 matches"]], options.k, (k) => again({ k: Number(k) }))));
   place.append(side, results);
@@ -65,7 +66,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   await openQuery().catch((error) => {
     if (error.name === "AbortError") throw error;
     viewable = false;
-    note.replaceChildren(notice("bad", "The query cannot be shown", error.message));
+    note.replaceChildren(h("div.notice.bad", {}, h("h2", {}, "The query cannot be shown"), h("p", {}, prose(error.message))));
   });
   await found;
 
@@ -78,7 +79,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
     span = { start: span.start ?? whole.start, end: span.end ?? whole.end };
     Object.assign(stage, { width: reel.width, height: reel.height });
     const ink = stage.getContext("2d");
-    solo = new InStep(reel, null, Warp.identity(0, whole.length), (picture) => ink.drawImage(picture, 0, 0, stage.width, stage.height));
+    solo = new InStep(reel, [], Warp.identity(0, whole.length), (picture) => ink.drawImage(picture, 0, 0, stage.width, stage.height));
     const trim = trimmer(sea, { ref, length: whole.length, step: reel.step }, { ...span }, {
       change: (changed) => {
         span = changed;
@@ -131,19 +132,28 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
       return;
     }
     const good = matches.filter((match) => match.alignable).length;
-    cards = matches.map((match) => matchCard(sea, match, { answer, span: () => ({ ref, viewable, ...span }), playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
+    const picked = [];
+    const gridLink = h("a.button.small", { hidden: true }, icon("grid"), "Play in a grid");
+    const chosen = (one, yes) => {
+      if (yes) picked.push(one);
+      else picked.splice(picked.indexOf(one), 1);
+      gridLink.hidden = !picked.length;
+      gridLink.lastChild.textContent = `Play ${picked.length + 1} in a grid`;
+      gridLink.href = link(sea, "grid", { leader: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), follower: picked.slice(0, 8), recipe: options.recipe });
+    };
+    cards = matches.map((match) => matchCard(sea, match, { answer, chosen, span: () => ({ ref, viewable, ...span, length: reel?.footage.length }), playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
     results.replaceChildren(
-      h("h1", {}, good ? `${good} of ${matches.length} move in step` : "Nothing here moves in step"),
+      h("div.heading", {}, h("h1", {}, good ? `${good} of ${matches.length} move in step` : "Nothing here moves in step"), h("span.space"), gridLink),
       good ? h("p.faint", {}, `Best of ${answer.candidates} candidates. ${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} one to play it in step with the query.`) : hints(answer),
       h("ol.matches", {}, cards.map((card) => card.item)));
   }
 
   function hints(answer) {
     return h("div.hints", {},
-      h("p", {}, `The best DRAQ of ${answer.candidates} candidates is ${answer.best_draq.toFixed(2)}; a clip moves in step below ${answer.threshold}. What may help:`),
+      h("p", {}, `${answer.verdict} What may help:`),
       h("ul", {},
         h("li", {}, "Trim the query to one action, from its beginning to its end."),
         options.label && h("li", {}, "Search among all labels."),
-        h("li", {}, "Add more footage: perhaps nobody makes this movement here yet.")));
+        h("li", {}, "Add more footage: this sea may not have the movement yet.")));
   }
 }

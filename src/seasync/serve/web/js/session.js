@@ -5,7 +5,7 @@ import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
 import { leftOut, Warp } from "./warp.js";
 
-/** Events: "time" (another picture), "state" (started, stopped), "keep", "alignment" (solved anew). */
+/** Events: "time" (another picture), "state" (started, stopped), "keep", "alignment" (solved again). */
 export class Session extends EventTarget {
   constructor(sea, request, reels) {
     super();
@@ -26,7 +26,7 @@ export class Session extends EventTarget {
     try {
       if (request.match) {
         session.anchors = (await get(session.anchorPlace, {}, signal)).anchors;
-        await session.solve(signal);
+        await session.solve(signal, "coarse");
       }
     } finally {
       const opened = await opening;
@@ -77,13 +77,18 @@ export class Session extends EventTarget {
     return leftOut(this.warpFrom(side).spans, [start, end], (end - start) / count);
   }
 
-  async solve(signal) {
-    this.alignment = await get(`/seas/${this.sea}/alignment`, this.asked, signal);
+  async solve(signal, detail = "full") {
+    this.alignment = await get(`/seas/${this.sea}/alignment`, { ...this.asked, detail }, signal);
     this.player?.setWarp(this.warp);
     this.dispatchEvent(new Event("alignment"));
   }
 
-  /** Solve again through these anchors, and keep them. Left as it was if that cannot be. */
+  /** After a coarse first result: the full one. */
+  async refine(signal) {
+    if (this.alignment?.detail === "coarse") await this.solve(signal);
+  }
+
+  /** Solve again through these anchors, and keep them. If that fails, everything stays as it was. */
   async setAnchors(anchors) {
     const before = this.anchors;
     this.anchors = [...anchors].sort((one, other) => one.query - other.query);
@@ -96,7 +101,7 @@ export class Session extends EventTarget {
     await put(this.anchorPlace, this.anchors);
   }
 
-  /** Another anchor; ones too close to it, or out of order with it where order counts, make way. */
+  /** Add an anchor. It replaces anchors that are too close to it or contradict its order. */
   addAnchor(anchor) {
     const near = 0.05;
     const inOrder = (one) => this.request.order === "any" || (one.query - anchor.query) * (one.match - anchor.match) > 0;
@@ -110,7 +115,8 @@ export class Session extends EventTarget {
     const time = old && this.times[keep];
     old?.close();
     this.keep = keep;
-    const player = new InStep(this.lead, this.follow, this.warp, (lead, follow, info) => this.draw(lead, follow, info));
+    const pairs = this.follow ? [[this.follow, this.warp]] : [];
+    const player = new InStep(this.lead, pairs, this.warp, (...shown) => this.draw(...shown));
     for (const name of ["time", "state"]) player.addEventListener(name, () => this.dispatchEvent(new Event(name)));
     if (old) {
       player.loop = old.loop;

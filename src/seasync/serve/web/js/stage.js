@@ -8,9 +8,9 @@ export function stage(session) {
   const sides = Object.keys(session.reels);
   const panes = Object.fromEntries(sides.map((side) => [side, pane(side, session.reels[side])]));
   const box = h("div.panes", { class: `panes ${sides.length > 1 ? "side" : "single"}` }, sides.map((side) => panes[side].figure));
-  session.draw = (lead, follow, { time, partner, covered }) => {
+  session.draw = (lead, [partner], time) => {
     paint(session.keep, lead, time, true);
-    if (follow) paint(session.other, follow, partner, covered);
+    if (partner) paint(session.other, partner.picture, partner.time, partner.covered);
   };
 
   function paint(side, picture, seconds, covered) {

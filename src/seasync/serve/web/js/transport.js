@@ -10,7 +10,8 @@ export function transport(session, { ticks = () => [], signal }) {
   const time = h("output.time");
   const speed = menu("Speed", SPEEDS.map((one) => [one, `${one}×`]), 1, (value) => session.player.setSpeed(Number(value)));
   const loop = iconButton("loop", "Loop (L)", { "aria-pressed": "false", onclick: turnLoop });
-  const skip = h("button.small.skip-gaps", { type: "button", title: "Pass over what has no counterpart (S)", "aria-pressed": "false", onclick: turnSkip }, "Skip", h("span", {}, "left out"));
+  const skip = h("button.small.skip-gaps", { type: "button", title: "Skip frames without a counterpart (S)", "aria-pressed": "false", onclick: turnSkip }, "Skip", h("span", {}, "left out"));
+  let span = []; // what is looped, in seconds
   const rail = h("div.rail");
   const head = h("div.head");
   const slider = h("div.scrub", { role: "slider", tabindex: 0, "aria-label": "Moment", onpointerdown: scrub }, rail, head);
@@ -39,7 +40,10 @@ export function transport(session, { ticks = () => [], signal }) {
       mark.style.left = share(seconds);
       return mark;
     });
-    rail.replaceChildren(...spans, ...marks);
+    const looped = h("span.looped", { hidden: !span.length });
+    looped.style.left = share(span[0] ?? 0);
+    looped.style.width = span.length === 2 ? `calc(${share(span[1])} - ${share(span[0])})` : "3px";
+    rail.replaceChildren(...spans, looped, ...marks);
     skip.hidden = !session.alignment || !session.leftOut(session.keep).length;
   }
 
@@ -76,6 +80,19 @@ export function transport(session, { ticks = () => [], signal }) {
     loop.setAttribute("aria-pressed", String(session.player.loop));
   }
 
+  /** Loop a span: its start, its end, then none again. */
+  function loopSpan() {
+    const { player } = session;
+    const [first] = range();
+    if (span.length === 2) span = [];
+    else span.push(player.time);
+    span.sort((one, other) => one - other);
+    const whole = [first, session.lead.seconds.at(-1) + session.lead.step / 2];
+    [player.from, player.to] = span.length === 2 ? [span[0], Math.max(span[1], span[0] + 3 * session.lead.step)] : whole;
+    if (span.length === 2 && !player.loop) turnLoop();
+    drawRail();
+  }
+
   function turnSkip() {
     session.player.skip = !session.player.skip;
     skip.setAttribute("aria-pressed", String(session.player.skip));
@@ -94,6 +111,7 @@ export function transport(session, { ticks = () => [], signal }) {
     Home: () => session.player.seek(session.lead.start),
     End: () => session.player.seek(session.lead.end),
     l: turnLoop,
+    b: loopSpan,
     s: turnSkip,
     "[": () => changeSpeed(-1),
     "]": () => changeSpeed(1),
@@ -107,6 +125,7 @@ export function transport(session, { ticks = () => [], signal }) {
 
   session.addEventListener("time", drawTime);
   session.addEventListener("state", drawState);
+  session.addEventListener("keep", () => (span = []));
   for (const name of ["keep", "alignment"]) session.addEventListener(name, () => (drawRail(), drawTime()));
   drawRail();
   drawTime();

@@ -1,57 +1,93 @@
-// Uploads and jobs under way, and what became of them.
+// Uploads and jobs: what is running, what has ended, what has failed. The tray is part of the page's flow, so it never
+// covers anything; what has ended folds into one line when the view changes.
 
 import { address, del } from "./api.js";
 import { isOver, watchJobs } from "./jobs.js";
 import { h, icon, iconButton } from "./dom.js";
 
-const RECENT = 60; // seconds for which a job that ended before this page was opened is still told
-const STAY = 8000; // ms for which good news stay
+const RECENT = 60; // seconds: jobs that ended longer before this page was opened are not shown
+const STAY = 8000; // ms that good news stay
 let tray = null;
+let rows = null;
+let fold = null;
 
 export function showTray(place) {
   tray = place;
-  const rows = new Map();
+  rows = h("div.rows");
+  fold = h("button.small.fold", { type: "button", "aria-expanded": "true", hidden: true, onclick: () => setFolded(!tray.classList.contains("folded")) });
+  tray.replaceChildren(fold, rows);
+  const known = new Map();
   const opened = Date.now() / 1000;
   watchJobs((job) => {
-    let row = rows.get(job.id);
+    let row = known.get(job.id);
     if (!row) {
       if (isOver(job) && (isQuiet(job) || opened - job.ended > RECENT)) return;
       row = addRow(job.title, () => (isOver(row.job) ? row.remove() : del(`/jobs/${job.id}`)));
-      rows.set(job.id, row);
+      known.set(job.id, row);
     }
     row.job = job;
     row.set(share(job), words(job), job.state);
+    row.list(job.result?.failed ?? []);
     if (isQuiet(job)) setTimeout(row.remove, job.kind === "proxy" ? 0 : STAY);
-    if (job.kind === "film" && job.state === "done") row.link(address(`/jobs/${job.id}/result`));
+    if (isFilm(job) && job.state === "done") row.link(address(`/jobs/${job.id}/result`));
   });
 }
 
-/** A line in the tray: set(share, text, state), link(address), remove(). `stop` is called by its cross. */
+/** Fold what has ended into one line: another view is shown now. */
+export function foldTray() {
+  if (tray) setFolded(true);
+}
+
+function setFolded(folded) {
+  tray.classList.toggle("folded", folded);
+  countEnded();
+}
+
+function countEnded() {
+  const ended = [...rows.children].filter((row) => ["done", "failed", "cancelled"].includes(row.dataset.state));
+  const failed = ended.filter((row) => row.dataset.state === "failed").length;
+  const folded = tray.classList.contains("folded");
+  fold.hidden = !ended.length || (!folded && !rows.children.length);
+  fold.setAttribute("aria-expanded", String(!folded));
+  fold.textContent = `${folded ? "Show" : "Hide"} ${ended.length} finished${failed ? `, ${failed} with problems` : ""}`;
+}
+
+/** A line of the tray: set(share, text, state), list(failed), link(address), remove(). `stop` is called by its cross. */
 export function addRow(title, stop) {
   const bar = h("progress", { max: 1, "aria-label": title });
   const text = h("span.text");
+  const problems = h("ul.problems");
   const name = h("span.title", { title }, title);
-  const row = h("div.row", {}, h("div.line", {}, name, iconButton("close", "Stop or dismiss", { onclick: stop })), bar, text);
-  tray.append(row);
-  const handle = {
+  const row = h("div.row", {}, h("div.line", {}, name, iconButton("close", `Stop or dismiss: ${title}`, { onclick: stop })), bar, text, problems);
+  rows.append(row);
+  return {
     set(part, words, state) {
+      if (row.dataset.state !== state) tray.classList.remove("folded"); // news are shown
       row.dataset.state = state;
       if (part === null) bar.removeAttribute("value");
       else bar.value = part;
       bar.hidden = ["done", "failed", "cancelled"].includes(state);
       text.textContent = words;
+      countEnded();
+    },
+    list(failed) {
+      problems.replaceChildren(...failed.map(({ file, reason }) => h("li", {}, h("b", {}, file), ` ${reason.replace(`${file}: `, "")}`)));
     },
     link(place) {
       if (!row.querySelector("a")) text.after(h("a.button.small", { href: place, download: "" }, icon("download"), "Download"));
     },
-    remove: () => row.remove(),
+    remove() {
+      row.remove();
+      countEnded();
+    },
   };
-  return handle;
 }
 
-/** Whether there is nothing more to be said or done about it. */
+const isFilm = (job) => job.kind === "film" || job.kind === "grid";
+
+/** Whether there is nothing more to say or to do about a job. */
 function isQuiet(job) {
-  return job.state === "done" && job.kind !== "film" && !job.result?.failed?.length;
+  return job.state === "done" && !isFilm(job) && !job.result?.failed?.length;
 }
 
 function share(job) {
@@ -66,7 +102,7 @@ function words(job) {
 
 function outcome({ added, present, failed }) {
   const parts = [`${added} added`];
-  if (present) parts.push(`${present} there already`);
-  if (failed.length) parts.push(`${failed.length} not: ${failed[0].file}, ${failed[0].reason}`);
+  if (present) parts.push(`${present} already present`);
+  if (failed.length) parts.push(`${failed.length} not added:`);
   return parts.join(", ");
 }

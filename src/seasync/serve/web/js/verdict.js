@@ -1,7 +1,7 @@
-// What the alignment says in words: whether, how well, which parts, what is left out, and what may help.
+// What the alignment means in words: whether and how well the two are in step, which parts, what is left out, what may help.
 
 import { h, link, percent } from "./dom.js";
-import { gauge } from "./gauge.js";
+import { gauge, numbers, partsBar, spanWords, timingWords } from "./quality.js";
 
 const SIDES = ["query", "match"];
 
@@ -11,36 +11,40 @@ export function verdict(session) {
 
   function draw() {
     const { alignment } = session;
-    const [words] = alignment.verdict.split(":");
     const inPart = alignment.pieces.length > 1 || SIDES.some((side) => alignment.coverage[side] < 1);
     rows = alignment.alignable && inPart ? alignment.pieces.map(piece) : [];
     box.replaceChildren(
-      h("p", { class: `words ${alignment.alignable ? "good" : "poor"}` }, words),
-      gauge(alignment, alignment.threshold),
-      ...(rows.length ? [h("ol.pieces", { "aria-label": "Parts in step" }, rows), coverage()] : []),
-      ...(alignment.alignable ? [] : [hints()]));
+      h("p", { class: `words ${alignment.alignable ? "good" : "poor"}` }, timingWords(alignment)),
+      ...(alignment.detail === "coarse" ? [h("p.faint.refining", { role: "status" }, "First result. Refining…")] : []),
+      gauge(alignment),
+      ...(rows.length ? [partsBar(alignment.pieces, ranges()), h("ol.pieces", { "aria-label": "Parts in step" }, rows), coverage()] : []),
+      ...(alignment.alignable ? [] : [hints()]),
+      numbers(alignment));
     move();
   }
 
+  const ranges = () => Object.fromEntries(SIDES.map((side) => [side, [session.alignment.axes[side].start, session.alignment.axes[side].end]]));
+
   function piece({ query, match, draq }) {
     return h("li", {}, h("button.link", { type: "button", title: `Go there. DRAQ of this part: ${draq.toFixed(2)}`, onclick: () => session.seek("query", query[0]) },
-      h("span.dot.query"), span(query), h("span.faint", {}, "with"), h("span.dot.match"), span(match)));
+      h("span.dot.query"), spanWords(query), h("span.faint", {}, "with"), h("span.dot.match"), spanWords(match)));
   }
 
   function coverage() {
-    const shares = SIDES.map((side) => `${percent(session.alignment.coverage[side])} of what moves in the ${side}`);
-    const out = SIDES.filter((side) => session.leftOut(side).length).map((side) => `${session.leftOut(side).map(span).join(", ")} of the ${side}`);
-    return h("p.faint.coverage", {}, `Covers ${shares.join(", ")}.${out.length ? ` Left out: ${out.join("; ")}.` : ""}`);
+    const shares = SIDES.map((side) => `${percent(session.alignment.coverage[side])} of the movement in the ${side}`);
+    const out = SIDES.filter((side) => session.leftOut(side).length).map((side) => `${session.leftOut(side).map(spanWords).join(", ")} of the ${side}`);
+    return h("p.faint.coverage", {}, `Covers ${shares.join(" and ")}.${out.length ? ` Left out: ${out.join("; ")}.` : ""}`);
   }
 
   function hints() {
     const { query, start, end } = session.request;
+    const search = session.sea === "-" ? null : h("a", { href: link(session.sea, "search", { query, start, end }) }, "search with a part of the query");
     return h("div.hints", {},
-      h("p", {}, "They can be played together all the same. What may help:"),
+      h("p", {}, "You can still play them together. What may help:"),
       h("ul", {},
-        h("li", {}, "Trim both to one action: ", h("a", { href: link(session.sea, "search", { query, start, end }) }, "search with a part of the query"), "."),
-        session.request.order !== "any" && h("li", {}, "Let parts align in any order (Align, below the pictures)."),
-        h("li", {}, "If you know two frames that belong together, make them an anchor.")));
+        h("li", {}, "Trim both to one action", search ? [": ", search] : " (Trim, below the pictures)", "."),
+        session.request.order !== "any" && h("li", {}, "Allow parts in any order (Align, below the pictures)."),
+        h("li", {}, "If you know two frames that belong together, set an anchor.")));
   }
 
   /** Which part is on show. */
@@ -53,8 +57,4 @@ export function verdict(session) {
   session.addEventListener("time", move);
   draw();
   return box;
-}
-
-function span([from, to]) {
-  return `${Math.max(from, 0).toFixed(1)}–${to.toFixed(1)} s`;
 }

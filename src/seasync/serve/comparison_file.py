@@ -1,0 +1,173 @@
+"""`.seasync` files: one comparison with its anchors, marks and, if wanted, its videos. A zip archive.
+
+`comparison.json` has the request, the names of the videos, anchors, marks and the alignment. The folder
+`videos` has the files if they are embedded; otherwise they are known by the hash of their content.
+"""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import Field, ValidationError
+
+from seasync.errors import ServeError
+from seasync.files import fetch
+from seasync.options import Side
+from seasync.serve.annotation_store import AnnotationStore
+from seasync.serve.backend import Backend
+from seasync.serve.mark_tables import marks_of
+from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Mark, Model
+from seasync.serve.served_sea import ServedSea
+from seasync.serve.upload_store import content_hash
+
+FORMAT = 1
+MANIFEST = "comparison.json"
+MANIFEST_BYTES = 1 << 24
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+class Video(Model):
+    """A video of a `.seasync` file."""
+
+    name: str = Field(max_length=255)
+    content: str = Field(pattern="^[0-9a-f]{32}$", description="Hash of the file's content.")
+    start: float | None = None
+    end: float | None = None
+    entry: str | None = Field(default=None, description="Name in the archive, if embedded.")
+
+
+class Manifest(Model):
+    """What `comparison.json` has."""
+
+    format: int
+    name: str = Field(max_length=120)
+    request: dict[str, Any] = Field(description="Recipe, partial, order.")
+    videos: dict[Side, Video]
+    anchors: list[Anchor] = Field(max_length=64)
+    marks: dict[Side, list[Mark]]
+    alignment: dict[str, Any] | None = None
+
+
+def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -> None:
+    """Write a comparison to a `.seasync` file.
+
+    Parameters
+    ----------
+    embed
+        Whether the videos go into the file. Otherwise whoever opens it needs the same videos.
+    """
+    sea, request = backend.sea(comparison.sea), comparison.alignment
+    with zipfile.ZipFile(file, "w") as archive:
+        videos: dict[Side, Video] = {}
+        for side, span in zip(SIDES, request.spans, strict=True):
+            clip = backend.library.opened(sea, span)
+            path = fetch(clip.file)
+            entry = f"videos/{side}{path.suffix}" if embed and path.is_file() else None
+            if entry is not None:
+                archive.write(path, entry)
+            content = content_hash(path) if path.is_file() else "0" * 32
+            videos[side] = Video(
+                name=path.name, content=content, start=clip.start or None, end=clip.end, entry=entry
+            )
+        refs = {"query": request.query, "match": request.match}
+        manifest = Manifest(
+            format=FORMAT,
+            name=comparison.name,
+            request=request.model_dump(include={"recipe", "partial", "order"}),
+            videos=videos,
+            anchors=_anchors(sea, request),
+            marks={side: marks_of(sea, refs[side]) for side in SIDES},
+            alignment=backend.solver.solve(sea, _anchored(sea, request)).to_json(),
+        )
+        archive.writestr(MANIFEST, manifest.model_dump_json(indent=1), zipfile.ZIP_DEFLATED)
+
+
+def load(backend: Backend, file: Path) -> Comparison:
+    """Open a `.seasync` file: its videos become uploads, its anchors and marks are kept.
+
+    Raises
+    ------
+    ServeError
+        If it is not such a file, or a video is neither embedded nor uploaded already.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            manifest = _manifest(archive)
+            ids = {side: _upload(backend, archive, manifest.videos[side]) for side in SIDES}
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError) as error:
+        raise ServeError(f"not a .seasync file that this server can open ({error})", status=422) from error
+    query, match = manifest.videos["query"], manifest.videos["match"]
+    try:
+        request = AlignmentRequest(
+            **manifest.request,
+            query=f"upload:{ids['query']}",
+            match=f"upload:{ids['match']}",
+            start=query.start,
+            end=query.end,
+            match_start=match.start,
+            match_end=match.end,
+        )
+    except (ValidationError, TypeError) as error:
+        raise ServeError(f"{MANIFEST}: {_first(error)}", status=422) from error
+    store = backend.sea(NO_SEA).annotations
+    _keep(store, request, manifest)
+    names = {side: manifest.videos[side].name for side in SIDES}
+    return backend.comparisons.add(NO_SEA, request, names, name=manifest.name)
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    if archive.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+        raise ServeError(f"{MANIFEST} is too large", status=413)
+    try:
+        manifest = Manifest.model_validate_json(archive.read(MANIFEST))
+    except ValidationError as error:
+        raise ServeError(f"{MANIFEST}: {_first(error)}", status=422) from error
+    if manifest.format > FORMAT or manifest.videos.keys() != set(SIDES):
+        raise ServeError(f"{MANIFEST}: made by a newer version of Seasync; update this server", status=422)
+    return manifest
+
+
+def _upload(backend: Backend, archive: zipfile.ZipFile, video: Video) -> str:
+    """The id of the upload that this video is or becomes."""
+    if video.entry is None:
+        try:
+            return backend.uploads.get(video.content)[1].id
+        except ServeError as error:
+            raise ServeError(
+                f"{video.name}: this file does not include its videos; upload {video.name} first", status=409
+            ) from error
+    with backend.uploads.incoming(archive.getinfo(video.entry).file_size) as part:
+        with archive.open(video.entry) as source, part.open("xb") as out:
+            shutil.copyfileobj(source, out)
+        return backend.uploads.take(part, video.name).id
+
+
+def _keep(store: AnnotationStore, request: AlignmentRequest, manifest: Manifest) -> None:
+    if manifest.anchors:
+        place = f"anchors/{request.query}/{request.match}"
+        store.put(place, [one.model_dump() for one in manifest.anchors])
+    for side, ref in (("query", request.query), ("match", request.match)):
+        marks = manifest.marks.get(side)  # type: ignore[call-overload]
+        if marks and not store.get(f"marks/{ref}"):
+            store.put(f"marks/{ref}", {"ref": ref, "marks": [mark.model_dump() for mark in marks]})
+
+
+def _anchors(sea: ServedSea, request: AlignmentRequest) -> list[Anchor]:
+    found = sea.annotations.get(f"anchors/{request.query}/{request.match}") or []
+    return [Anchor(**one) for one in found]
+
+
+def _anchored(sea: ServedSea, request: AlignmentRequest) -> AlignmentRequest:
+    """The request with the anchors that people have set."""
+    texts = [f"{one.query:.6f}={one.match:.6f}" for one in _anchors(sea, request)]
+    return request.model_copy(update={"anchor": texts or request.anchor})
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error)

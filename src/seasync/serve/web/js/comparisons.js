@@ -1,0 +1,104 @@
+// Comparisons that people keep: opened, named, shared, saved to a file.
+
+import { address, ask, del, get, post } from "./api.js";
+import { askDialog, h, icon, iconButton, link, toast } from "./dom.js";
+import { thumbnailAddress } from "./clips.js";
+
+export const NO_SEA = "-"; // uploads are compared there without any sea
+const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order"];
+
+/** The address of a comparison in the sync view. */
+export function comparisonLink({ id, sea, alignment }) {
+  return link(sea, "sync", { ...Object.fromEntries(FIELDS.map((key) => [key, alignment[key]])), comparison: id });
+}
+
+export function listComparisons(signal) {
+  return get("/comparisons", {}, signal);
+}
+
+/** Keep two videos as a comparison; the same two again are the same comparison. */
+export function keepComparison(sea, request, name) {
+  const alignment = Object.fromEntries(FIELDS.filter((key) => request[key] !== undefined && request[key] !== null && request[key] !== "").map((key) => [key, request[key]]));
+  return post("/comparisons", { sea, alignment, name: name ?? null });
+}
+
+export function changeComparison(id, change) {
+  return ask("PATCH", `/comparisons/${id}`, { body: change });
+}
+
+export function fileAddress(id, params = {}) {
+  return address(`/comparisons/${id}/file`, params);
+}
+
+/** Open a `.seasync` file and go to what it holds. */
+export async function openFile(file) {
+  const answer = await fetch(address("/comparisons/file"), { method: "POST", headers: { "Content-Type": "application/vnd.seasync+zip" }, body: file });
+  const known = await answer.json();
+  if (!answer.ok) throw new Error(known.detail);
+  location.hash = comparisonLink(known);
+}
+
+export function renameDialog(comparison, renamed) {
+  const name = h("input", { name: "name", value: comparison.name, maxlength: 120, required: true, autofocus: true, autocomplete: "off" });
+  askDialog("Rename the comparison", h("label", {}, "Name", name), h("button.primary", {}, "Rename"), async () => renamed(await changeComparison(comparison.id, { name: name.value.trim() })));
+}
+
+/** The list of comparisons, as cards. */
+export function comparisonList(comparisons) {
+  const list = h("ul.comparisons", { "aria-label": "Comparisons" });
+  list.append(...comparisons.map(card));
+  return list;
+
+  function card(comparison) {
+    const { alignment, sea } = comparison;
+    const name = h("span.name", { title: comparison.name }, comparison.name);
+    const picture = (ref) => h("img", { src: thumbnailAddress(sea, ref, { height: 160 }), alt: "", loading: "lazy" });
+    const item = h("li.comparison", {},
+      h("a.open", { href: comparisonLink(comparison) }, h("div.pair", {}, picture(alignment.query), picture(alignment.match)), name),
+      h("div.line", {}, h("span.faint", {}, new Date(1000 * comparison.changed).toLocaleDateString()), h("span.space"),
+        iconButton("rename", `Rename ${comparison.name}`, { onclick: () => renameDialog(comparison, (changed) => ((comparison.name = changed.name), (name.textContent = changed.name))) }),
+        h("a.icon-button", { href: fileAddress(comparison.id), download: "", title: `Save ${comparison.name} as a file`, "aria-label": `Save ${comparison.name} as a file` }, icon("save")),
+        iconButton("trash", `Delete ${comparison.name}`, { onclick: () => remove(comparison, item) })));
+    return item;
+  }
+
+  function remove(comparison, item) {
+    askDialog(`Delete ${comparison.name}?`, h("p", {}, "Its uploaded videos are deleted after a day, unless something else uses them."), h("button.danger", { autofocus: true }, "Delete"), async () => {
+      await del(`/comparisons/${comparison.id}`);
+      item.remove();
+    });
+  }
+}
+
+/** The comparison that a sync view shows: its name, and what can be done with it. */
+export function comparisonBar(session, id) {
+  const box = h("span.comparison-bar");
+  let comparison = null;
+  const show = (found) => {
+    comparison = found;
+    box.replaceChildren(
+      h("button.small", { type: "button", title: "Rename the comparison", onclick: () => renameDialog(comparison, show) }, icon("rename"), comparison.name),
+      h("button.small", { type: "button", onclick: copyLink }, icon("link"), "Copy link"),
+      h("a.button.small", { href: fileAddress(id), download: "" }, icon("save"), "Save file"));
+  };
+
+  async function copyLink() {
+    await navigator.clipboard.writeText(location.href);
+    toast("The link was copied");
+  }
+
+  get(`/comparisons/${id}`).then(show, () => box.replaceChildren(keepButton(session)));
+  return box;
+}
+
+/** A button that keeps the pair on show as a comparison. */
+export function keepButton(session) {
+  const button = h("button.small", { type: "button", onclick: keep }, icon("save"), "Keep");
+  async function keep() {
+    const kept = await keepComparison(session.sea, session.request);
+    history.replaceState(null, "", comparisonLink(kept));
+    button.replaceWith(comparisonBar(session, kept.id));
+    toast("Kept. You find it on the start page.");
+  }
+  return button;
+}

@@ -1,0 +1,147 @@
+// Many in step: one leader and up to eight followers in a grid, with one playhead.
+
+import { get, post } from "./api.js";
+import { clock, h, icon, iconButton, link, loading, notice, toast } from "./dom.js";
+import { InStep } from "./instep.js";
+import { tell } from "./jobs.js";
+import { openReel } from "./reel.js";
+import { transport } from "./transport.js";
+import { Warp } from "./warp.js";
+
+const MOST = 8; // followers
+
+export async function gridView({ sea, params, place, signal, ready }) {
+  const leader = params.get("leader");
+  const request = { start: params.get("start"), end: params.get("end"), recipe: params.get("recipe") };
+  let order = params.getAll("follower").slice(0, MOST);
+  if (!leader || !order.length) {
+    place.append(notice("empty", "Many in step", "Choose several matches of a search, then play them in a grid.", h("a.button.primary", { href: link(sea, "search") }, "To the search")));
+    return;
+  }
+  const wait = h("div.opening", {}, h("h1", {}, "Many in step"), loading("Aligning all of them…"));
+  place.append(wait);
+  ready();
+
+  const lead = await openReel(sea, { ref: leader, ...request }, { signal });
+  signal.addEventListener("abort", () => lead.close());
+  const opened = [];
+  for (const ref of order) opened.push(open(ref).catch((error) => ({ ref, error })));
+  const found = await Promise.all(opened);
+  const tiles = found.filter((one) => !one.error);
+  const failed = found.filter((one) => one.error);
+  signal.addEventListener("abort", () => tiles.forEach(({ reel }) => reel.close()));
+  if (signal.aborted) return [lead, ...tiles.map(({ reel }) => reel)].forEach((reel) => reel.close());
+  if (!tiles.length) throw failed[0].error;
+
+  async function open(ref) {
+    const [alignment, reel] = await Promise.all([
+      get(`/seas/${sea}/alignment`, { query: leader, match: ref, ...request }, signal),
+      openReel(sea, { ref }, { signal }),
+    ]);
+    return { ref, alignment, reel, warp: new Warp(alignment.warps.query), hidden: false };
+  }
+
+  const grid = h("div.many", { role: "list" });
+  const own = tile("leader", lead, leader, -1);
+  const followers = tiles.map((one, n) => Object.assign(one, tile("follower", one.reel, one.ref, n, one)));
+  const player = new InStep(lead, tiles.map(({ reel, warp }) => [reel, warp]), tiles[0].warp, draw);
+  signal.addEventListener("abort", () => player.close());
+  // What the transport needs of a session: all followers have a counterpart or not, each for itself.
+  const session = Object.assign(new EventTarget(), { player, lead, keep: "query", alignment: null, warp: Warp.identity(lead.start, lead.end), leftOut: () => [] });
+  for (const name of ["time", "state"]) player.addEventListener(name, () => session.dispatchEvent(new Event(name)));
+  window.seasync = session; // for tests and the curious
+  const control = transport(session, { signal });
+  place.replaceChildren(
+    h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"),
+      h("button.small", { type: "button", onclick: makeFilm }, icon("film"), "Make a film of the grid"),
+      h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
+    ...failed.map(({ error }) => h("p.bad", {}, error.message)),
+    h("section", { "aria-label": "Videos" }, grid, control));
+  layout();
+  await player.seek(lead.start);
+
+  function tile(kind, reel, ref, number, one) {
+    const canvas = h("canvas", { width: reel.width, height: reel.height, role: "img", "aria-label": `${kind === "leader" ? "Leader" : "Follower"}: ${reel.footage.name}`, class: "picture" });
+    const words = h("span.time");
+    const bar = one ? tempoBar(one) : null;
+    const does = one ? h("span.do", {},
+      iconButton("back", `Move ${reel.footage.name} to the left`, { onclick: () => move(one, -1) }),
+      iconButton("forward", `Move ${reel.footage.name} to the right`, { onclick: () => move(one, 1) }),
+      h("button.small", { type: "button", "aria-pressed": "false", onclick: () => solo(one) }, "Solo"),
+      h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, start: request.start, end: request.end }) }, "Open")) : h("span.label", {}, "Leader");
+    const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => setHidden(one, !event.target.checked) }), "Show") : null;
+    const figure = h("figure.tile-many", { role: "listitem", class: `tile-many ${kind}`, data: { ref } },
+      h("div.screen", {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, h("span.space"), hide, does), bar);
+    return { figure, canvas, ink: canvas.getContext("2d"), words, number };
+  }
+
+  /** How fast a follower is played to stay in step with the leader. */
+  function tempoBar({ warp }) {
+    const [from, to] = [lead.start, lead.end];
+    const cells = Array.from({ length: 40 }, (_, n) => {
+      const time = from + ((n + 0.5) / 40) * (to - from);
+      const cell = h("span");
+      const speed = warp.covers(time) ? warp.slope(time, 0.2) : null;
+      if (speed === null) cell.className = "none";
+      else cell.style.setProperty("--speed", Math.min(Math.max(Math.log2(Math.max(speed, 0.01)) / 2 + 0.5, 0), 1).toFixed(2));
+      return cell;
+    });
+    return h("div.tempo-bar", { role: "img", "aria-label": "Playback speed along the leader", title: "Playback speed to stay in step: blue is slow, orange is fast" }, cells);
+  }
+
+  function draw(picture, partners, time) {
+    paint(own, lead, picture, time, true);
+    partners.forEach((one, n) => !tiles[n].hidden && paint(followers[n], tiles[n].reel, one.picture, one.time, one.covered));
+  }
+
+  function paint({ canvas, ink, words, figure }, reel, picture, seconds, covered) {
+    ink.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    canvas.dataset.frame = reel.number(reel.nearest(seconds));
+    canvas.dataset.seconds = seconds;
+    figure.classList.toggle("left-out", !covered);
+    words.textContent = covered ? clock(seconds) : "no counterpart";
+  }
+
+  function layout() {
+    const shown = order.map((ref) => tiles.find((one) => one.ref === ref)).filter((one) => one);
+    grid.replaceChildren(own.figure, ...shown.map((one) => one.figure));
+    const count = 1 + shown.filter((one) => !one.hidden).length;
+    const columns = Math.ceil(Math.sqrt(count));
+    grid.style.setProperty("--columns", columns);
+    grid.style.setProperty("--rows", Math.ceil(count / columns));
+  }
+
+  function move(one, by) {
+    const at = order.indexOf(one.ref);
+    const to = Math.min(Math.max(at + by, 0), order.length - 1);
+    order.splice(to, 0, ...order.splice(at, 1));
+    history.replaceState(null, "", link(sea, "grid", { leader, ...request, follower: order }));
+    layout();
+  }
+
+  function setHidden(one, hidden) {
+    one.hidden = hidden;
+    one.figure.classList.toggle("hidden", hidden);
+    player.followers[tiles.indexOf(one)].resting = hidden; // it costs nothing then
+    if (hidden) player.followers[tiles.indexOf(one)].stop();
+    layout();
+    if (!player.playing) player.seek(player.time);
+  }
+
+  /** One follower beside the leader; once more, all of them. */
+  function solo(one) {
+    const alone = tiles.every((other) => other === one || other.hidden) && tiles.length > 1;
+    for (const other of tiles) {
+      other.figure.querySelector("input").checked = alone || other === one;
+      setHidden(other, !alone && other !== one);
+      other.figure.querySelector("button.small").setAttribute("aria-pressed", String(!alone && other === one));
+    }
+  }
+
+  async function makeFilm() {
+    const shown = order.filter((ref) => !tiles.find((one) => one.ref === ref)?.hidden);
+    const asked = Object.fromEntries(Object.entries({ start: request.start && Number(request.start), end: request.end && Number(request.end), recipe: request.recipe }).filter(([, value]) => value));
+    tell(await post(`/seas/${sea}/alignment/grid`, { leader, followers: shown, ...asked }));
+    toast("The film is being made. Its progress is at the top of the page.");
+  }
+}

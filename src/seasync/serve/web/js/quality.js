@@ -1,0 +1,65 @@
+// How well two videos are in step: words first, the numbers behind them in the details.
+
+import { h, percent } from "./dom.js";
+
+/** "very good", "good", "fair" or "none", from DRAQ and its limit. */
+export function grade({ draq, threshold, alignable }) {
+  if (!alignable) return "none";
+  const share = draq / threshold;
+  return share < 0.4 ? "very good" : share < 0.7 ? "good" : "fair";
+}
+
+/** Whether the timing can be aligned, in a few words. */
+export function timingWords(scores) {
+  if (!scores.alignable) return "Timing does not align";
+  return Math.min(scores.coverage.query, scores.coverage.match) < 1 ? "In step in part" : "In step";
+}
+
+/** Whether it is the same movement, in words; "" where nobody can say. */
+export function movementWords({ alignability, better_than }) {
+  if (alignability !== null && alignability !== undefined) return `${alignability > 0.99 ? "over 99 %" : percent(alignability)} likely the same movement`;
+  if (better_than !== null && better_than !== undefined) return `fits better than ${percent(better_than)} of random pairs`;
+  return "";
+}
+
+/** A bar with the quality of the sync: full is perfect, the tick is where "in step" ends. */
+export function gauge(scores) {
+  const { draq, threshold, alignable } = scores;
+  const words = alignable ? `${grade(scores)} sync` : "no sync";
+  const bar = h("span.bar");
+  const tick = h("span.tick");
+  bar.style.width = `${Math.min(Math.max(1 - draq, 0.02), 1) * 100}%`;
+  tick.style.left = `${(1 - threshold) * 100}%`;
+  return h("div.gauge", { class: `gauge ${alignable ? "good" : "poor"}`, role: "img", "aria-label": `Sync quality: ${words}`, title: scores.reason },
+    h("span.word", {}, words), h("span.track", {}, bar, tick));
+}
+
+/** The numbers, for those who want them. */
+export function numbers(scores) {
+  const rows = [
+    ["DRAQ", h("span.value", {}, scores.draq.toFixed(3)), `Cost of the path over that of random paths: 0 is perfect, 1 is chance. The limit here is ${scores.threshold.toFixed(2)}.`],
+    ["Decision", scores.reason, "The number that decides, and its limit"],
+    scores.similarity !== undefined && ["Similarity", scores.similarity.toFixed(2), "How alike the clips are as a whole: the cosine of their clip vectors"],
+  ];
+  return h("details.numbers", {}, h("summary", {}, "Details"), h("dl", {}, rows.filter(Boolean).map(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, value)])));
+}
+
+/** Which parts of both videos are in step, as two bars. ranges: {query: [from, to], match: [from, to]} in seconds. */
+export function partsBar(pieces, ranges) {
+  const row = (side) => {
+    const [from, to] = ranges[side];
+    return h("span.track", { class: `track ${side}` }, pieces.map((piece) => {
+      const part = h("span.part");
+      const share = (seconds) => (100 * Math.min(Math.max(seconds - from, 0), to - from)) / (to - from);
+      part.style.left = `${share(piece[side][0])}%`;
+      part.style.width = `${share(piece[side][1]) - share(piece[side][0])}%`;
+      return part;
+    }));
+  };
+  const words = pieces.map(({ query, match }) => `${spanWords(query)} of the query with ${spanWords(match)} of the match`).join(", ");
+  return h("div.parts-bar", { role: "img", "aria-label": `In step: ${words}`, title: `In step: ${words}` }, row("query"), row("match"));
+}
+
+export function spanWords([from, to]) {
+  return `${Math.max(from, 0).toFixed(1)}–${to.toFixed(1)} s`;
+}

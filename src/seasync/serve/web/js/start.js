@@ -1,0 +1,101 @@
+// The start page: compare two videos at once, compare with a model, search or label a collection, reopen a comparison.
+
+import { acceptDrops, chooseFiles, sendFile } from "./add.js";
+import { comparisonLink, comparisonList, keepComparison, listComparisons, NO_SEA, openFile } from "./comparisons.js";
+import { h, icon, link, loading, toast } from "./dom.js";
+
+const isSaved = (file) => file.name.toLowerCase().endsWith(".seasync");
+
+export async function startView({ sea, place, signal }) {
+  const state = h("div.busy", { role: "status", hidden: true });
+  const chosen = [null, null]; // what goes into the two slots
+  const slots = [0, 1].map(slot);
+  const compare = h("button.primary", { type: "button", disabled: true, onclick: begin }, "Compare");
+  const spans = h("button", { type: "button", hidden: true, onclick: () => ((chosen[1] = chosen[0]), begin()) }, "Compare two parts of this video");
+  const list = h("div");
+  place.append(
+    h("h1", {}, "Compare videos in step"),
+    h("section.two", { "aria-label": "Compare two videos" },
+      h("h2", {}, "Compare two videos"),
+      h("p.faint", {}, "Drop two videos of the same movement anywhere on this page. Seasync plays them in step and shows where one is late."),
+      h("div.slots", {}, slots.map(({ box }) => box)),
+      h("div.actions", {}, compare, spans, h("span.space"), h("button", { type: "button", onclick: async () => take(await choose(".seasync")) }, "Open a .seasync file")),
+      state),
+    h("ul.ways", {},
+      way("swap", "Compare with a model", "Your video beside a clip of the sea.", async () => withModel((await chooseFiles(false))[0])),
+      way("search", "Search a collection", "Find the clips that move like yours.", link(sea, "search")),
+      way("mark", "Label a collection", "Mark moments once, carry them to other clips.", link(sea, "mark"))),
+    list);
+  acceptDrops(place, "Drop one or two videos", take, signal);
+  showComparisons();
+
+  function slot(n) {
+    const words = h("span", {}, n ? "Second video" : "First video");
+    const box = h("button.slot", { type: "button", onclick: async () => put(n, (await chooseFiles(false))[0]) }, icon("add"), words);
+    return { box, words };
+  }
+
+  function way(picture, title, text, go) {
+    const content = [icon(picture), h("span", {}, h("b", {}, title), h("span.faint", {}, text))];
+    return h("li", {}, typeof go === "string" ? h("a.way", { href: go }, content) : h("button.way", { type: "button", onclick: go }, content));
+  }
+
+  function put(n, file) {
+    if (!file) return;
+    chosen[n] = file;
+    slots[n].words.textContent = file.name;
+    slots[n].box.classList.add("filled");
+    compare.disabled = !(chosen[0] && chosen[1]);
+    spans.hidden = !chosen[0] || Boolean(chosen[1]);
+  }
+
+  /** Files that were dropped or chosen: two videos are compared at once, one fills the next slot. */
+  function take(files) {
+    const saved = files.find(isSaved);
+    if (saved) return open(saved);
+    for (const file of files.slice(0, 2)) put(chosen[0] ? 1 : 0, file);
+    if (files.length > 2) toast("The first two videos are compared");
+    if (chosen[0] && chosen[1]) begin();
+  }
+
+  async function open(file) {
+    state.hidden = false;
+    state.replaceChildren(loading(`Opening ${file.name}…`));
+    await openFile(file).catch((error) => toast(error.message, "bad"));
+    state.hidden = true;
+  }
+
+  async function begin() {
+    const [first, second] = chosen;
+    state.hidden = false;
+    compare.disabled = true;
+    state.replaceChildren(loading("Uploading…"));
+    const query = await sendFile(first);
+    const match = query && (second === first ? query : await sendFile(second));
+    if (!match) {
+      state.hidden = true;
+      compare.disabled = false;
+      return;
+    }
+    const half = query.seconds / 2;
+    const spans = first === second ? { end: half.toFixed(3), match_start: half.toFixed(3) } : {};
+    location.hash = comparisonLink(await keepComparison(NO_SEA, { query: query.ref, match: match.ref, ...spans }));
+  }
+
+  async function withModel(file) {
+    const sent = file && (await sendFile(file));
+    if (sent) location.hash = link(sea, "sea", { with: sent.ref });
+  }
+
+  async function showComparisons() {
+    const found = await listComparisons(signal);
+    if (found.length) list.replaceChildren(h("h2", {}, "Your comparisons"), comparisonList(found));
+  }
+}
+
+function choose(accept) {
+  return new Promise((resolve) => {
+    const input = h("input", { type: "file", accept, onchange: () => resolve([...input.files]) });
+    input.click();
+  });
+}

@@ -1,0 +1,124 @@
+"""For everyone: axe-core finds nothing serious, headings and landmarks are there, notices cover nothing."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.serve.browser import Tab, drop
+from tests.serve.films import film, pace
+from tests.serve.live import live
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script of axe-core. Where it is missing: a visible skip, and a failure in CI."""
+    if os.environ.get("CI"):
+        package = import_module("axe_playwright_python")
+    else:
+        package = pytest.importorskip("axe_playwright_python")
+    return next(Path(str(package.__file__)).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
+
+
+def views(refs: dict[str, str]) -> dict[str, str]:
+    a, b, c = refs["right/a"], refs["right/b"], refs["arc/c"]
+    return {
+        "": ".way",
+        "#/small/sea": ".clip",
+        "#/small/search": ".drop-here",
+        f"#/small/search?query={a}": ".found",
+        f"#/small/sync?query={a}&match={b}": ".report table",
+        f"#/small/sync?query={a}&match={c}&partial=always": ".matrix",
+        f"#/small/grid?leader={a}&follower={b}&follower={c}": ".many",
+        f"#/small/report?query={a}&match={b}": ".sheet",
+        f"#/small/mark?clip={a}": ".scrub",
+        "#/small/mark": ".drop-here",
+    }
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    browser: Browser, address: str, refs: dict[str, str], axe: str, theme: str
+) -> None:
+    tab = Tab(browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme), address)  # type: ignore[arg-type]
+    found: dict[str, Any] = {}
+    for place, sign in views(refs).items():
+        page = tab.open(place)
+        page.wait_for_selector(sign)
+        page.wait_for_timeout(300)  # transitions of colors
+        page.evaluate(axe)
+        result = page.evaluate("axe.run(document)")
+        serious = [one for one in result["violations"] if one["impact"] in ("serious", "critical")]
+        named = {"label-content-name-mismatch", "page-has-heading-one", "region", "landmark-one-main"}
+        serious += [one for one in result["violations"] if one["id"] in named and one not in serious]
+        if serious:
+            found[place] = [(one["id"], [node["html"][:160] for node in one["nodes"][:4]]) for one in serious]
+        assert page.locator("h1").count() >= 1, place
+    assert not found, found
+    tab.close()
+
+
+def test_notices_cover_nothing_and_a_batch_has_one_panel(
+    browser: Browser, sea: Path, films: Path, encoder: str, tmp_path: Path
+) -> None:
+    bad = []
+    for name in ("one.mp4", "two.mp4"):
+        bad.append(tmp_path / name)
+        bad[-1].write_bytes(b"no video")
+    good = film(tmp_path / "good.mp4", pace(30), action="left")
+    with live(sea, tmp_path / "state", encoder, roots=[films]) as address:
+        tab = Tab(browser.new_page(viewport={"width": 1280, "height": 900}), address)
+        tab.expected = ["422"]
+        page = tab.open("#/small/sea")
+        page.wait_for_selector(".clip")
+        drop(page, "body", [*bad, good])
+        page.get_by_role("button", name="Add", exact=True).click()
+        panel = page.locator("#tray .row", has_text="2 of 3 files not added")
+        panel.wait_for()
+        assert panel.locator(".problems li").count() == 2
+        assert "one.mp4" in panel.inner_text()
+        assert "add them again" in panel.inner_text()
+        tray, main = (page.locator(place).bounding_box() for place in ("#tray", "#main"))
+        assert tray
+        assert main
+        assert tray["y"] + tray["height"] <= main["y"] + 1
+        tab.until("document.querySelectorAll('.clip').length === 7")
+        page.locator(".clip .open").first.click()
+        page.wait_for_selector(".found")
+        assert not panel.is_visible()  # folded away with the view it belongs to
+        page.get_by_role("button", name="1 with problems").click()
+        assert panel.is_visible()
+        panel.get_by_role("button", name="Stop or dismiss").click()
+        assert page.locator("#tray .row", has_text="not added").count() == 0
+        tab.close()
+
+
+def test_a_message_lies_over_the_bar_only(tab: Tab, refs: dict[str, str]) -> None:
+    page = tab.open(f"#/small/mark?clip={refs['arc/b']}")
+    page.wait_for_selector(".scrub")
+    tab.settle()
+    page.route("**/marks/**", lambda route: route.abort())
+    tab.expected = ["ERR_", "Failed to load"]
+    page.keyboard.press("m")
+    toast = page.locator(".toast")
+    toast.wait_for()
+    box, bar = toast.bounding_box(), page.locator("#bar").bounding_box()
+    assert box
+    assert bar
+    assert box["y"] + box["height"] <= bar["y"] + bar["height"] + 4
+
+
+def test_words_come_before_numbers(tab: Tab, refs: dict[str, str]) -> None:
+    page = tab.open(f"#/small/search?query={refs['right/a']}")
+    page.wait_for_selector(".found")
+    assert "DRAQ" not in page.inner_text("main")
+    assert page.locator(".found").first.locator(".words").inner_text().startswith("In step")
+    page.locator(".found summary").first.click()
+    assert "DRAQ" in page.locator(".found").first.inner_text()

@@ -1,0 +1,90 @@
+"""The compare report: differences in words and numbers, measured against films of known timing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.serve.conftest import Server
+from tests.serve.films import film, pace
+
+API = "/api/v1/seas/-"
+
+
+@pytest.fixture
+def pair(server: Server, tmp_path: Path) -> dict[str, str]:
+    """The movement in 2 s, and in 3 s at the same course: half of it takes half a second longer."""
+    files = [
+        film(tmp_path / f"{name}.mp4", pace(count), action="right") for name, count in (("a", 60), ("b", 90))
+    ]
+    query, match = (server.upload(file).json()["ref"] for file in files)
+    return {"query": query, "match": match}
+
+
+def mark(kind: str, name: str, seconds: float) -> dict[str, object]:
+    return {"kind": kind, "name": name, "frame": round(seconds * 30), "seconds": seconds}
+
+
+def test_marks_are_compared_and_carried_over(server: Server, pair: dict[str, str]) -> None:
+    marks = [mark("moment", "middle", 1.0), mark("moment", "end", 1.9)]
+    server.client.put(f"{API}/marks/{pair['query']}", json=marks)
+    server.client.put(f"{API}/marks/{pair['match']}", json=[mark("moment", "end", 2.8)])
+    report = server.client.get(f"{API}/alignment/report", params=pair).json()
+    assert report["seconds"] == {"query": pytest.approx(2.0, abs=0.1), "match": pytest.approx(3.0, abs=0.1)}
+    moments = {one["name"]: one for one in report["moments"]}
+    assert (moments["middle"]["source"], moments["end"]["source"]) == ("query", "both")
+    assert moments["middle"]["match"] == pytest.approx(1.5, abs=0.1)
+    assert moments["middle"]["later"] == pytest.approx(0.5, abs=0.1)
+    assert moments["end"]["later"] == pytest.approx(0.9, abs=0.1)
+    assert moments["end"]["text"] == f"b.mp4 is {moments['end']['later']:.2f} s later at end."
+    later = [abs(one["later"]) for one in report["moments"]]
+    assert later == sorted(later, reverse=True)
+    (phase,) = report["phases"]
+    assert phase["name"] == "middle to end"
+    assert phase["difference"] == pytest.approx(0.4, abs=0.12)
+    assert "b.mp4 takes" in report["summary"][0]
+    assert np.mean([1 / one["speed"] for one in report["tempo"]]) == pytest.approx(1.5, abs=0.1)
+    rows = list(
+        csv.DictReader(io.StringIO(server.client.get(f"{API}/alignment/report.csv", params=pair).text))
+    )
+    end = next(row for row in rows if row["name"] == "end")
+    assert float(end["match_later_seconds"]) == pytest.approx(moments["end"]["later"], abs=1e-3)
+    for ref in pair.values():
+        server.client.put(f"{API}/marks/{ref}", json=[])
+
+
+def test_phases_last_until_the_next_or_the_end(server: Server, pair: dict[str, str]) -> None:
+    marks = [mark("phase", "up", 0.0), mark("phase", "down", 1.0)]
+    server.client.put(
+        f"{API}/marks/{pair['match']}", json=[mark("phase", "up", 0.0), mark("phase", "down", 1.5)]
+    )
+    server.client.put(f"{API}/marks/{pair['query']}", json=marks)
+    report = server.client.get(f"{API}/alignment/report", params=pair).json()
+    assert [one["name"] for one in report["phases"]] == ["up", "down"]
+    assert report["phases"][0]["seconds"] == {"query": 1.0, "match": 1.5}
+    assert report["phases"][1]["difference"] == pytest.approx(0.5, abs=0.12)
+    for ref in pair.values():
+        server.client.put(f"{API}/marks/{ref}", json=[])
+
+
+def test_without_marks_the_largest_differences_are_named(server: Server, pair: dict[str, str]) -> None:
+    report = server.client.get(f"{API}/alignment/report", params=pair).json()
+    assert report["phases"] == []
+    assert report["moments"][0]["later"] == pytest.approx(1.0, abs=0.15)
+    assert "after the start" in report["moments"][0]["text"]
+    assert len(report["summary"]) > 1
+
+
+def test_the_same_timing_is_said_to_be_the_same(server: Server, tmp_path: Path) -> None:
+    files = [film(tmp_path / f"{n}.mp4", pace(60), action="arc", tint=20 * n) for n in range(2)]
+    query, match = (server.upload(file).json()["ref"] for file in files)
+    report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
+    assert report["summary"] == [
+        pytest.approx(report["summary"][0]),
+        "No moment differs by more than a frame or so.",
+    ]
+    assert "the same speed" in report["summary"][0]
