@@ -71,7 +71,7 @@ def reading(
 
 def end_of(clip: Clip) -> float:
     """When the last frame of a clip ends, in seconds of its file."""
-    from seasync.video.table import frame_table
+    from seasync.video.timetable import frame_table
 
     last = frame_table(clip.file).end
     return last if clip.end is None else min(clip.end, last)

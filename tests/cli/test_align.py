@@ -11,7 +11,7 @@ import pytest
 from seasync.clip import Clip
 from seasync.pair import align
 from seasync.sample import Sample, alignment_error, make
-from seasync.video.table import frame_table
+from seasync.video.timetable import frame_table
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
 from tests.videos import picture, write

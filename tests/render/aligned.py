@@ -12,7 +12,7 @@ import numpy as np
 from seasync.align import MOTION, Alignment, Piece
 from seasync.align.alignment import end_of
 from seasync.clip import Clip
-from seasync.video.table import frame_table
+from seasync.video.timetable import frame_table
 from tests.videos import number_of
 
 Map = Callable[[np.ndarray], np.ndarray]

@@ -20,7 +20,7 @@ from seasync.errors import PartlyDecoded, RenderError
 from seasync.render import Mark, compare, grid, retime
 from seasync.render.captions import captions
 from seasync.render.composition import Cell, Film
-from seasync.render.plan import Clock, Source
+from seasync.render.schedule import Clock, FrameSelection
 from tests.render.aligned import alignment, bent, pictures, shown, whole
 from tests.render.conftest import KEYS, MATCH_KEYS, true_map
 from tests.videos import is_upright, number_of, numbered, vfr
@@ -151,7 +151,7 @@ def test_pieces_out_of_order_play_in_the_querys_order(pair: tuple[Path, Path], t
 def test_captions_never_lie_over_each_other(layout: str, known: bool) -> None:
     """From thumbnails to 4K, in any shape."""
     clock = Clock(Fraction(30), np.array([3725.04]))
-    source = Source("a.mp4", np.zeros(1, np.int64), np.array([3725.04]), np.array([known]))
+    source = FrameSelection("a.mp4", np.zeros(1, np.int64), np.array([3725.04]), np.array([known]))
     marks = (Mark(3725.0, "ball meets the club, and the hips are open"),)
     for width, height in ((16, 16), (48, 270), (90, 60), (120, 90), (320, 24), (320, 240), (1920, 1080)):
         places = {

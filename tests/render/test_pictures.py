@@ -16,7 +16,7 @@ from PIL import Image
 from seasync.align import Alignment
 from seasync.errors import RenderError
 from seasync.render import alignment_picture, contact_sheet, warp_picture
-from seasync.render.text import clock, ticks
+from seasync.render.lettering import clock, ticks
 from tests.render.aligned import alignment, bent, whole
 from tests.videos import number_of
 
@@ -44,8 +44,8 @@ def texts(file: Path) -> list[str]:
     return [element.text or "" for element in ElementTree.parse(file).iter(f"{SVG}text")]
 
 
-def near(image: np.ndarray, colour: tuple[int, int, int]) -> np.ndarray:
-    return np.abs(image.astype(int) - colour).max(-1) < 40
+def near(image: np.ndarray, color: tuple[int, int, int]) -> np.ndarray:
+    return np.abs(image.astype(int) - color).max(-1) < 40
 
 
 def test_alignment_picture_draws_the_path_over_the_cost(aligned: Alignment, tmp_path: Path) -> None:

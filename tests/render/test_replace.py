@@ -46,7 +46,7 @@ def otio_timeline(file: Path, query: Path, speed: float = 1.0) -> Path:
         clip = otio.schema.Clip(name, otio.schema.ExternalReference(query.as_uri()), span)
         if name == "swing" and speed != 1:
             clip.effects.append(otio.schema.LinearTimeWarp(time_scalar=speed))
-        clip.metadata["colour"] = "red"
+        clip.metadata["color"] = "red"
         track.append(clip)
     timeline.tracks.append(track)
     otio.adapters.write_to_file(timeline, str(file), "otio_json")
@@ -68,7 +68,7 @@ def test_otio_clip_gives_way_to_one_in_step_with_it(
     new = clips[1:-1]
     assert {clip.name for clip in new} == {"swing"}
     assert {clip.media_reference.target_url for clip in new} == {pair[1].as_uri()}
-    assert all(clip.metadata["colour"] == "red" for clip in new)
+    assert all(clip.metadata["color"] == "red" for clip in new)
     points = [
         point
         for clip in new

@@ -17,7 +17,7 @@ from seasync.errors import RenderError
 from seasync.render import compare, retime, write_sound
 from seasync.render import sound as sound_module
 from seasync.render.sound import carry
-from seasync.render.stretch import by_atempo, by_signalsmith, stretch
+from seasync.render.time_stretch import by_atempo, by_signalsmith, stretch
 from tests.render.aligned import bent, click_times, clicks, heard, pitch, whole
 from tests.render.conftest import KEYS, MATCH_KEYS
 from tests.videos import numbered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pkgutil
 import subprocess
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -18,7 +19,9 @@ import pytest
 
 from seasync.align import Alignment
 from seasync.errors import RenderError
+from seasync.options import TimelineFormat, values
 from seasync.render import export
+from seasync.render.timelines import formats
 from seasync.render.timelines.rate import frame_of, is_drop_frame, standard_rate, timecode, timeline_rate
 from tests.render.aligned import alignment, bent, click_times, heard, shown, whole
 from tests.render.conftest import KEYS, KNOTS
@@ -366,6 +369,11 @@ def test_unwritable_timeline_is_one_line(aligned: Alignment, tmp_path: Path, suf
     (tmp_path / f"edit{suffix}").mkdir()
     with pytest.raises(RenderError, match="is not a file"):
         export(aligned, tmp_path / f"edit{suffix}")
+
+
+def test_a_format_is_one_module_and_one_word_in_the_vocabulary() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(formats.__path__)}
+    assert modules == set(values(TimelineFormat))
 
 
 def test_unknown_format_lists_those_there_are(aligned: Alignment, tmp_path: Path) -> None:

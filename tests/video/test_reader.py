@@ -139,11 +139,11 @@ def test_squash_keeps_all_crop_keeps_the_middle_and_within_keeps_the_shape(tmp_p
 @pytest.mark.parametrize("matrix", [1, 5, 9])
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv444p10le"])
-def test_colours_are_those_meant_by_matrix_and_range(
+def test_colors_are_those_meant_by_matrix_and_range(
     tmp_path: Path, matrix: int, full: bool, pix_fmt: str
 ) -> None:
     red_weight, blue_weight = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 9: (0.2627, 0.0593)}[matrix]
-    red, green, blue = colour = np.array([200, 90, 40]) / 255
+    red, green, blue = color = np.array([200, 90, 40]) / 255
     luma = red_weight * red + (1 - red_weight - blue_weight) * green + blue_weight * blue
     chroma = (blue - luma) / (2 - 2 * blue_weight), (red - luma) / (2 - 2 * red_weight)
     bits = 10 if "10" in pix_fmt else 8
@@ -157,10 +157,10 @@ def test_colours_are_those_meant_by_matrix_and_range(
     tags = {"colorspace": matrix, "color_range": 2 if full else 1}
     file = write(tmp_path / "a.mkv", [frame] * 2, codec="ffv1", pix_fmt=pix_fmt, tags=tags)
     for size in (None, (20, 30)):
-        np.testing.assert_allclose(whole(file, size=size).data[0].mean((0, 1)), colour * 255, atol=2.5)
+        np.testing.assert_allclose(whole(file, size=size).data[0].mean((0, 1)), color * 255, atol=2.5)
 
 
-def test_untagged_colours_are_guessed_by_size_as_players_do(tmp_path: Path) -> None:
+def test_untagged_colors_are_guessed_by_size_as_players_do(tmp_path: Path) -> None:
     for height, width, matrix in ((120, 160, 5), (720, 1280, 1)):
         image = np.full((height, width, 3), (200, 40, 40), np.uint8)
         frame = av.VideoFrame.from_ndarray(image, "rgb24").reformat(format="yuv420p", dst_colorspace=matrix)

@@ -13,7 +13,7 @@ from tests.videos import numbered, write
 
 
 def scenes(lengths: list[int]) -> list[np.ndarray]:
-    """A slow pan over another coloured texture in each scene."""
+    """A slow pan over another colored texture in each scene."""
     pictures = []
     for i, length in enumerate(lengths):
         chance = np.random.default_rng(i)

@@ -48,7 +48,7 @@ def test_frames_that_are_right_already_are_not_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transfer", [16, 18])
 def test_hdr_is_shown_as_sdr_brighter_light_brighter_and_grey_grey(tmp_path: Path, transfer: int) -> None:
-    grey = []
+    gray = []
     for light in (0.01, 0.1, 1.0, 10.0, 100.0, 203.0, 500.0, 1000.0):
         frame = av.VideoFrame(64, 48, "yuv420p10le")
         for plane, value in zip(frame.planes, (64 + 876 * coded(light, transfer), 512, 512), strict=True):
@@ -58,16 +58,16 @@ def test_hdr_is_shown_as_sdr_brighter_light_brighter_and_grey_grey(tmp_path: Pat
         pixel, film = next(read(file)).data[0, 24, 32], next(frames(file)).frame
         assert np.ptp(pixel.astype(int)) <= 1
         np.testing.assert_allclose(film.to_ndarray(format="rgb24")[24, 32].astype(int), pixel, atol=3)
-        grey.append(int(pixel[0]))
-    assert grey == sorted(grey)
-    assert (grey[0], grey[-1]) == pytest.approx((0, 255), abs=2)
-    assert grey[5] == pytest.approx(214, abs=4)  # diffuse white is bright but leaves room for highlights
+        gray.append(int(pixel[0]))
+    assert gray == sorted(gray)
+    assert (gray[0], gray[-1]) == pytest.approx((0, 255), abs=2)
+    assert gray[5] == pytest.approx(214, abs=4)  # diffuse white is bright but leaves room for highlights
     # Darker than the knee, light is what it was: 10 of 203 cd/m² in sRGB.
-    assert grey[3] == pytest.approx(255 * (1.055 * (10 / 203) ** (1 / 2.4) - 0.055), abs=2)
+    assert gray[3] == pytest.approx(255 * (1.055 * (10 / 203) ** (1 / 2.4) - 0.055), abs=2)
 
 
 def coded(light: float, transfer: int) -> float:
-    """cd/m² of grey on a 1000 cd/m² display to a code value from 0 to 1 (SMPTE ST 2084; ARIB STD-B67)."""
+    """cd/m² of gray on a 1000 cd/m² display to a code value from 0 to 1 (SMPTE ST 2084; ARIB STD-B67)."""
     if transfer == 16:
         y = (light / 10000) ** (2610 / 16384)
         return ((3424 / 4096 + 2413 / 128 * y) / (1 + 2392 / 128 * y)) ** (2523 / 32)

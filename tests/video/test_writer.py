@@ -49,13 +49,13 @@ def test_the_film_is_what_browsers_and_editors_play(tmp_path: Path, suffix: str)
     assert sorted(p.name for p in tmp_path.iterdir()) == [file.name]
 
 
-def test_colours_survive(tmp_path: Path) -> None:
-    colours = [(200, 30, 30), (30, 180, 60), (20, 40, 220), (128, 128, 128), (255, 255, 255), (0, 0, 0)]
+def test_colors_survive(tmp_path: Path) -> None:
+    colors = [(200, 30, 30), (30, 180, 60), (20, 40, 220), (128, 128, 128), (255, 255, 255), (0, 0, 0)]
     with Writer(tmp_path / "a.mp4", fps=30, size=(64, 64), crf=5) as out:
-        for colour in colours:
-            out.write(np.full((64, 64, 3), colour, np.uint8))
-    for image, colour in zip(next(read(tmp_path / "a.mp4")).data, colours, strict=True):
-        np.testing.assert_allclose(image.mean((0, 1)), colour, atol=4)
+        for color in colors:
+            out.write(np.full((64, 64, 3), color, np.uint8))
+    for image, color in zip(next(read(tmp_path / "a.mp4")).data, colors, strict=True):
+        np.testing.assert_allclose(image.mean((0, 1)), color, atol=4)
 
 
 @pytest.mark.parametrize("size", [(161, 120), (160, 121), (161, 121)])

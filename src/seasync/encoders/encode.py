@@ -91,7 +91,7 @@ def encode_part(
 
 def _watched(frames: Iterator[Frames], clip: Clip, progress: Progress) -> Iterator[Frames]:
     """The same frames; `progress` learns how far they are."""
-    from seasync.video.table import frame_table
+    from seasync.video.timetable import frame_table
 
     last = frame_table(clip.file).end
     total = (last if clip.end is None else min(clip.end, last)) - clip.start

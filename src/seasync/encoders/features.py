@@ -56,7 +56,7 @@ class ReadyFeatures:
 
     def _times(self, file: str, count: int) -> tuple[Seconds, Indices]:
         """When each feature's frame is shown, and its number."""
-        from seasync.video.table import frame_table
+        from seasync.video.timetable import frame_table
 
         table = frame_table(file)
         if self._fps is None and count == len(table):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from seasync.render.canvas import plate_height, plate_width
 from seasync.render.composition import Film
-from seasync.render.text import clock as clock_text
+from seasync.render.lettering import clock as clock_text
+from seasync.render.yuv_canvas import plate_height, plate_width
 
 
 @dataclass(frozen=True)

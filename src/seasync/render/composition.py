@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from seasync.errors import RenderError
 from seasync.options import Gaps
-from seasync.render.canvas import plate_width
-from seasync.render.plan import Clock, Source
+from seasync.render.schedule import Clock, FrameSelection
+from seasync.render.yuv_canvas import plate_width
 
 LONGEST_SIDE = 16384  # pixels: what H.264 can hold
 SMALLEST_LETTERS = 7  # pixels; smaller ones cannot be read
@@ -30,7 +30,7 @@ class Mark:
 class Cell:
     """A source at its place in the film; all even numbers."""
 
-    source: Source
+    source: FrameSelection
     left: int
     top: int
     width: int

@@ -8,9 +8,9 @@ from seasync.align import Alignment
 from seasync.encoding import Seconds
 from seasync.files import Place
 from seasync.options import Side
-from seasync.render.ink import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, page
-from seasync.render.plan import clips_of
-from seasync.render.text import clock, ticks
+from seasync.render.lettering import clock, ticks
+from seasync.render.page import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, page
+from seasync.render.schedule import clips_of
 
 WIDTH, LEFT, RIGHT = 1200, 110, 48
 PLACE, SPEED = (110, 430), (500, 680)  # top and bottom of the two plots
@@ -24,7 +24,7 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
     """
     kept, other = clips_of(alignment, keep)
     warp = alignment.warp(keep=keep).smooth()
-    colours = (QUERY, MATCH) if keep == "query" else (MATCH, QUERY)
+    colors = (QUERY, MATCH) if keep == "query" else (MATCH, QUERY)
     sheet = page(WIDTH, SPEED[1] + 74, file)
     sheet.text((LEFT, 30), f"{other.name} on the clock of {kept.name}", size=24, bold=True)
     sheet.text((LEFT, 66), f"DRAQ {alignment.draq:.3f}: {alignment.verdict}", size=16, fill=FAINT)
@@ -39,11 +39,11 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
         across = float(x(np.asarray(second)))
         for top, bottom in (PLACE, SPEED):
             sheet.line([(across, top), (across, bottom)])
-        sheet.text((across, SPEED[1] + 8), clock(second, places=1), size=14, fill=colours[0], anchor="ma")
-    sheet.text(((LEFT + WIDTH - RIGHT) / 2, SPEED[1] + 38), kept.name, size=15, fill=colours[0], anchor="ma")
+        sheet.text((across, SPEED[1] + 8), clock(second, places=1), size=14, fill=colors[0], anchor="ma")
+    sheet.text(((LEFT + WIDTH - RIGHT) / 2, SPEED[1] + 38), kept.name, size=15, fill=colors[0], anchor="ma")
     for second in ticks(low, high, 6):
         y = PLACE[1] - (second - low) / (high - low) * (PLACE[1] - PLACE[0])
-        _level(sheet, y, clock(second, places=1), colours[1])
+        _level(sheet, y, clock(second, places=1), colors[1])
     for speed, beyond in ((SLOWEST, "≤ "), (0.5, ""), (1.0, ""), (2.0, ""), (FASTEST, "≥ ")):
         text = f"{beyond}{speed:.0%}"
         _level(sheet, _speed_y(np.asarray(speed)).item(), text, TEXT if speed == 1 else FAINT)
@@ -54,8 +54,8 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
         places = piece.at(times)
         speeds = np.gradient(places, times)
         up = PLACE[1] - (places - low) / (high - low) * (PLACE[1] - PLACE[0])
-        for points, colour in ((up, colours[1]), (_speed_y(speeds), PATH)):
-            sheet.line(list(zip(x(times).tolist(), points.tolist(), strict=True)), fill=colour, width=3)
+        for points, color in ((up, colors[1]), (_speed_y(speeds), PATH)):
+            sheet.line(list(zip(x(times).tolist(), points.tolist(), strict=True)), fill=color, width=3)
     sheet.save(file)
 
 

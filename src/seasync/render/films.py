@@ -10,17 +10,17 @@ from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
+from seasync.render.compose import Progress, write_animation, write_film
 from seasync.render.composition import Cell, Film, Mark
-from seasync.render.plan import (
+from seasync.render.schedule import (
     Clock,
     clips_of,
     clock_of,
-    course,
+    film_warp,
     has_partner,
     own_frames,
     warped_frames,
 )
-from seasync.render.shoot import Progress, animate, shoot
 from seasync.render.soundtrack import soundtrack
 from seasync.video import probe
 
@@ -63,7 +63,7 @@ def compare(
     """
     kept, other = clips_of(alignment, keep)
     is_animation = Location(file).suffix.lower() in ANIMATIONS
-    warp = course(alignment.warp(keep=keep), other, smooth)
+    warp = film_warp(alignment.warp(keep=keep), other, smooth)
     clock = _clock(kept, warp, gaps, fps=ANIMATION_FPS if is_animation else None)
     sources = own_frames(kept, clock), warped_frames(other, clock, warp, blend=smooth == "blend")
     size = size or ((720, 720) if is_animation else None)
@@ -82,10 +82,10 @@ def compare(
         marks=tuple(marks),
     )
     if is_animation:
-        animate(film, file, progress=progress)
+        write_animation(film, file, progress=progress)
         return
     track = soundtrack(audio, keep, kept, other, warp, clock, file=file)
-    shoot(film, file, track, codec=codec, crf=crf, progress=progress)
+    write_film(film, file, track, codec=codec, crf=crf, progress=progress)
 
 
 def retime(
@@ -106,12 +106,12 @@ def retime(
     The options are those of `compare`; with gaps="alone" the film is black where nothing corresponds.
     """
     kept, other = clips_of(alignment, keep)
-    warp = course(alignment.warp(keep=keep), other, smooth)
+    warp = film_warp(alignment.warp(keep=keep), other, smooth)
     clock = _clock(kept, warp, gaps)
     shape = _fit(_shape(other.file), size)
     cell = Cell(warped_frames(other, clock, warp, blend=smooth == "blend"), 0, 0, *shape)
     track = soundtrack(audio, keep, kept, other, warp, clock, file=file)
-    shoot(Film(clock, [cell], shape, gaps=gaps), file, track, codec=codec, crf=crf, progress=progress)
+    write_film(Film(clock, [cell], shape, gaps=gaps), file, track, codec=codec, crf=crf, progress=progress)
 
 
 def grid(
@@ -144,19 +144,19 @@ def grid(
     room = min(size[0] // columns, shape[0]), min(size[1] // rows, shape[1])
     width, height = _fit(shape, room)
     cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=f"query  {Location(query.file).name}")]
-    warps = [course(each.warp(keep="query"), clips_of(each, "query")[1], smooth) for each in alignments]
+    warps = [film_warp(each.warp(keep="query"), clips_of(each, "query")[1], smooth) for each in alignments]
     for number, (alignment, warp) in enumerate(zip(alignments, warps, strict=True), 1):
         match = clips_of(alignment, "query")[1]
         inner = _fit(_shape(match.file), (width, height))
-        left = number % columns * width + _centred(inner[0], width)
-        top = number // columns * height + _centred(inner[1], height)
+        left = number % columns * width + _centerd(inner[0], width)
+        top = number // columns * height + _centerd(inner[1], height)
         source = warped_frames(match, clock, warp, blend=smooth == "blend")
         title = titles[number - 1] if titles else f"{number}  DRAQ {alignment.draq:.2f}"
         cells.append(Cell(source, left, top, *inner, title=title))
     whole = columns * width, rows * height
     film = Film(clock, cells, whole, gaps="dim", labels=labels, marks=tuple(marks))
     track = soundtrack(audio, "query", query, first, warps[0], clock, file=file)
-    shoot(film, file, track, codec=codec, crf=crf, progress=progress)
+    write_film(film, file, track, codec=codec, crf=crf, progress=progress)
 
 
 def query_of(alignments: Sequence[Alignment]) -> Clip:
@@ -191,7 +191,7 @@ def _even(length: float) -> int:
     return max(2, round(length / 2) * 2)
 
 
-def _centred(inner: int, outer: int) -> int:
+def _centerd(inner: int, outer: int) -> int:
     return (outer - inner) // 4 * 2
 
 
@@ -215,5 +215,5 @@ def _places(
         return [(top, left, wide, tall) for left, top, tall, wide in turned], (whole[1], whole[0])
     whole = _fit(shapes[0], size)
     inner = _fit(shapes[1], whole)
-    place = _centred(inner[0], whole[0]), _centred(inner[1], whole[1])
+    place = _centerd(inner[0], whole[0]), _centerd(inner[1], whole[1])
     return [(0, 0, *whole), (*place, *inner)], whole

@@ -14,7 +14,7 @@ from seasync.errors import DataError, RenderError
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
 from seasync.options import Side
 from seasync.render.label_table import FRAMES, LabelTable, Row
-from seasync.render.plan import clips_of, has_partner
+from seasync.render.schedule import clips_of, has_partner
 from seasync.render.stills import nearest
 from seasync.video import frame_table
 

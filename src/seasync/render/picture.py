@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from seasync.align import Alignment, Warp
 from seasync.encoding import Floats, Seconds
 from seasync.files import Place
-from seasync.render.ink import (
+from seasync.render.filmstrip import Strip, partners
+from seasync.render.lettering import clock, ticks
+from seasync.render.page import (
     FAINT,
     LINE,
     MATCH,
@@ -23,12 +25,10 @@ from seasync.render.ink import (
     Page,
     PixelPage,
     page,
-    sea_colours,
+    sea_colors,
     text_width,
 )
-from seasync.render.plan import clips_of
-from seasync.render.strip import Strip, partners
-from seasync.render.text import clock, ticks
+from seasync.render.schedule import clips_of
 
 WIDTH, MARGIN, AXIS, HEADER = 1600, 48, 60, 136
 MATRIX_HEIGHT = 420
@@ -55,14 +55,14 @@ def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> 
     _matrix(sheet, alignment, axes)
     _left_out(sheet, alignment, axes)
     _path(sheet, warp, axes)
-    centres = axes.x(times).tolist()
-    for at, partner in zip(centres, lower.seconds, strict=True):
+    centers = axes.x(times).tolist()
+    for at, partner in zip(centers, lower.seconds, strict=True):
         if partner is not None:
             y = float(axes.y(partner))
             sheet.line([(axes.left, y), (at, y), (at, axes.bottom)], fill=PAPER)
             sheet.dot((at, y), radius=6, fill=PATH)
-    upper.draw(sheet, centres, top, QUERY)
-    lower.draw(sheet, centres, top + upper.height, MATCH)
+    upper.draw(sheet, centers, top, QUERY)
+    lower.draw(sheet, centers, top + upper.height, MATCH)
     sheet.save(file)
 
 
@@ -89,7 +89,7 @@ class _Axes:
             for seconds, step in ((query, alignment.query_step), (match, alignment.match_step))
         ]
         ends = [
-            (float(seconds[0]) - cell / 2, float(seconds[-1]) + cell / 2)  # each cell centred on its sample
+            (float(seconds[0]) - cell / 2, float(seconds[-1]) + cell / 2)  # each cell centerd on its sample
             for seconds, cell in zip((query, match), cells, strict=True)
         ]
         return cls(*ends[0], *ends[1], *cells)
@@ -108,8 +108,8 @@ def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
     full = sum(text_width(text, size=30, bold=True) for text, _ in parts)
     size = round(30 * min(1.0, (WIDTH - 2 * MARGIN - GAUGE - 40) / full))
     left = float(MARGIN)
-    for text, colour in parts:
-        sheet.text((left, 50), text, size=size, fill=colour, bold=True, anchor="lm")
+    for text, color in parts:
+        sheet.text((left, 50), text, size=size, fill=color, bold=True, anchor="lm")
         left += text_width(text, size=size, bold=True)
     sheet.text((MARGIN, 80), alignment.verdict, size=20)
     _gauge(sheet, alignment.draq, alignment.recipe.threshold)
@@ -153,7 +153,7 @@ def heat(cost: Floats) -> NDArray[np.uint8]:
     """
     low, high = np.percentile(cost, (1, 97))
     scaled = np.clip((cost - low) / max(float(high - low), 1e-9), 0, 1)
-    return sea_colours(np.sqrt(scaled).T[::-1])
+    return sea_colors(np.sqrt(scaled).T[::-1])
 
 
 def _left_out(sheet: Page, alignment: Alignment, axes: _Axes) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from seasync.align import Alignment
 from seasync.files import Place
 from seasync.render.films import query_of
-from seasync.render.ink import FAINT, MATCH, QUERY, page
-from seasync.render.plan import clips_of, clock_of
-from seasync.render.strip import Strip, partners
+from seasync.render.filmstrip import Strip, partners
+from seasync.render.page import FAINT, MATCH, QUERY, page
+from seasync.render.schedule import clips_of, clock_of
 
 WIDTH, MARGIN, NAMES, GAP = 1600, 40, 190, 8
 
@@ -33,10 +33,10 @@ def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int =
         rows.append((f"{number}   DRAQ {alignment.draq:.3f}", match.name, MATCH, strip))
     sheet = page(WIDTH, 2 * MARGIN + sum(strip.height for *_, strip in rows), file)
     top = MARGIN
-    for title, name, colour, strip in rows:
-        sheet.text((MARGIN, top + strip.tall / 2 - 14), title, size=20, fill=colour, anchor="lm", bold=True)
+    for title, name, color, strip in rows:
+        sheet.text((MARGIN, top + strip.tall / 2 - 14), title, size=20, fill=color, anchor="lm", bold=True)
         sheet.text((MARGIN, top + strip.tall / 2 + 14), _short(name), size=14, fill=FAINT, anchor="lm")
-        strip.draw(sheet, [MARGIN + NAMES + (at + 0.5) * step for at in range(strips)], top, colour)
+        strip.draw(sheet, [MARGIN + NAMES + (at + 0.5) * step for at in range(strips)], top, color)
         top += strip.height
     sheet.save(file)
 

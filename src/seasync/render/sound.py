@@ -9,7 +9,7 @@ import numpy as np
 
 from seasync.align import Segment
 from seasync.encoding import Floats
-from seasync.render.stretch import stretch
+from seasync.render.time_stretch import stretch
 
 OVERHANG = 0.150  # seconds stretched beyond a piece's ends: the stretcher's own edges stay out of the film
 CROSSFADE = 0.030  # seconds

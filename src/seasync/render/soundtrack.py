@@ -15,7 +15,7 @@ from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write
 from seasync.options import Audio, Side, expect
-from seasync.render.plan import Clock, clips_of, clock_of, even, frame_rate, lines
+from seasync.render.schedule import Clock, clips_of, clock_of, frame_rate, in_even_pieces, linear_pieces
 from seasync.render.sound import Reader, carry, value_at
 from seasync.video import frame_table, probe, sound
 
@@ -93,7 +93,7 @@ def _warped(clock: Clock, warp: Warp, fps: Fraction) -> list[Segment]:
     """The warp on the film's clock, in even pieces within half a frame of it; silence in its gaps."""
     pieces = []
     for at, first, last in clock.runs():
-        for line in lines(even(warp, fps, max_error_frames=0.5)):
+        for line in linear_pieces(in_even_pieces(warp, fps, max_error_frames=0.5)):
             start, end = max(first, line.start), min(last, line.end)
             if end - start > 1e-6:
                 shift = at - first

@@ -12,7 +12,7 @@ from seasync.encoding import Seconds
 from seasync.errors import RenderError
 from seasync.files import Place
 from seasync.video import frame_table
-from seasync.video.colour import ToRGB
+from seasync.video.color import ToRGB
 from seasync.video.decode import chosen
 
 if TYPE_CHECKING:

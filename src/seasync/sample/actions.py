@@ -40,7 +40,7 @@ class Action:
     steps               key poses: action time, then the channels that differ from rest, each with its value;
                         a hand's or foot's without r_ or l_ means both, `= T` begins from the pose at T
     view                degrees that the figure is turned towards the camera: 0 = profile, 90 = face on
-    high, centre        metres that fill the picture's height, and what it looks at: ahead, up
+    high, center        metres that fill the picture's height, and what it looks at: ahead, up
     ball                what a ball leaves, "hand", "foot" or "tee", and the action time at which it does
     """
 
@@ -52,7 +52,7 @@ class Action:
     steps: str
     view: float
     high: float
-    centre: tuple[float, float]
+    center: tuple[float, float]
     ball: tuple[str, float] | None = None
     plank: bool = False
     club: bool = False

@@ -34,7 +34,7 @@ class Camera:
         pan = course[:, None] * rng.uniform([-0.03, -0.01], [0.03, 0.01])
         shake = rng.uniform(0.001, 0.005) * np.stack([wander(seconds, rng), wander(seconds, rng)], -1)
         view, scale = action.view + rng.uniform(-9, 9), size[1] / action.high
-        ahead, up = action.centre
+        ahead, up = action.center
         subject = scale * np.array([ahead * np.cos(np.radians(view)), -up])
         middle = frame * (0.5 + MARGIN)
         aside = frame * [rng.uniform(-0.03, 0.03), 0]

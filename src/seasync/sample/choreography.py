@@ -26,7 +26,7 @@ SQUAT = Action(
     """,
     view=38,
     high=2.15,
-    centre=(0.0, 0.95),
+    center=(0.0, 0.95),
 )
 
 JUMPING_JACK = Action(
@@ -53,7 +53,7 @@ JUMPING_JACK = Action(
     """,
     view=84,
     high=2.5,
-    centre=(0.0, 1.07),
+    center=(0.0, 1.07),
 )
 
 WAVE = Action(
@@ -77,7 +77,7 @@ WAVE = Action(
     """,
     view=72,
     high=2.2,
-    centre=(0.0, 0.98),
+    center=(0.0, 0.98),
 )
 
 THROW = Action(
@@ -103,7 +103,7 @@ THROW = Action(
     """,
     view=24,
     high=2.3,
-    centre=(0.24, 1.0),
+    center=(0.24, 1.0),
     ball=("hand", 0.58),
 )
 
@@ -129,7 +129,7 @@ KICK = Action(
     """,
     view=22,
     high=2.2,
-    centre=(0.3, 0.96),
+    center=(0.3, 0.96),
     ball=("foot", 0.52),
 )
 
@@ -153,7 +153,7 @@ BOW = Action(
     """,
     view=38,
     high=2.15,
-    centre=(0.08, 0.94),
+    center=(0.08, 0.94),
 )
 
 PUSH_UP = Action(
@@ -174,7 +174,7 @@ PUSH_UP = Action(
     """,
     view=14,
     high=1.6,
-    centre=(0.97, 0.46),
+    center=(0.97, 0.46),
     plank=True,
 )
 
@@ -201,7 +201,7 @@ SWING = Action(
     """,
     view=88,
     high=2.4,
-    centre=(0.0, 1.03),
+    center=(0.0, 1.03),
     ball=("tee", 0.56),
     club=True,
 )

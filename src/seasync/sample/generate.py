@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seasync.errors import DataError
-from seasync.sample.film import write
-from seasync.sample.plan import Plan, plan
+from seasync.sample.clip_plan import Plan, plan
+from seasync.sample.clip_writer import write
 from seasync.sample.truth import TRUTH, Sample, SampleClip
 
 

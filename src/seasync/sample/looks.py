@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.sample.canvas import WHITE, Colour, Random, colours
+from seasync.sample.canvas import WHITE, Color, Random, colors
 from seasync.sample.figure import Body
 from seasync.sample.paint import STYLES, Outfit
 from seasync.sample.scenery import scenery
@@ -16,12 +16,12 @@ from seasync.sample.scenery import scenery
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_SKINS = colours("fad6ba eebe98 d6a078 b07a56 8a5c40 624030")
-_HAIRS = colours("2c201e 543626 8c5a36 d6a85c b04a2c 969292 3a344a")
-_TOPS = colours("e2544c f09a3e f8ce54 54aa78 348496 3a68b0 7a5ca8 d66896 f6f0e4 3a3e4a 96ccd6 a83c48")
-_BOTTOMS = colours("282e42 425878 604a42 365c58 787c84 d0be9e 68303e")
-_SHOES = colours("f4f4f0 e65448 2e3038 54b4be fac446 785aaa")
-_SHADOW, _CHALK = colours("1e1422 eef0e8")
+_SKINS = colors("fad6ba eebe98 d6a078 b07a56 8a5c40 624030")
+_HAIRS = colors("2c201e 543626 8c5a36 d6a85c b04a2c 969292 3a344a")
+_TOPS = colors("e2544c f09a3e f8ce54 54aa78 348496 3a68b0 7a5ca8 d66896 f6f0e4 3a3e4a 96ccd6 a83c48")
+_BOTTOMS = colors("282e42 425878 604a42 365c58 787c84 d0be9e 68303e")
+_SHOES = colors("f4f4f0 e65448 2e3038 54b4be fac446 785aaa")
+_SHADOW, _CHALK = colors("1e1422 eef0e8")
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ def _picture(place: str, seed: int, number: int, width: int, height: int) -> Ima
     return scenery(place, width, height, np.random.default_rng([seed, number, 3]))
 
 
-def _all_in(ink: Colour, outfit: Outfit) -> Outfit:
+def _all_in(ink: Color, outfit: Outfit) -> Outfit:
     return replace(outfit, skin=ink, hair=ink, top=ink, trim=ink, bottom=ink, shoe=ink, sole=ink)
 
 
-def _pick(rng: Random, choices: tuple[Colour, ...]) -> Colour:
+def _pick(rng: Random, choices: tuple[Color, ...]) -> Color:
     return choices[int(rng.integers(len(choices)))]
 
 
-def _unlike(behind: NDArray[np.float64], choices: tuple[Colour, ...]) -> tuple[Colour, ...]:
-    """The half of the colours that stands out most."""
-    ranked = sorted(choices, key=lambda colour: -float(np.abs(behind - colour).sum()))
+def _unlike(behind: NDArray[np.float64], choices: tuple[Color, ...]) -> tuple[Color, ...]:
+    """The half of the colors that stands out most."""
+    ranked = sorted(choices, key=lambda color: -float(np.abs(behind - color).sum()))
     return tuple(ranked[: len(ranked) // 2 + 1])

@@ -1,6 +1,6 @@
 """The figure as flat shapes.
 
-A shape is a colour and an outline for every frame of a clip, in metres as the camera sees them (across, up).
+A shape is a color and an outline for every frame of a clip, in metres as the camera sees them (across, up).
 A layer is a few shapes that are drawn together; the farthest layer is drawn first.
 """
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from seasync.sample.actions import Action, Array
-from seasync.sample.canvas import Colour
+from seasync.sample.canvas import Color
 from seasync.sample.figure import BALLS, Body, Joints
 
-Shape = tuple[Colour, Array]
+Shape = tuple[Color, Array]
 Radius = Array | float
 _SIDES = (-1, 1)
 _CAP = np.linspace(0, 1, 12)
@@ -33,15 +33,15 @@ STYLES = tuple(_HAIR)
 
 @dataclass(frozen=True)
 class Outfit:
-    """Colours and cut of one performer; `sleeve` and `trouser`: how much of the limb is covered, 0 to 1."""
+    """Colors and cut of one performer; `sleeve` and `trouser`: how much of the limb is covered, 0 to 1."""
 
-    skin: Colour
-    hair: Colour
-    top: Colour
-    trim: Colour
-    bottom: Colour
-    shoe: Colour
-    sole: Colour
+    skin: Color
+    hair: Color
+    top: Color
+    trim: Color
+    bottom: Color
+    shoe: Color
+    sole: Color
     style: str
     sleeve: float
     trouser: float
@@ -89,8 +89,8 @@ def shadow(places: Joints, *, view: float, tilt: float) -> Layer:
     return Layer(shapes, np.full(len(level), -np.inf), 1 - lifted)
 
 
-def _stroke(ink: Colour, start: Array, end: Array, radius: Radius, end_radius: Radius | None = None) -> Shape:
-    """Two discs, their centres (N, 2 or more), and all that lies between them."""
+def _stroke(ink: Color, start: Array, end: Array, radius: Radius, end_radius: Radius | None = None) -> Shape:
+    """Two discs, their centers (N, 2 or more), and all that lies between them."""
     end_radius = radius if end_radius is None else end_radius
     across, up = (end - start)[:, 0], (end - start)[:, 1]
     distance = np.maximum(np.hypot(across, up), 1e-6)
@@ -101,9 +101,9 @@ def _stroke(ink: Colour, start: Array, end: Array, radius: Radius, end_radius: R
     return ink, np.concatenate([around_start, around_end], 1)
 
 
-def _arc(centre: Array, radius: Radius, angles: Array) -> Array:
+def _arc(center: Array, radius: Radius, angles: Array) -> Array:
     directions = np.stack([np.cos(angles), np.sin(angles)], -1)
-    return np.asarray(centre[:, None, :2] + np.reshape(radius, (-1, 1, 1)) * directions)
+    return np.asarray(center[:, None, :2] + np.reshape(radius, (-1, 1, 1)) * directions)
 
 
 def _between(a: Array, b: Array, share: float) -> Array:
@@ -116,7 +116,7 @@ def _light(depth: Array) -> Array:
 
 
 def _limb(
-    bones: tuple[Array, Array, Array], radii: Array, skin: Colour, cloth: Colour, covered: float
+    bones: tuple[Array, Array, Array], radii: Array, skin: Color, cloth: Color, covered: float
 ) -> list[Shape]:
     """Two bones between three joints, clothed from the first joint on as far as `covered`."""
     a, b, c = bones
@@ -192,7 +192,7 @@ def _head(at: Joints, body: Body, outfit: Outfit) -> Layer:
     def spot(forward: float, up: float, aside: float = 0.0) -> Array:
         return np.asarray(head + size * (forward * ahead + up * crown + aside * right))
 
-    def mark(ink: Colour, start: Array, end: Array, radius: float, depth: float) -> Shape:
+    def mark(ink: Color, start: Array, end: Array, radius: float, depth: float) -> Shape:
         """A feature of the head's surface: of no size where that side is turned away."""
         return _stroke(ink, start, end, np.where((start - head)[:, 2] > depth * size, radius * size, 0.0))
 

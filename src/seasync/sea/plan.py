@@ -157,7 +157,7 @@ def size_of(source: Source) -> int:
 
 def _cut(source: Source, content: str, split: str, size: int) -> Iterator[Work]:
     from seasync.video import probe
-    from seasync.video.table import frame_table
+    from seasync.video.timetable import frame_table
 
     file = str(source.file)
     rate, length = probe(file).fps, frame_table(file).end

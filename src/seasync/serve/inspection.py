@@ -105,7 +105,7 @@ def inspect_video(file: str, pixels: int, longest: float) -> VideoFacts:
     """
     from seasync.render.stills import stills
     from seasync.video import probe
-    from seasync.video.table import frame_table
+    from seasync.video.timetable import frame_table
 
     path = Path(file)
     names = check_container(path, pixels)

@@ -21,7 +21,7 @@ def make_proxy(file: str, out: str, report: Callable[[tuple[float, str]], None])
 
     from seasync.video import frames, probe
     from seasync.video.sink import open_output
-    from seasync.video.table import frame_table
+    from seasync.video.timetable import frame_table
 
     info, table = probe(file), frame_table(file)
     scale = min(1.0, HEIGHT / min(info.width, info.height))

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from seasync.video.source import probe as probe
     from seasync.video.split import shots as shots
     from seasync.video.split import windows as windows
-    from seasync.video.table import FrameTable as FrameTable
-    from seasync.video.table import frame_table as frame_table
+    from seasync.video.timetable import FrameTable as FrameTable
+    from seasync.video.timetable import frame_table as frame_table
     from seasync.video.upright import ShownFrame as ShownFrame
     from seasync.video.upright import frames as frames
     from seasync.video.writer import Writer as Writer
 
 _WHERE = {
     "AudioInfo": "source",
-    "FrameTable": "table",
+    "FrameTable": "timetable",
     "Frames": "reader",
     "ShownFrame": "upright",
     "VideoInfo": "source",
     "Writer": "writer",
     "ahead": "prefetch",
-    "frame_table": "table",
+    "frame_table": "timetable",
     "frames": "upright",
     "probe": "source",
     "read": "reader",

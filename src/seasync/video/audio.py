@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from seasync.errors import VideoError
 from seasync.video.source import File, only, open_file, packets, sound_stream
-from seasync.video.table import frame_table
+from seasync.video.timetable import frame_table
 
 LAYOUTS = {1: "mono", 2: "stereo"}
 LEAD = 0.25  # seconds read before and after the span, for codecs and filters to swing in and out

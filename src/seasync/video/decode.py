@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from seasync.errors import VideoError
 from seasync.files import fetch
 from seasync.video.source import decode, decode_all, images, open_picture, packets
-from seasync.video.table import FrameTable
+from seasync.video.timetable import FrameTable
 
 LEAP = 24  # frames not wanted before a keyframe that are worth a seek
 # Decoders that leave out a frame that no other refers to when told so packet by packet.

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.errors import PartlyDecoded, VideoError
-from seasync.video.colour import Fit, ToRGB
+from seasync.video.color import Fit, ToRGB
 from seasync.video.decode import chosen
 from seasync.video.source import File
-from seasync.video.table import FrameTable, frame_table
+from seasync.video.timetable import FrameTable, frame_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def read(
     fps   sample at start, start + 1/fps, …: each time takes the frame then on screen, no frame twice.
           None takes every frame
     size  (height, width) of the arrays; None keeps the picture as shown. `fit` says what happens to its
-          shape: "squash" scales each side, "crop" scales evenly and cuts the longer side, centred,
+          shape: "squash" scales each side, "crop" scales evenly and cuts the longer side, centerd,
           "within" scales evenly until it is nowhere larger than `size`
 
     All frames with start ≤ time < end are in the span, and so is the one on screen at `start` if none begins

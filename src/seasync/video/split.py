@@ -9,7 +9,7 @@ import numpy as np
 from seasync.errors import VideoError
 from seasync.video.reader import read
 from seasync.video.source import File, probe
-from seasync.video.table import frame_table
+from seasync.video.timetable import frame_table
 
 Span = tuple[float, float]
 WIDTH = 256  # pixels; what PySceneDetect itself scales pictures down to

@@ -12,11 +12,11 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 from numpy.typing import NDArray
 
-from seasync.video.colour import film_frame, matrix
+from seasync.video.color import film_frame, matrix
 from seasync.video.decode import chosen
 from seasync.video.reader import warn_if_damaged
 from seasync.video.source import File, Orientation
-from seasync.video.table import FrameTable, frame_table
+from seasync.video.timetable import FrameTable, frame_table
 
 
 @dataclass(frozen=True, eq=False)

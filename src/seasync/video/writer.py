@@ -20,7 +20,7 @@ from seasync.errors import VideoError
 from seasync.files import Location
 from seasync.files.atomic import PendingFile, why_not_written
 from seasync.video.audio import LAYOUTS
-from seasync.video.colour import MATRICES, film_frame
+from seasync.video.color import MATRICES, film_frame
 from seasync.video.sink import Sink
 from seasync.video.source import File
 

@@ -13,7 +13,7 @@ import numpy as np
 from seasync.align import Alignment, Warp
 from seasync.files import Location, Place
 from seasync.options import Side
-from seasync.render.plan import clips_of, clock_of, even, frame_rate
+from seasync.render.schedule import clips_of, clock_of, frame_rate, in_even_pieces
 from seasync.render.timelines.rate import standard_rate, timeline_rate
 from seasync.video import AudioInfo, frame_table, probe
 
@@ -134,7 +134,7 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     # Pieces are joined and rounded: where that costs too much, tighter ones make up for it.
     limit = 0.5 if source_rate == "media" else 1.0
     for bound in (0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05):
-        pieces = even(warp, longer, max_error_frames=bound)
+        pieces = in_even_pieces(warp, longer, max_error_frames=bound)
         events = tuple(
             events_of(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds)
         )

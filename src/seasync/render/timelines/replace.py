@@ -15,7 +15,7 @@ from seasync.align import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, exists, expect_writable, fetch
-from seasync.render.plan import clips_of, even
+from seasync.render.schedule import clips_of, in_even_pieces
 from seasync.render.timelines.edit import Event, Media, events_of
 
 
@@ -99,15 +99,15 @@ def _open(timeline: Location, media: Location | None) -> EditFile:
         raise RenderError(f"{timeline}: no such file; expected a timeline (.otio, .fcpxml or .edl)")
     suffix = timeline.suffix.lower()
     if suffix == ".otio":
-        from seasync.render.timelines.replace_otio import OtioFile
+        from seasync.render.timelines.otio_file import OtioFile
 
         return OtioFile(timeline, media)
     if suffix == ".fcpxml":
-        from seasync.render.timelines.replace_fcpxml import FcpxmlFile
+        from seasync.render.timelines.fcpxml_file import FcpxmlFile
 
         return FcpxmlFile(timeline, media)
     if suffix == ".edl":
-        from seasync.render.timelines.replace_edl import EdlFile
+        from seasync.render.timelines.edl_file import EdlFile
 
         return EdlFile(timeline, media)
     raise RenderError(
@@ -130,7 +130,7 @@ def _events(slot: Slot, warp: Warp, media: Media, *, in_frames: bool) -> tuple[E
     """The slot's frames along the warp; it is followed beyond its spans, so that the slot is filled."""
     times = np.append(np.arange(slot.frames), slot.frames) / float(slot.rate)
     values = np.maximum.accumulate(np.clip(warp.at(slot.warp.at(times)), 0, float(media.seconds)))
-    pieces = even(Warp.through(times, values), min(slot.rate, media.fps), max_error_frames=0.4)
+    pieces = in_even_pieces(Warp.through(times, values), min(slot.rate, media.fps), max_error_frames=0.4)
     grid = slot.rate if in_frames else media.fps * 8
     return tuple(
         events_of(pieces, rate=slot.rate, first=0, frames=slot.frames, grid=grid, until=media.seconds)

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from seasync.render.timelines.edit import Edit, Event
+from seasync.align import Alignment
+from seasync.errors import RenderError
+from seasync.files import Location, write_text
+from seasync.options import Side
+from seasync.render.timelines.edit import Edit, Event, edit_of
 from seasync.render.timelines.rate import frame_of, is_drop_frame, timecode
+
+
+def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    write_text(place, edl_text(edit_of(alignment, keep=keep, source_rate="timeline")), error=RenderError)
+    return [place]
 
 
 def edl_text(edit: Edit) -> str:

@@ -31,7 +31,7 @@ def clips_of(alignment: Alignment, keep: Side) -> tuple[Clip, Clip]:
     return clips if keep == "query" else (clips[1], clips[0])
 
 
-def even(warp: Warp, fps: Fraction, *, max_error_frames: float) -> Warp:
+def in_even_pieces(warp: Warp, fps: Fraction, *, max_error_frames: float) -> Warp:
     """`warp` in the fewest stretches of even speed, joined without jumps; errors are in frames at `fps`."""
     stretches = []
     for stretch in warp.stretches:
@@ -46,7 +46,7 @@ def even(warp: Warp, fps: Fraction, *, max_error_frames: float) -> Warp:
     return Warp(tuple(stretches))
 
 
-def lines(warp: Warp) -> list[Segment]:
+def linear_pieces(warp: Warp) -> list[Segment]:
     """The linear pieces between a warp's knots, and after its last ones."""
     pieces = []
     for stretch in warp.stretches:
@@ -107,7 +107,7 @@ def frame_rate(table: FrameTable) -> Fraction:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class FrameSelection:
     """A file, and which of its frames each frame of the film shows.
 
     numbers  (F,) frames of the file
@@ -123,33 +123,33 @@ class Source:
     blend: NDArray[np.float32] | None = None
 
 
-def own_frames(clip: Clip, clock: Clock) -> Source:
+def own_frames(clip: Clip, clock: Clock) -> FrameSelection:
     """The kept clip on its own clock."""
     numbers = frames_at(frame_table(clip.file), clock.seconds)
-    return Source(clip.file, numbers, clock.seconds, np.ones(len(numbers), bool))
+    return FrameSelection(clip.file, numbers, clock.seconds, np.ones(len(numbers), bool))
 
 
-def course(warp: Warp, clip: Clip, smooth: Smooth) -> Warp:
+def film_warp(warp: Warp, clip: Clip, smooth: Smooth) -> Warp:
     """The warp that a film follows: as read off the path, smoothed to blend along it, or in even pieces."""
     if smooth == "nearest":
         return warp
     if smooth == "blend":
         return warp.smooth()
     if smooth == "pieces":
-        return even(warp.smooth(), frame_rate(frame_table(clip.file)), max_error_frames=0.5)
+        return in_even_pieces(warp.smooth(), frame_rate(frame_table(clip.file)), max_error_frames=0.5)
     raise RenderError(f"smooth={smooth!r}: expected 'nearest', 'blend' or 'pieces'")
 
 
-def warped_frames(clip: Clip, clock: Clock, warp: Warp, *, blend: bool = False) -> Source:
+def warped_frames(clip: Clip, clock: Clock, warp: Warp, *, blend: bool = False) -> FrameSelection:
     """The other clip brought to the clock by `warp`: the nearest frame each time, or two of them mixed."""
     table = frame_table(clip.file)
     seconds, known = warp.at(clock.seconds), has_partner(warp, clock.seconds)
     if not blend:
-        return Source(clip.file, frames_at(table, seconds), seconds, known)
+        return FrameSelection(clip.file, frames_at(table, seconds), seconds, known)
     below, above = _around(table, seconds)
     width = np.maximum(table.seconds[above] - table.seconds[below], 1e-9)
     share = np.clip((seconds - table.seconds[below]) / width, 0, 1)
-    return Source(clip.file, below, seconds, known, share.astype(np.float32))
+    return FrameSelection(clip.file, below, seconds, known, share.astype(np.float32))
 
 
 def has_partner(warp: Warp, seconds: Seconds) -> NDArray[np.bool_]:

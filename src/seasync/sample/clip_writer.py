@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from seasync.sample.actions import Array
 from seasync.sample.camera import MARGIN, Camera, wander
-from seasync.sample.canvas import Colour
+from seasync.sample.canvas import Color
+from seasync.sample.clip_plan import Plan
 from seasync.sample.figure import perform
 from seasync.sample.paint import layers, seen, shadow
-from seasync.sample.plan import Plan
 
 RATE = 48_000
 FINE = 2  # pictures are drawn this much larger and then reduced, so that edges are smooth
@@ -60,8 +60,8 @@ def _points(camera: Camera, outline: Array) -> list[list[int]]:
     return [frame.ravel().tolist() for frame in pixels]
 
 
-def _lit(ink: Colour, light: Array) -> list[Colour]:
-    """For each frame the colour in that light."""
+def _lit(ink: Color, light: Array) -> list[Color]:
+    """For each frame the color in that light."""
     return [tuple(row) for row in np.rint(light[:, None] * ink).astype(np.int64).tolist()]
 
 

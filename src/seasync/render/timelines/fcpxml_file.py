@@ -14,7 +14,7 @@ from seasync.align import Warp
 from seasync.errors import RenderError
 from seasync.files import Location, fetch
 from seasync.render.timelines.edit import Event, Media
-from seasync.render.timelines.fcpxml import add_media, document, retimed_clip, seconds
+from seasync.render.timelines.formats.fcpxml import add_media, document, retimed_clip, seconds
 from seasync.render.timelines.replace import Slot, found
 
 

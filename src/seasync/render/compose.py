@@ -9,18 +9,18 @@ from av.video.frame import VideoFrame
 
 from seasync.errors import RenderError
 from seasync.files import Location, Place, expect_writable
-from seasync.render.canvas import DIM, Canvas, Panel
 from seasync.render.captions import captions
 from seasync.render.composition import Film
-from seasync.render.ink import save
-from seasync.render.picker import pictures
+from seasync.render.frame_reader import scheduled_pictures
+from seasync.render.page import save
 from seasync.render.soundtrack import Soundtrack, is_webm
+from seasync.render.yuv_canvas import DIM, Canvas, Panel
 from seasync.video import Writer
 
 Progress = Callable[[int, int], None]
 
 
-def shoot(
+def write_film(
     film: Film,
     file: Place,
     track: Soundtrack | None,
@@ -44,7 +44,7 @@ def shoot(
                 writer.write_audio(track.take(round(number * track.rate / rate) - writer.samples))
 
 
-def animate(film: Film, file: Place, *, progress: Progress | None = None) -> None:
+def write_animation(film: Film, file: Place, *, progress: Progress | None = None) -> None:
     """Write the film as an animated WebP or GIF, without sound."""
     from PIL import Image
 
@@ -60,7 +60,7 @@ def _pictures(film: Film, progress: Progress | None) -> Generator[VideoFrame]:
     """The film, frame by frame; `progress(done, total)` is called after each."""
     with ExitStack() as stack:
         reels = [
-            stack.enter_context(closing(pictures(cell.source, Panel(cell.width, cell.height))))
+            stack.enter_context(closing(scheduled_pictures(cell.source, Panel(cell.width, cell.height))))
             for cell in film.cells
         ]
         for number, shown in enumerate(zip(*reels, strict=True)):

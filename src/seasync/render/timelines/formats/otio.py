@@ -5,8 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from seasync.render.timelines.edit import Edit, Event, Media
+from seasync.align import Alignment
+from seasync.errors import RenderError
+from seasync.files import Location, write_text
+from seasync.options import Side
+from seasync.render.timelines.edit import Edit, Event, Media, edit_of
 from seasync.render.timelines.rate import STANDARD
+
+
+def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    write_text(place, otio_text(edit_of(alignment, keep=keep)), error=RenderError)
+    return [place]
 
 
 def otio_text(edit: Edit) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from seasync.align import Warp
 from seasync.encoding import Seconds
-from seasync.render.ink import FAINT, LEFT_OUT, Colour, Page, PixelPage
+from seasync.render.lettering import clock
+from seasync.render.page import FAINT, LEFT_OUT, Color, Page, PixelPage
 from seasync.render.stills import stills
-from seasync.render.text import clock
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -42,9 +42,9 @@ class Strip:
     def height(self) -> int:
         return self.tall + TIMES
 
-    def draw(self, page: Page, centres: Sequence[float], top: float, colour: Colour) -> None:
-        """Each frame centred below its place, its time below it."""
-        for at, second, picture in zip(centres, self.seconds, self.pictures, strict=True):
+    def draw(self, page: Page, centers: Sequence[float], top: float, color: Color) -> None:
+        """Each frame centerd below its place, its time below it."""
+        for at, second, picture in zip(centers, self.seconds, self.pictures, strict=True):
             if picture is None or second is None:
                 page.box(
                     at - self.width / 2, top, at + self.width / 2, top + self.tall, fill=LEFT_OUT, radius=4
@@ -52,7 +52,7 @@ class Strip:
                 page.text((at, top + self.tall / 2), "left out", size=15, fill=FAINT, anchor="mm")
             else:
                 page.paste(picture, at - picture.width / PixelPage.SCALE / 2, top)
-                page.text((at, top + self.tall + 6), clock(second), size=15, fill=colour, anchor="ma")
+                page.text((at, top + self.tall + 6), clock(second), size=15, fill=color, anchor="ma")
 
 
 def partners(warp: Warp, times: Seconds) -> list[float | None]:

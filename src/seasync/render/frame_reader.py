@@ -10,14 +10,14 @@ from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
 from seasync.errors import RenderError
-from seasync.render.canvas import Canvas, Panel
-from seasync.render.plan import Source
+from seasync.render.schedule import FrameSelection
+from seasync.render.yuv_canvas import Canvas, Panel
 from seasync.video import FrameTable, frame_table
 from seasync.video.decode import chosen
 from seasync.video.reader import warn_if_damaged
 
 
-def pictures(source: Source, panel: Panel) -> Generator[VideoFrame]:
+def scheduled_pictures(source: FrameSelection, panel: Panel) -> Generator[VideoFrame]:
     """One picture for each frame of the film, made to fit `panel`; at most two are held at a time."""
     table, blend = frame_table(source.file), source.blend
     after = source.numbers if blend is None else np.minimum(source.numbers + (blend > 0), len(table) - 1)

@@ -1,4 +1,4 @@
-"""From a decoded frame to upright RGB of a given size, in one scaling step, colours as they were meant."""
+"""From a decoded frame to upright RGB of a given size, in one scaling step, colors as they were meant."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MATRICES = {
 
 
 def matrix(frame: VideoFrame) -> Colorspace:
-    """The matrix a frame's colours are coded with; untagged ones are guessed by size as players do."""
+    """The matrix a frame's colors are coded with; untagged ones are guessed by size as players do."""
     guess = Colorspace.ITU709 if frame.height >= 720 or frame.width >= 1280 else Colorspace.ITU601
     return MATRICES.get(int(frame.colorspace), guess)
 

@@ -9,12 +9,12 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
-from seasync.render.text import drawable, font
-from seasync.video.colour import film_frame, matrix
+from seasync.render.lettering import drawable, font
+from seasync.video.color import film_frame, matrix
 from seasync.video.source import Orientation
 
 Plane = NDArray[np.uint8]
-BLACK, WHITE, GREY = 16, 235, 128
+BLACK, WHITE, GRAY = 16, 235, 128
 DIM = 0.35  # how bright a frame without a partner stays
 
 
@@ -54,7 +54,7 @@ class Canvas:
         self.frame = VideoFrame(width, height, "yuv420p")
         self.frame.colorspace, self.frame.color_range = Colorspace.ITU709, ColorRange.MPEG
         self._planes = planes(self.frame)
-        for plane, value in zip(self._planes, (BLACK, GREY, GREY), strict=True):
+        for plane, value in zip(self._planes, (BLACK, GRAY, GRAY), strict=True):
             plane[:] = value
 
     def put(
@@ -65,7 +65,7 @@ class Canvas:
             x, y = (left, top) if number == 0 else (left // 2, top // 2)
             target = self._planes[number][y : y + source.shape[0], x : x + source.shape[1]]
             if light < 1:
-                source = _faded(light, BLACK if number == 0 else GREY)[source]
+                source = _faded(light, BLACK if number == 0 else GRAY)[source]
             target[:] = source if opacity == 1 else mixed(target, source, opacity)
 
     def text(self, text: str, at: tuple[int, int], *, size: int) -> None:
@@ -79,7 +79,7 @@ class Canvas:
         for plane in self._planes[1:]:
             target = plane[top // 2 : (top + height) // 2, left // 2 : (left + width) // 2]
             share = cover[:height:2, :width:2][: target.shape[0], : target.shape[1]]
-            target[:] = mixed(target, np.uint8(GREY), share)
+            target[:] = mixed(target, np.uint8(GRAY), share)
 
 
 def mixed(below: Plane, above: Plane | np.uint8, share: float | NDArray[np.uint16]) -> Plane:
@@ -91,7 +91,7 @@ def mixed(below: Plane, above: Plane | np.uint8, share: float | NDArray[np.uint1
 
 @lru_cache(maxsize=8)
 def _faded(light: float, towards: int) -> Plane:
-    """A table of all 256 values moved towards black or grey."""
+    """A table of all 256 values moved towards black or gray."""
     return np.asarray(np.rint(towards + (np.arange(256) - towards) * light), np.uint8)
 
 

@@ -6,10 +6,19 @@ import math
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
-from seasync.render.timelines.edit import Edit, Event, Media
+from seasync.align import Alignment
+from seasync.errors import RenderError
+from seasync.files import Location, write_text
+from seasync.options import Side
+from seasync.render.timelines.edit import Edit, Event, Media, edit_of
 from seasync.render.timelines.rate import is_drop_frame
 
 VERSION = "1.10"
+
+
+def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    write_text(place, fcpxml_text(edit_of(alignment, keep=keep)), error=RenderError)
+    return [place]
 
 
 def fcpxml_text(edit: Edit) -> str:

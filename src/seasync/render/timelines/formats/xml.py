@@ -7,8 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
-from seasync.render.timelines.edit import Edit, Event, Media
+from seasync.align import Alignment
+from seasync.errors import RenderError
+from seasync.files import Location, write_text
+from seasync.options import Side
+from seasync.render.timelines.edit import Edit, Event, Media, edit_of
 from seasync.render.timelines.rate import is_drop_frame
+
+
+def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    write_text(place, xmeml_text(edit_of(alignment, keep=keep)), error=RenderError)
+    return [place]
 
 
 def xmeml_text(edit: Edit) -> str:

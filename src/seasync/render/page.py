@@ -1,4 +1,4 @@
-"""The colours that all pictures share, and the two kinds of page they are drawn on: pixels and SVG."""
+"""The colors that all pictures share, and the two kinds of page they are drawn on: pixels and SVG."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, write_text
-from seasync.render.text import drawable, font
+from seasync.render.lettering import drawable, font
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 Point = tuple[float, float]
 
-PAPER: Colour = (255, 255, 255)
-TEXT: Colour = (17, 34, 51)
-FAINT: Colour = (120, 134, 148)
-LINE: Colour = (214, 221, 227)
-LEFT_OUT: Colour = (236, 239, 241)
-PATH: Colour = (255, 90, 54)
-QUERY: Colour = (14, 108, 140)
-MATCH: Colour = (190, 92, 24)
+PAPER: Color = (255, 255, 255)
+TEXT: Color = (17, 34, 51)
+FAINT: Color = (120, 134, 148)
+LINE: Color = (214, 221, 227)
+LEFT_OUT: Color = (236, 239, 241)
+PATH: Color = (255, 90, 54)
+QUERY: Color = (14, 108, 140)
+MATCH: Color = (190, 92, 24)
 VEIL = 0.72  # how much of what is left out is hidden
 
 # Cheap to align is deep water, dear is foam.
 _DEPTHS = ((0.0, (5, 32, 56)), (0.3, (11, 86, 122)), (0.62, (92, 178, 190)), (1.0, (240, 247, 245)))
 
 
-def sea_colours(values: Floats) -> NDArray[np.uint8]:
+def sea_colors(values: Floats) -> NDArray[np.uint8]:
     """Values within 0–1, of any shape (…,), as RGB (…, 3)."""
     stops = [stop for stop, _ in _DEPTHS]
-    channels = [np.interp(values, stops, [colour[channel] for _, colour in _DEPTHS]) for channel in range(3)]
+    channels = [np.interp(values, stops, [color[channel] for _, color in _DEPTHS]) for channel in range(3)]
     return np.stack(channels, axis=-1).round().astype(np.uint8)
 
 
@@ -49,19 +49,19 @@ class Page(Protocol):
     SCALE: int
 
     def text(
-        self, at: Point, text: str, *, size: int, fill: Colour = TEXT, anchor: str = "la", bold: bool = False
+        self, at: Point, text: str, *, size: int, fill: Color = TEXT, anchor: str = "la", bold: bool = False
     ) -> None: ...
 
-    def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None: ...
+    def line(self, points: Sequence[Point], *, fill: Color = LINE, width: float = 1) -> None: ...
 
     def box(
-        self, left: float, top: float, right: float, bottom: float, *, fill: Colour, radius: float = 0
+        self, left: float, top: float, right: float, bottom: float, *, fill: Color, radius: float = 0
     ) -> None: ...
 
     def veil(self, left: float, top: float, right: float, bottom: float) -> None:
         """Make what is below look far away."""
 
-    def dot(self, at: Point, *, radius: float, fill: Colour) -> None: ...
+    def dot(self, at: Point, *, radius: float, fill: Color) -> None: ...
 
     def paste(self, picture: Image, left: float, top: float) -> None: ...
 
@@ -89,16 +89,16 @@ class PixelPage:
         self._draw = ImageDraw.Draw(self.image)
 
     def text(
-        self, at: Point, text: str, *, size: int, fill: Colour = TEXT, anchor: str = "la", bold: bool = False
+        self, at: Point, text: str, *, size: int, fill: Color = TEXT, anchor: str = "la", bold: bool = False
     ) -> None:
         face = font(size * self.SCALE, bold=bold)
         self._draw.text(self._scaled([at])[0], drawable(text), font=face, fill=fill, anchor=anchor)
 
-    def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None:
+    def line(self, points: Sequence[Point], *, fill: Color = LINE, width: float = 1) -> None:
         self._draw.line(self._scaled(points), fill=fill, width=round(width * self.SCALE), joint="curve")
 
     def box(
-        self, left: float, top: float, right: float, bottom: float, *, fill: Colour, radius: float = 0
+        self, left: float, top: float, right: float, bottom: float, *, fill: Color, radius: float = 0
     ) -> None:
         self._draw.rounded_rectangle(self._scaled([(left, top), (right, bottom)]), radius * self.SCALE, fill)
 
@@ -109,7 +109,7 @@ class PixelPage:
         below = self.image.crop((*corners[0], *corners[1]))
         self.image.paste(Image.blend(below, Image.new("RGB", below.size, LEFT_OUT), VEIL), corners[0])
 
-    def dot(self, at: Point, *, radius: float, fill: Colour) -> None:
+    def dot(self, at: Point, *, radius: float, fill: Color) -> None:
         (x, y), r = self._scaled([at])[0], radius * self.SCALE
         self._draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=PAPER, width=self.SCALE)
 
@@ -136,7 +136,7 @@ class SvgPage:
         self.box(0, 0, width, height, fill=PAPER)
 
     def text(
-        self, at: Point, text: str, *, size: int, fill: Colour = TEXT, anchor: str = "la", bold: bool = False
+        self, at: Point, text: str, *, size: int, fill: Color = TEXT, anchor: str = "la", bold: bool = False
     ) -> None:
         element = self._add("text", x=at[0], y=at[1], fill=_hex(fill), font_size=size)
         element.set("text-anchor", self.ANCHORS[anchor[0]])
@@ -146,7 +146,7 @@ class SvgPage:
         element.set("style", "white-space: pre")
         element.text = text
 
-    def line(self, points: Sequence[Point], *, fill: Colour = LINE, width: float = 1) -> None:
+    def line(self, points: Sequence[Point], *, fill: Color = LINE, width: float = 1) -> None:
         way = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
         self._add(
             "polyline",
@@ -158,7 +158,7 @@ class SvgPage:
         )
 
     def box(
-        self, left: float, top: float, right: float, bottom: float, *, fill: Colour, radius: float = 0
+        self, left: float, top: float, right: float, bottom: float, *, fill: Color, radius: float = 0
     ) -> None:
         self._add("rect", x=left, y=top, width=right - left, height=bottom - top, fill=_hex(fill), rx=radius)
 
@@ -166,7 +166,7 @@ class SvgPage:
         self.box(left, top, right, bottom, fill=LEFT_OUT)
         self._root[-1].set("fill-opacity", str(VEIL))
 
-    def dot(self, at: Point, *, radius: float, fill: Colour) -> None:
+    def dot(self, at: Point, *, radius: float, fill: Color) -> None:
         self._add("circle", cx=at[0], cy=at[1], r=radius, fill=_hex(fill), stroke=_hex(PAPER))
 
     def paste(self, picture: Image, left: float, top: float) -> None:
@@ -188,8 +188,8 @@ class SvgPage:
         return xml.SubElement(self._root, tag, texts)
 
 
-def _hex(colour: Colour) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour)
+def _hex(color: Color) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*color)
 
 
 def save(picture: Image, file: Place, **options: Any) -> None:

@@ -12,7 +12,7 @@ from seasync.align import Warp
 from seasync.errors import RenderError
 from seasync.files import Location, fetch
 from seasync.render.timelines.edit import Event, Media
-from seasync.render.timelines.otio import track_items
+from seasync.render.timelines.formats.otio import track_items
 from seasync.render.timelines.rate import standard_rate
 from seasync.render.timelines.replace import Slot, found
 

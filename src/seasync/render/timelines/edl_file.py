@@ -11,9 +11,9 @@ from pathlib import Path
 from seasync.align import Warp
 from seasync.errors import RenderError
 from seasync.files import Location, fetch
-from seasync.render.plan import frame_rate
+from seasync.render.schedule import frame_rate
 from seasync.render.timelines.edit import Event, Media
-from seasync.render.timelines.edl import event_lines
+from seasync.render.timelines.formats.edl import event_lines
 from seasync.render.timelines.rate import STANDARD, frame_of, has_drop_separator, standard_rate
 from seasync.render.timelines.replace import Slot, found
 from seasync.video import frame_table
