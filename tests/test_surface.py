@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 import seasync
 
@@ -34,11 +37,18 @@ def test_help_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_command_line_reference_is_fresh() -> None:
-    root = Path(__file__).parents[1]
-    sys.path.insert(0, str(root / "docs"))
-    try:
-        from make_cli import reference
-    finally:
-        sys.path.pop(0)
-    assert (root / "docs" / "cli.md").read_text(encoding="utf-8") == reference(), "run `make docs`"
+@pytest.mark.parametrize(
+    ("script", "function", "made"),
+    [
+        ("make_cli", "reference", "cli.md"),
+        ("make_json", "reference", "json.md"),
+        ("make_graph", "picture", "_static/architecture.svg"),
+    ],
+)
+def test_pages_made_from_the_code_are_fresh(
+    script: str, function: str, made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    monkeypatch.syspath_prepend(docs)
+    make = getattr(import_module(script), function)
+    assert (docs / made).read_text(encoding="utf-8") == make(), "run `make docs`"

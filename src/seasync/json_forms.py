@@ -76,6 +76,8 @@ class AlignmentForm(ScoresForm):
 
     path: list[PathRow]
     """Rows of query frame, query seconds, match frame, match seconds. Frames count from 0 in their file."""
+    warnings: list[str]
+    """What to check, in words: long stretches at an absurd speed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -240,7 +240,7 @@ class Alignment:
             self.match_seconds[j].round(6).tolist(),
             strict=True,
         )
-        return asdict(AlignmentForm(**vars(self.scores()), path=list(rows)))
+        return asdict(AlignmentForm(**vars(self.scores()), path=list(rows), warnings=list(self.warnings)))
 
     def scores(self) -> ScoresForm:
         """How well the clips align, in the form that JSON has."""

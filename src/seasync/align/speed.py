@@ -14,7 +14,11 @@ SLOWEST = 0.4  # slower than this, or faster than its inverse, is absurd
 UNEVEN = 1.5  # and by this factor off the usual speed: slow motion as a whole is fine
 SHORTEST = 1.0  # seconds
 SHARE = 0.1  # of what the warp covers
-MOVING = 0.5  # of the average motion: a pause may be long on one side and short on the other
+# A pause may be long in one clip and short in the other, and clips begin and end at different moments of an
+# action. Without these two conditions, 61 % of 304 good alignments of golf swings would be warned of; with
+# them, 7 %.
+MOVING = 1.0  # times the average motion
+EDGE = 0.15  # of what the warp covers
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,10 @@ def slow_stretches(warp: Warp) -> list[SlowStretch]:
     slopes = [np.diff(s.values) / np.diff(s.times) for s in smooth.stretches if len(s.times) > 1]
     usual = float(np.median(np.concatenate(slopes))) if slopes else 1.0
     limit = min(SLOWEST, usual / UNEVEN)
-    return [found for stretch in smooth.stretches for found in _slow(stretch, window, limit)]
+    return [found for piece in smooth.stretches for found in _slow(piece, window, limit, EDGE * covered)]
 
 
-def _slow(stretch: Stretch, window: float, limit: float) -> Iterator[SlowStretch]:
+def _slow(stretch: Stretch, window: float, limit: float, edge: float) -> Iterator[SlowStretch]:
     times, values = stretch.times, stretch.values
     last = np.searchsorted(times, times + window)
     starts = np.flatnonzero(last < len(times))
@@ -45,7 +49,8 @@ def _slow(stretch: Stretch, window: float, limit: float) -> Iterator[SlowStretch
     speed = (values[ends] - values[starts]) / (times[ends] - times[starts])
     motion = np.concatenate([[0.0], np.cumsum(stretch.trust)])
     moves = (motion[ends] - motion[starts]) / (ends - starts) >= MOVING
-    slow = (speed < limit) & moves
+    inner = (times[starts] - times[0] >= edge) & (times[-1] - times[ends] >= edge)
+    slow = (speed < limit) & moves & inner
     # Windows that overlap are one stretch.
     first = None
     for start, end in zip(starts[slow], ends[slow], strict=True):

@@ -79,7 +79,7 @@ def replace(
 
         clips = {"old": asdict(done.old.form()), "new": asdict(done.new.form())}
         alignment = asdict(done.alignment.scores())
-        print(json.dumps({"to": str(to), **clips, "alignment": alignment, "pieces": done.pieces}))
+        print(json.dumps({"to": str(to), **clips, "alignment": alignment}))
         return
     verdict, *warnings = summary(done.alignment)
     print(f"{to}: {done.new.name} in the place of {done.old.name}; it {verdict}")

@@ -27,7 +27,7 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
     colors = (QUERY, MATCH) if keep == "query" else (MATCH, QUERY)
     sheet = page(WIDTH, SPEED[1] + 74, file)
     sheet.text((LEFT, 30), f"{other.name} on the clock of {kept.name}", size=24, bold=True)
-    sheet.text((LEFT, 66), f"DRAQ {alignment.draq:.3f}: {alignment.verdict}", size=16, fill=FAINT)
+    sheet.text((LEFT, 66), alignment.summary, size=16, fill=FAINT)
     first, last = warp.spans[0][0], max(warp.spans[-1][1], warp.spans[0][0] + 1e-3)
     ends = [edge for piece in warp.stretches for edge in (float(piece.values[0]), piece.value_end)]
     low, high = min(ends), max(*ends, min(ends) + 1e-3)

@@ -111,12 +111,13 @@ def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
     for text, color in parts:
         sheet.text((left, 50), text, size=size, fill=color, bold=True, anchor="lm")
         left += text_width(text, size=size, bold=True)
-    sheet.text((MARGIN, 80), alignment.verdict, size=20)
-    _gauge(sheet, alignment.draq, alignment.recipe.threshold)
+    reason = "" if alignment.alignable else f" ({alignment.decision.reason})"
+    sheet.text((MARGIN, 80), f"{alignment.verdict}{reason}", size=20)
+    _gauge(sheet, alignment.draq, alignment.decision.threshold)
 
 
 def _gauge(sheet: Page, draq: float, threshold: float) -> None:
-    """DRAQ between 0 (in step) and 1 (no better than chance), with the recipe's threshold."""
+    """DRAQ between 0 (in step) and 1 (no better than chance), with the limit for this alignment."""
     left, right, y = WIDTH - MARGIN - GAUGE, WIDTH - MARGIN, 92
     at, limit = (left + min(value, 1.0) * (right - left) for value in (draq, threshold))
     sheet.text((left, 34), "DRAQ", size=16, fill=FAINT)

@@ -96,6 +96,7 @@ class Alignment(Scores):
     path: list[tuple[int, float, int, float]] = Field(
         description="Rows of query frame, query seconds, match frame, match seconds."
     )
+    warnings: list[str] = Field(description="What to check: long stretches at an absurd speed.")
     warps: dict[Side, list[Stretch]] = Field(description="Maps of time, by the video whose clock is kept.")
     axes: dict[Side, Axis]
     has_cost: bool = Field(description="Whether the cost matrix is available.")
