@@ -22,8 +22,8 @@ from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.evaluate.metrics import fpe, partners, precision_at, recall_at
-from seasync.sea.rows import FORMAT, About, Row, clip_id
-from seasync.sea.sources import find_sources
+from seasync.sea.rows import ClipEntry, Row, SeaFacts, clip_id
+from seasync.sea.sources import find_videos
 from seasync.search import Sea
 
 RANKINGS = {"motion": ("none", "product", "draq"), "paper": ("none", "draq", "dtw")}
@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    clips = [Clip(str(source.file), label=action_of(source.file)) for source in find_sources(options.folders)]
+    clips = [Clip(str(source.file), label=action_of(source.file)) for source in find_videos(options.folders)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for recipe, encoder in (
@@ -81,14 +81,10 @@ def fill(sea: Sea, clips: list[Clip]) -> None:
         encoding, content = encode_clip(clip, encoder), content_hash(clip.file)
         named = Clip(clip.file, label=clip.label, id=clip_id(content, 0.0, None))
         duration = float(encoding.seconds[-1]) + 1 / encoder.fps
-        rows.append(Row(named, content, "none", 0, 1, None, duration, (), encoding))
+        rows.append(Row(ClipEntry(named, content, duration), encoding))
         print(f"\r{encoder.name}: {at}/{len(clips)} clips", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    streams = tuple((stream.name, stream.features.shape[1]) for stream in rows[0].encoding.streams)
-    trajectory = len(rows[0].encoding.trajectory)
-    sea.record.append(
-        rows, About(FORMAT, encoder.name, encoder.fingerprint, encoder.fps, streams, trajectory)
-    )
+    sea.record.append(rows, SeaFacts.of(encoder.name, encoder.fps, rows[0].encoding))
 
 
 def measure(sea: Sea, recipe: Recipe, encoder: str, rerank: str) -> dict[str, str | float]:

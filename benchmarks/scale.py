@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from benchmarks.goals import Goals
 from benchmarks.ingest import make_videos
-from benchmarks.search import ABOUT, BATCH, FRAMES, WIDTH, Clips
+from benchmarks.search import BATCH, FACTS, FRAMES, WIDTH, Clips
 from seasync.encoding import Floats
 from seasync.sea import rows as layout
 from seasync.sea.cluster import Cluster
@@ -52,7 +52,7 @@ def make(folder: Path, count: int) -> dict[str, float]:
         for first in range(0, count, BATCH):
             yield from clips.table(first, min(BATCH, count - first), frame_features=False).to_batches()
 
-    reader = pa.RecordBatchReader.from_batches(layout.schema(ABOUT), batches())
+    reader = pa.RecordBatchReader.from_batches(layout.schema(FACTS), batches())
     lance.write_dataset(reader, folder, max_rows_per_file=200_000)
     return {"record_mb": _megabytes(folder)}
 

@@ -28,13 +28,13 @@ from seasync.encoders import get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.sea import rows as layout
-from seasync.sea.rows import FORMAT, About, matrix, vectors_column
+from seasync.sea.rows import FORMAT, SeaFacts, matrix, vectors_column
 from seasync.search import Sea
 from seasync.similarity import Standard, clip_vectors, query_vector
 from seasync.video import Frames
 
 WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64
-ABOUT = About(FORMAT, "synthetic", "synthetic/1", 7.5, (("synthetic", WIDTH),), WIDTH)
+FACTS = SeaFacts(FORMAT, "synthetic", "synthetic/1", 7.5, (("synthetic", WIDTH),), WIDTH)
 BATCH = 10_000
 QUERIES = 200
 
@@ -65,7 +65,7 @@ class Clips:
         mean, trajectory = self.draw(count)
         names = [f"{n:032x}" for n in range(first, first + count)]
         ends = np.arange(0, (count + 1) * FRAMES, FRAMES, dtype=np.int32)
-        schema = layout.schema(ABOUT)
+        schema = layout.schema(FACTS)
         columns = {name: pa.nulls(count, schema.field(name).type) for name in schema.names}
         columns |= {
             "id": names,
@@ -99,7 +99,7 @@ class Clips:
         mean, trajectory = self.draw(1)
         features = self.pool[self.rng.integers(len(self.pool))].astype(np.float32) + mean
         stream = Stream("synthetic", np.arange(FRAMES) / 7.5, np.arange(FRAMES) * 4, features)
-        return Encoding(ABOUT.fingerprint, (stream,), mean[0], trajectory[0])
+        return Encoding(FACTS.fingerprint, (stream,), mean[0], trajectory[0])
 
 
 def make_sea(folder: Path, count: int, *, frame_features: bool) -> Sea:

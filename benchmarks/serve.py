@@ -35,7 +35,7 @@ import numpy as np
 from benchmarks.goals import Goals
 from benchmarks.search import WIDTH, Clips
 from seasync.encoders import get_encoder
-from seasync.sea.rows import ABOUT, FORMAT, About
+from seasync.sea.rows import FACTS, FORMAT, SeaFacts
 from seasync.search import Sea
 from seasync.serve import Client
 from seasync.video import Writer
@@ -67,9 +67,9 @@ def main() -> int:
 def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     place = folder / "large.sea"
     made = get_encoder(encoder)
-    about = About(FORMAT, made.name, made.fingerprint, 7.5, ((made.name, WIDTH),), WIDTH)
+    facts = SeaFacts(FORMAT, made.name, made.fingerprint, 7.5, ((made.name, WIDTH),), WIDTH)
     table = Clips().table(0, CLIPS, frame_features=True)
-    lance.write_dataset(table.replace_schema_metadata({ABOUT: about.to_json()}), str(place))
+    lance.write_dataset(table.replace_schema_metadata({FACTS: facts.to_json()}), str(place))
     films = folder / "films"
     for number in range(ADDED):
         film(films / f"{number}.mp4", np.linspace(0, 1, 30 + number), size=(160, 120))

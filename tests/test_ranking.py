@@ -15,7 +15,7 @@ from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
 from seasync.ranking import Ranking, rank
 from seasync.search import Sea
-from tests.sea.footage import about, encoding, row
+from tests.sea.footage import encoding, facts, row
 
 SIMILARITY = np.array([0.9, 0.8, 0.1, 0.5])
 SCORES = Scores(
@@ -95,7 +95,7 @@ def test_the_tables_and_a_search_put_the_same_clips_in_the_same_order(
     made = [row(n, kind=n % 3, label=f"kind {n % 3}", frames=24) for n in range(8)]
     made += [replace(row(n, label="parts"), encoding=composite(n)) for n in range(8, 14)]
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append(made, about())
+    sea.record.append(made, facts())
     study = Study.of(open_dataset(sea.uri))
     candidates = study.retrieved(recipe, recipe.candidates)
     rankings = study.rankings(candidates, recipe)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +15,13 @@ import pytest
 from seasync.align import MOTION, PAPER, align_encodings
 from seasync.align.consensus import apply_consensus
 from seasync.clip import Clip
-from seasync.encoders import encode_clip
+from seasync.encoders import content_hash, encode_clip
+from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.search import Sea
 from tests.encoders.models import colour_grid
 from tests.sea.conftest import clips, encoder  # noqa: F401
-from tests.sea.footage import about, encoding, row, video
+from tests.sea.footage import encoding, facts, row, video
 from tests.sea.test_index import fill
 
 
@@ -137,7 +140,7 @@ def test_candidates_conditions_and_limits(sea: Sea, clips: Path) -> None:
 
 def test_nothing_aligns_is_an_answer(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(n, kind=n) for n in range(5)], about())
+    sea.record.append([row(n, kind=n) for n in range(5)], facts())
     matches = sea.search(encoding(99, still=True))
     best = min(match.draq for match in matches)
     assert matches.best_draq == best > MOTION.threshold
@@ -235,3 +238,39 @@ def test_an_indexed_sea_gives_the_matches_of_exact_search(tmp_path: Path) -> Non
     sea.rebuild("ivf_rq")
     indexed = [set(ids(matches)) for matches in sea.search_many(queries)]
     assert np.mean([len(a & b) for a, b in zip(exact, indexed, strict=True)]) > 9
+
+
+def test_a_sea_shows_what_users_need_and_no_more() -> None:
+    assert {name for name in dir(Sea) if not name.startswith("_")} == {
+        *("add", "calibrate", "clips", "encoder", "entries", "exists", "fps", "info", "oracle", "query"),
+        *("rebuild", "relocate", "remove", "search", "search_many", "sweep", "uri", "verify"),
+    }
+
+
+def test_a_query_is_hashed_once(
+    tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    sea.add(clips)
+    query, digest, hashed = video(tmp_path / "query.mp4", look=77), hashlib.file_digest, []
+
+    def counted(file: Any, *given: Any) -> Any:
+        hashed.append(file.name)
+        return digest(file, *given)
+
+    monkeypatch.setattr(hashlib, "file_digest", counted)
+    assert len(sea.search(query, k=3)) == 3
+    assert hashed == [str(query)]
+
+
+def test_a_sea_encodes_with_the_function_it_is_given(tmp_path: Path, clips: Path, encoder: str) -> None:
+    Sea(tmp_path / "s.sea", encoder).add(clips)
+    asked = []
+
+    def encode(clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
+        asked.append((clip.file, content))
+        return encode_clip(clip, encoder), 1.25
+
+    query = video(tmp_path / "query.mp4", look=77)
+    found = Sea(tmp_path / "s.sea", encode=encode).query(query)
+    assert (asked, found.end) == ([(str(query), content_hash(query))], 1.25)

@@ -84,7 +84,7 @@ def run(
         query,
         match,
         matches[0].draq,
-        median_error(matches[0].alignment, query, match, sea.record.snapshot().about.fps),
+        median_error(matches[0].alignment, query, match, sea.record.snapshot().facts.fps),
         score(sea, sample, rerank="none"),
         score(sea, sample),
         made,
@@ -125,7 +125,7 @@ def score(sea: Sea, sample: Sample, *, recipe: Recipe = MOTION, rerank: Rerank |
         if any(look == query.look and action != query.action for look, action in looks):
             fooled.append(others[0].look == query.look and not same[0])
         if same[0]:
-            errors.append(median_error(matches[0].alignment, query, others[0], snapshot.about.fps))
+            errors.append(median_error(matches[0].alignment, query, others[0], snapshot.facts.fps))
     return Score(
         float(np.mean(first)),
         float(np.mean(of_ten)),

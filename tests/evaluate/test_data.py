@@ -16,7 +16,7 @@ from seasync.search import Sea
 from tests import videos
 from tests.encoders.models import colour_grid
 from tests.evaluate import datasets
-from tests.sea.footage import about, row
+from tests.sea.footage import facts, row
 
 
 def by_name(dataset):
@@ -142,7 +142,7 @@ def test_ucf_counts_missing_videos(tmp_path):
 
 def test_clips_of_a_sea_without_a_label_are_left_out_and_counted(tmp_path):
     rows = [row(n, label=label) for n, label in enumerate(("wave", "wave", None))]
-    Sea(tmp_path / "s.sea").record.append(rows, about())
+    Sea(tmp_path / "s.sea").record.append(rows, facts())
     with pytest.warns(IncompleteData, match="1 of 3 clips have no label or no frame features"):
         assert len(open_dataset(tmp_path / "s.sea").items) == 2
 

@@ -20,7 +20,7 @@ from seasync.sea import on_ray
 from seasync.sea.cluster import Cluster
 from seasync.sea.index import standard_of
 from seasync.sea.ingest import Added
-from seasync.sea.plan import Work
+from seasync.sea.ingest_plan import PendingClip
 from seasync.search import Sea
 from seasync.similarity import query_vector
 from tests.cli.run import seasync
@@ -28,7 +28,7 @@ from tests.scale.adding import add_on, context
 from tests.scale.cluster import ThreeNodes, ray_folder, three_nodes
 from tests.scale.store import Store
 from tests.scale.test_writers import unused
-from tests.sea.footage import about, encoding, row, videos
+from tests.sea.footage import encoding, facts, row, videos
 from tests.sea.test_ingest import contents
 
 pytestmark = [
@@ -156,10 +156,10 @@ def test_clips_that_kill_their_worker_are_bad_files(
 ) -> None:
     whole = on_ray.encoded
 
-    def deadly(job: on_ray.Job, works: list[Work]) -> on_ray.Shard:
-        if any("001" in work.clip.file for work in works):
+    def deadly(job: on_ray.Job, clips: list[PendingClip]) -> on_ray.Shard:
+        if any("001" in clip.file for clip in clips):
             os._exit(1)
-        return whole(job, works)
+        return whole(job, clips)
 
     monkeypatch.setattr(on_ray, "encoded", deadly)
     sea = Sea(tmp_path / "s.sea", encoder)
@@ -192,7 +192,7 @@ def test_an_index_built_on_a_cluster_that_loses_workers_finds_what_all_clips_com
 ) -> None:
     sea = Sea(f"{bucket}/s.sea", storage_options=store.options)
     for first in range(0, 1200, 300):
-        sea.record.append([row(n, kind=n % 40, frames=4) for n in range(first, first + 300)], about())
+        sea.record.append([row(n, kind=n % 40, frames=4) for n in range(first, first + 300)], facts())
     queries = [encoding(5000 + n, kind=n, frames=4) for n in range(40)]
     whole = sea.record.snapshot()
     exact = [

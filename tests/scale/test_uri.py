@@ -15,7 +15,7 @@ from seasync.files.objects import objects, write
 from seasync.sea.copy import copy, differences
 from seasync.search import Sea
 from tests.scale.store import Store
-from tests.sea.footage import about, row
+from tests.sea.footage import facts, row
 from tests.sea.test_ingest import contents
 
 pytestmark = pytest.mark.cluster
@@ -80,8 +80,8 @@ def test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea(
     tmp_path: Path, bucket: str, encoder: str
 ) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(n, label="a") for n in range(20)], about())
-    sea.record.append([row(n) for n in range(20, 40)], about())
+    sea.record.append([row(n, label="a") for n in range(20)], facts())
+    sea.record.append([row(n) for n in range(20, 40)], facts())
     sea.rebuild("ivf_pq")
     sea.remove(clips=[str(sea.clips()[3].id)])
     up = Sea(f"{bucket}/up.sea")
@@ -90,10 +90,10 @@ def test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea(
     assert up.verify(files=False) == []
     assert (up.info()["index"], len(up)) == ("ivf_pq", 39)
     assert 0 < copy(sea.record, up.record) < moved / 4  # the manifest alone
-    sea.record.append([row(n) for n in range(40, 50)], about())
+    sea.record.append([row(n) for n in range(40, 50)], facts())
     assert sorted(differences(sea.record, up.record).values()) == [f"not in {up.uri}"] * 10
     copy(sea.record, up.record)
-    up.record.append([row(77)], about())
+    up.record.append([row(77)], facts())
     down = Sea(tmp_path / "down.sea")
     copy(up.record, down.record)
     assert contents(down) == contents(up)
@@ -107,7 +107,7 @@ def test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea(
 def test_a_copy_that_was_cut_short_is_no_sea_until_it_is_whole(tmp_path: Path, bucket: str) -> None:
     sea, up = Sea(tmp_path / "s.sea"), Sea(f"{bucket}/up.sea")
     for n in range(4):
-        sea.record.append([row(n)], about())
+        sea.record.append([row(n)], facts())
 
     def cut(done: int, total: int) -> None:
         if done > total / 2:
@@ -122,11 +122,11 @@ def test_a_copy_that_was_cut_short_is_no_sea_until_it_is_whole(tmp_path: Path, b
 
 def test_differences_are_seen_to_the_last_bit(tmp_path: Path) -> None:
     one, two = Sea(tmp_path / "1.sea"), Sea(tmp_path / "2.sea")
-    one.record.append([row(n) for n in range(3)], about())
+    one.record.append([row(n) for n in range(3)], facts())
     changed = row(1)
     changed.encoding.streams[0].features[3, 5] += 0.25
-    two.record.append([row(0), changed, row(2)], about())
-    assert differences(one.record, two.record) == {str(row(1).clip.id): f"not the same in {two.uri}"}
+    two.record.append([row(0), changed, row(2)], facts())
+    assert differences(one.record, two.record) == {str(row(1).entry.clip.id): f"not the same in {two.uri}"}
 
 
 def test_videos_at_a_uri_are_fetched_once(

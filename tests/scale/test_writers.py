@@ -20,7 +20,7 @@ from seasync.sea.snapshot import plain_errors
 from seasync.search import Sea
 from tests.scale.adding import add, context, racing
 from tests.scale.store import Store, running
-from tests.sea.footage import about, row, video, videos
+from tests.sea.footage import facts, row, video, videos
 from tests.sea.test_ingest import contents
 
 pytestmark = pytest.mark.cluster
@@ -78,11 +78,13 @@ def test_a_reader_sees_whole_clips_only_while_others_add(bucket: str, tmp_path: 
 
 def test_clips_that_another_brought_meanwhile_are_taken_back(bucket: str) -> None:
     one = Sea(f"{bucket}/s.sea")
-    one.record.append([row(0)], about())
+    one.record.append([row(0)], facts())
     appender = Appender(one.record)
-    Sea(one.uri).record.append([row(1), row(2)], about())
-    assert appender.append([row(2), row(3)], about()) == 1
-    assert Counter(clip.id for clip in Sea(one.uri).clips()) == Counter(row(n).clip.id for n in range(4))
+    Sea(one.uri).record.append([row(1), row(2)], facts())
+    assert appender.append([row(2), row(3)], facts()) == 1
+    assert Counter(clip.id for clip in Sea(one.uri).clips()) == Counter(
+        row(n).entry.clip.id for n in range(4)
+    )
 
 
 def test_a_commit_whose_answer_was_lost_is_not_made_again(
@@ -91,7 +93,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(
     import lance
 
     sea = Sea(f"{bucket}/s.sea")
-    sea.record.append([row(0)], about())
+    sea.record.append([row(0)], facts())
     commit = lance.LanceDataset.commit
 
     def silent(*given: object, **more: object) -> None:
@@ -99,15 +101,15 @@ def test_a_commit_whose_answer_was_lost_is_not_made_again(
         raise OSError("the answer was lost")
 
     monkeypatch.setattr(lance.LanceDataset, "commit", staticmethod(silent))
-    assert sea.record.append([row(1), row(2)], about()) == 2
+    assert sea.record.append([row(1), row(2)], facts()) == 2
     assert len(Sea(sea.uri)) == 3
 
 
 def test_a_conflict_of_versions_is_said_and_loses_nothing(bucket: str) -> None:
     sea, other = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
-    sea.record.append([row(n) for n in range(20)], about())
+    sea.record.append([row(n) for n in range(20)], facts())
     stale = sea.record.open()
-    other.record.append([row(30)], about())
+    other.record.append([row(30)], facts())
     with pytest.raises(SeaError, match="another writer came in between: run it again"), plain_errors(sea.uri):
         stale.add_columns({"more": "frames + 1"})
     assert len(sea) == 21
@@ -116,10 +118,12 @@ def test_a_conflict_of_versions_is_said_and_loses_nothing(bucket: str) -> None:
 
 def test_fragments_with_rows_missing_are_not_committed(bucket: str) -> None:
     sea = Sea(f"{bucket}/s.sea")
-    sea.record.append([row(0)], about())
-    fragments = write_fragments(to_table([row(1)], about()), sea.record.open())
+    sea.record.append([row(0)], facts())
+    fragments = write_fragments(to_table([row(1)], facts()), sea.record.open())
     with pytest.raises(SeaError, match="1 rows were written of 2; nothing is committed"):
-        Appender(sea.record).append_fragments(fragments, [str(row(1).clip.id), str(row(2).clip.id)])
+        Appender(sea.record).append_fragments(
+            fragments, [str(row(1).entry.clip.id), str(row(2).entry.clip.id)]
+        )
     assert len(sea) == 1
     assert len(unused(sea)) == 1
     assert sea.sweep() > 0
@@ -129,7 +133,7 @@ def test_fragments_with_rows_missing_are_not_committed(bucket: str) -> None:
 
 def test_who_builds_or_sweeps_is_alone(bucket: str) -> None:
     sea, other = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
-    sea.record.append([row(n) for n in range(20)], about())
+    sea.record.append([row(n) for n in range(20)], facts())
     with sea.record.writing(), other.record.writing():
         with pytest.raises(Busy, match="another process is writing"):
             other.sweep()
@@ -153,7 +157,7 @@ def test_who_builds_or_sweeps_is_alone(bucket: str) -> None:
 
 def _append_when_free(sea: Sea, waited: list[str]) -> None:
     with sea.record.writing(waiting=lambda: waited.append("waiting")):
-        sea.record.append([row(30)], about())
+        sea.record.append([row(30)], facts())
 
 
 def test_an_add_that_was_killed_is_in_nobodys_way(bucket: str, tmp_path: Path, encoder: str) -> None:
@@ -184,9 +188,9 @@ def test_a_silent_writer_of_another_machine_is_dead_by_the_stores_clock(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sea = Sea(f"{bucket}/s.sea")
-    sea.record.append([row(0)], about())
+    sea.record.append([row(0)], facts())
     away = writers.Writer(sea.uri, sea.record.storage_options, alone=True)
-    away._said = away._said.replace(b'"host": "', b'"host": "far away ')
+    away._announcement = away._announcement.replace(b'"host": "', b'"host": "far away ')
     away.announce()
     with pytest.raises(Busy):
         sea.sweep()

@@ -14,7 +14,7 @@ import numpy as np
 from seasync.clip import Clip
 from seasync.encoders.vector import clip_vector_parts, trajectory_dimension
 from seasync.encoding import Encoding, Stream
-from seasync.sea.rows import FORMAT, About, Row, clip_id
+from seasync.sea.rows import FORMAT, ClipEntry, Row, SeaFacts, clip_id
 from tests.videos import write
 
 SIZE, BLOCK = 64, 14
@@ -55,9 +55,9 @@ def videos(folder: Path, count: int, *, frames: int = 32) -> Path:
 WIDTH = 16
 
 
-def about(*, streams: int = 1) -> About:
+def facts(*, streams: int = 1) -> SeaFacts:
     names = tuple((f"stream {n}", WIDTH + 4 * n) for n in range(streams))
-    return About(FORMAT, "made", "made/1", 7.5, names, trajectory_dimension(WIDTH))
+    return SeaFacts(FORMAT, "made", "made/1", 7.5, names, trajectory_dimension(WIDTH))
 
 
 def encoding(
@@ -80,4 +80,5 @@ def encoding(
 def row(seed: int, *, kind: int = 0, label: str | None = None, file: str | None = None, **how: int) -> Row:
     content = f"{seed:032x}"
     clip = Clip(file or f"/footage/{seed}.mp4", 0.0, None, label, clip_id(content, 0.0, None))
-    return Row(clip, content, "none", 0, 1, 30.0, 1.6, ("made",), encoding(seed, kind=kind, **how))
+    entry = ClipEntry(clip, content, 1.6, fps=30.0, tags=("made",))
+    return Row(entry, encoding(seed, kind=kind, **how))

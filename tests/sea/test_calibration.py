@@ -20,7 +20,7 @@ from seasync.sea.calibration import (
     calibration_of,
 )
 from seasync.search import Sea
-from tests.sea.footage import about, encoding, row
+from tests.sea.footage import encoding, facts, row
 
 
 def test_the_fit_finds_the_curve_the_pairs_were_drawn_from() -> None:
@@ -50,7 +50,7 @@ def test_calibration_error_of_a_wrong_curve() -> None:
 
 def test_a_labeled_sea_keeps_its_calibration(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
+    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], facts())
     query = encoding(100, kind=1, frames=20)
     assert sea.search(query)[0].alignability is None
     fitted = sea.calibrate()
@@ -67,7 +67,7 @@ def test_a_labeled_sea_keeps_its_calibration(tmp_path: Path) -> None:
 
 def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], about())
+    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], facts())
     sea.calibrate()
     snapshot = sea.record.snapshot()
     assert calibration_of(snapshot, MOTION) is not None
@@ -78,7 +78,7 @@ def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_pat
 
 def test_calibrations_that_older_seas_keep_by_name_still_count(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(0), row(1)], about())
+    sea.record.append([row(0), row(1)], facts())
     sea.record.put_metadata({CALIBRATION: '{"motion": {"a": -5.0, "b": -10.0, "error": 0.02, "pairs": 7}}'})
     snapshot = sea.record.snapshot()
     assert calibration_of(snapshot, MOTION) == Calibration(-5.0, -10.0, error=0.02, pairs=7)
@@ -93,6 +93,6 @@ def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -
 
 def test_too_few_labels_are_refused(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(n, label="one") for n in range(30)], about())
+    sea.record.append([row(n, label="one") for n in range(30)], facts())
     with pytest.raises(SeaError, match="30 clips with 1 labels; calibration needs 20"):
         sea.calibrate()

@@ -11,7 +11,7 @@ import pytest
 
 from seasync.errors import SeaError
 from seasync.search import Sea
-from tests.sea.footage import about, row
+from tests.sea.footage import facts, row
 from tests.sea.test_ingest import contents
 
 
@@ -29,13 +29,13 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_is_said_and_the_sea_stays_as_it_was(disk: Path) -> None:
     sea = Sea(disk / "s.sea")
-    sea.record.append([row(n) for n in range(3)], about())
+    sea.record.append([row(n) for n in range(3)], facts())
     before = contents(sea)
     with pytest.raises(SeaError, match="the disk is full, make room"):
-        sea.record.append([row(n, frames=2000) for n in range(10, 60)], about())
+        sea.record.append([row(n, frames=2000) for n in range(10, 60)], facts())
     assert contents(Sea(disk / "s.sea")) == before
     assert sea.verify(files=False) == []
-    sea.record.append([row(3)], about())
+    sea.record.append([row(3)], facts())
     assert len(sea) == 4
 
 

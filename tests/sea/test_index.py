@@ -17,14 +17,14 @@ from seasync.sea.record import Record
 from seasync.sea.rows import matrix
 from seasync.search import Sea
 from seasync.similarity import Standard, clip_vectors, query_vector
-from tests.sea.footage import about, encoding, row
+from tests.sea.footage import encoding, facts, row
 
 KINDS = 12
 
 
 def fill(sea: Sea, first: int, count: int) -> None:
     rows = [row(n, kind=n % KINDS, label=f"kind {n % KINDS}", frames=4) for n in range(first, first + count)]
-    sea.record.append(rows, about())
+    sea.record.append(rows, facts())
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +53,7 @@ def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encode
 def test_a_large_sea_is_asked_for_each_content_and_the_same_comes_of_it(
     tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch, split: str | float
 ) -> None:
-    monkeypatch.setattr("seasync.sea.plan.EXACT_UP_TO", 2)
+    monkeypatch.setattr("seasync.sea.ingest_plan.EXACT_UP_TO", 2)
     sea = Sea(tmp_path / "s.sea", encoder)
     first = sea.add(clips / "dive", split=split)
     shutil.copy(video(tmp_path / "new.mp4", look=77), tmp_path / "twin.mp4")
@@ -94,6 +96,71 @@ def test_a_damaged_file_is_in_as_far_as_it_goes(tmp_path: Path, encoder: str) ->
     added = Sea(tmp_path / "s.sea", encoder).add(tmp_path / "cut.mkv")
     assert added.added == 1
     assert not added.damaged or "cut.mkv" in added.damaged[0]
+
+
+def damaged_video(file: Path, look: int) -> Path:
+    """A video of which the second half is missing."""
+    whole = video(file.with_suffix(".whole.mkv"), look=look, frames=120)
+    file.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    whole.unlink()
+    return file
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_damaged_clip_stays_marked(tmp_path: Path, encoder: str, jobs: int) -> None:
+    broken = damaged_video(tmp_path / "broken.mkv", 1)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    added = sea.add(broken, video(tmp_path / "good.mp4", look=2), jobs=jobs)
+    assert (added.added, len(added.damaged)) == (2, 1)
+    damage = {Path(entry.clip.file).name: entry.damage for entry in sea.entries()}
+    assert damage["good.mp4"] is None
+    assert "frames could be read whole" in str(damage["broken.mkv"])
+    assert added.damaged == [damage["broken.mkv"]]
+    assert sea.info()["damaged"] == 1
+
+
+def test_adds_at_the_same_time_keep_their_damage_and_others_their_warnings(
+    tmp_path: Path, encoder: str
+) -> None:
+    files = [damaged_video(tmp_path / f"{n}.mkv", n) for n in range(4)]
+
+    def add(n: int) -> list[str]:
+        return Sea(tmp_path / f"{n}.sea", encoder).add(files[n]).damaged
+
+    with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(5) as pool:
+        warnings.simplefilter("always")
+        adding = [pool.submit(add, n) for n in range(4)]
+        while not all(each.done() for each in adding):
+            warnings.warn("something else", stacklevel=1)
+        damaged = [each.result() for each in adding]
+    assert [len(each) for each in damaged] == [1] * 4
+    assert all(file.name in texts[0] for file, texts in zip(files, damaged, strict=True))
+    assert {str(each.message) for each in caught} == {"something else"}
+
+
+def test_adding_again_updates_labels_and_tags(tmp_path: Path, encoder: str) -> None:
+    first, second = (video(tmp_path / f"clips/{n}.mp4", look=n) for n in range(2))
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert sea.add(first, second, labels="folder", tags=["old"]).updated == 0
+    (tmp_path / "list.csv").write_text("file,label,tags\nclips/0.mp4,dive,new;best\n")
+    added = sea.add(tmp_path / "list.csv")
+    assert (added.added, added.present, added.updated) == (0, 1, 1)
+    found = {entry.clip.file: (entry.clip.label, entry.tags) for entry in sea.entries()}
+    assert found == {str(first): ("dive", ("new", "best")), str(second): ("clips", ("old",))}
+    assert sea.add(tmp_path / "list.csv").updated == 0
+    assert sea.add(first, second).updated == 0  # neither label nor tags given: both stay
+    assert sea.verify() == []
+    assert len(sea.search(second, k=1)) == 1
+
+
+def test_a_copy_in_another_folder_does_not_take_the_label(tmp_path: Path, encoder: str) -> None:
+    video(tmp_path / "a/0.mp4")
+    (tmp_path / "b").mkdir()
+    shutil.copy(tmp_path / "a/0.mp4", tmp_path / "b/0.mp4")
+    sea = Sea(tmp_path / "s.sea", encoder)
+    for _ in range(2):
+        assert sea.add(tmp_path / "a", tmp_path / "b", labels="folder").updated == 0
+    assert [clip.label for clip in sea.clips()] == ["a"]
 
 
 def test_windows_cut_a_film_and_removed_ones_come_back(tmp_path: Path, encoder: str) -> None:

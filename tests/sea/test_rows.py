@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from seasync.encoding import Encoding
-from seasync.sea.rows import About, clip_id, encodings, to_table
-from tests.sea.footage import about, row
+from seasync.sea.rows import SeaFacts, clip_id, encodings, to_table
+from tests.sea.footage import facts, row
 
 
 def assert_same(one: Encoding, other: Encoding | None) -> None:
@@ -26,15 +26,15 @@ def assert_same(one: Encoding, other: Encoding | None) -> None:
 @pytest.mark.parametrize("streams", [1, 2])
 def test_encodings_come_back_as_they_were(streams: int) -> None:
     rows = [row(n, frames=6 + n, streams=streams) for n in range(4)]
-    table = to_table(rows, about(streams=streams))
-    for given, back in zip(rows, encodings(table, about(streams=streams)), strict=True):
+    table = to_table(rows, facts(streams=streams))
+    for given, back in zip(rows, encodings(table, facts(streams=streams)), strict=True):
         assert_same(given.encoding, back)
-    assert_same(rows[2].encoding, encodings(table.slice(2, 1), about(streams=streams))[0])
+    assert_same(rows[2].encoding, encodings(table.slice(2, 1), facts(streams=streams))[0])
 
 
 def test_rows_without_frame_features_keep_their_vectors() -> None:
-    table = to_table([row(1), row(2)], about(), frame_features=False)
-    assert encodings(table, about()) == [None, None]
+    table = to_table([row(1), row(2)], facts(), frame_features=False)
+    assert encodings(table, facts()) == [None, None]
     np.testing.assert_array_equal(table["mean"][1].values.to_numpy(), row(2).encoding.mean)
     assert table["frames"].to_pylist() == [12, 12]
 
@@ -45,5 +45,5 @@ def test_ids_name_a_content_and_a_span() -> None:
     assert clip_id("a", 0, 2) == clip_id("a", 0.0, 2.0)
 
 
-def test_about_survives_json() -> None:
-    assert About.from_json(about(streams=2).to_json()) == about(streams=2)
+def test_facts_survive_json() -> None:
+    assert SeaFacts.from_json(facts(streams=2).to_json()) == facts(streams=2)

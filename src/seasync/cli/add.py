@@ -106,10 +106,12 @@ def _report(added: Added, sea: str, as_json: bool) -> None:
 
         failed = [{"file": failure.file, "reason": failure.reason} for failure in added.failed]
         report = {"sea": sea, "files": added.files, "added": added.added, "present": added.present}
-        print(json.dumps(report | {"seconds": added.seconds, "failed": failed, "damaged": added.damaged}))
+        report |= {"updated": added.updated, "seconds": added.seconds}
+        print(json.dumps(report | {"failed": failed, "damaged": added.damaged}))
         return
     minutes = f"{added.seconds / 60:.1f} minutes of footage"
-    print(f"{sea}: {counted(added.added, 'clip')} added ({minutes}), {added.present} already there")
+    updated = f", {added.updated} of them updated" if added.updated else ""
+    print(f"{sea}: {counted(added.added, 'clip')} added ({minutes}), {added.present} already there{updated}")
     for text in added.damaged:
         print(f"damaged: {text}", file=sys.stderr)
     for failure in added.failed:

@@ -35,6 +35,8 @@ def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_jso
     size = f"{facts['bytes'] / 1e6:.1f} MB on disk"
     print(f"stored   frame features of {counted(facts['with_frame_features'], 'clip')}, {size}")
     print(f"index    {facts['index']}{stale}")
+    if facts["damaged"]:
+        print(f"damaged  {counted(facts['damaged'], 'clip')} could be read only in part")
     print(f"labels   {', '.join(f'{name} {count}' for name, count in facts['labels'].items()) or 'none'}")
     print(f"format   {facts['format']}, version {facts['version']}")
 
@@ -51,11 +53,19 @@ def list_clips(
     """List the clips of a sea, in the order they were added."""
     from seasync.search import Sea as OpenSea
 
-    clips = OpenSea(sea, create=False).clips(where, label=label, limit=limit)
+    entries = OpenSea(sea, create=False).entries(where, label=label, limit=limit)
     if as_json:
-        print(json.dumps([asdict(clip.form()) for clip in clips]))
+        kept = ("duration", "tags", "damage")
+        print(
+            json.dumps(
+                [
+                    asdict(entry.clip.form()) | {name: getattr(entry, name) for name in kept}
+                    for entry in entries
+                ]
+            )
+        )
         return
-    for clip in clips:
+    for clip in (entry.clip for entry in entries):
         span = "" if not clip.start and clip.end is None else f"  {clip.start:.2f}–{clip.end or 0:.2f} s"
         print(f"{clip.id}  {clip.label or '-'}  {clip.file}{span}")
 

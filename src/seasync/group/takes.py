@@ -18,7 +18,7 @@ from seasync.group.solve import group_of, medoid
 from seasync.group.timing import marks_of
 from seasync.marks import FrameSeconds, MarkedClips, clip_names, frame_seconds, read_marks
 from seasync.pair import end_of
-from seasync.sea.sources import find_sources
+from seasync.sea.sources import find_videos
 from seasync.sea.stored_clips import StoredClips
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def clips_in(path: Place) -> list[Clip]:
     """The videos of a file, folder, pattern or list, as clips."""
     return [
         Clip(str(source.file), source.start or 0.0, source.end, label=source.label)
-        for source in find_sources([path])
+        for source in find_videos([path])
     ]
 
 

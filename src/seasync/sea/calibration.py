@@ -68,7 +68,7 @@ def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
     found = _kept(snapshot).get(recipe.fingerprint)
     if found is not None:
         return Calibration(**{name: value for name, value in found.items() if name != "recipe"})
-    return SHIPPED.get((snapshot.about.fingerprint, recipe.fingerprint))
+    return SHIPPED.get((snapshot.facts.fingerprint, recipe.fingerprint))
 
 
 def calibrated_recipes(snapshot: Snapshot) -> list[str]:

@@ -121,7 +121,7 @@ class Candidates:
         return Matches(
             matches,
             query=self.query.clip,
-            encoder=self.snapshot.about.encoder,
+            encoder=self.snapshot.facts.encoder,
             recipe=self.recipe,
             candidates=len(self.rows),
             best_draq=float(draq.min()) if len(draq) else None,

@@ -19,7 +19,8 @@ from seasync.sea.ingest import Added, add
 from seasync.sea.on_ray import add as add_on
 from seasync.sea.record import Record
 from seasync.sea.retrieval import condition
-from seasync.sea.sources import find_sources
+from seasync.sea.rows import ClipEntry
+from seasync.sea.sources import find_videos
 from seasync.sea.verify import Problem, info, verify
 
 
@@ -43,7 +44,7 @@ class ClipLibrary:
         self.record = Record(uri, storage_options=storage_options)
         self._encoder = encoder
         if self.exists():
-            own = self.record.snapshot().about.encoder
+            own = self.record.snapshot().facts.encoder
             if encoder is not None and getattr(encoder, "name", encoder) != own:
                 self.encoder()  # another name may still be the same encoder
         elif not create:
@@ -69,7 +70,7 @@ class ClipLibrary:
     @property
     def fps(self) -> float:
         """Sampled frames per second."""
-        return self.record.snapshot().about.fps
+        return self.record.snapshot().facts.fps
 
     def encoder(self) -> Encoder:
         """Load the sea's encoder.
@@ -79,15 +80,15 @@ class ClipLibrary:
         EncoderError
             If the sea was made with another encoder.
         """
-        about = self.record.snapshot().about if self.exists() else None
-        wanted = self._encoder or (about.encoder if about else DEFAULT)
+        facts = self.record.snapshot().facts if self.exists() else None
+        wanted = self._encoder or (facts.encoder if facts else DEFAULT)
         if isinstance(wanted, str):
-            encoder = encoder_for(wanted, about.fingerprint) if about else get_encoder(wanted)
+            encoder = encoder_for(wanted, facts.fingerprint) if facts else get_encoder(wanted)
         else:
             encoder = wanted
-        if about and encoder.fingerprint != about.fingerprint:
+        if facts and encoder.fingerprint != facts.fingerprint:
             raise EncoderError(
-                f"{self.uri}: made with the encoder {about.encoder} ({about.fingerprint}), not with "
+                f"{self.uri}: made with the encoder {facts.encoder} ({facts.fingerprint}), not with "
                 f"{encoder.name} ({encoder.fingerprint}); a sea has one encoder: make a new sea"
             )
         return encoder
@@ -147,7 +148,7 @@ class ClipLibrary:
         SeaError
             If an argument is wrong, or another process is writing and `wait` is false.
         """
-        sources = find_sources(paths, labels=labels, tags=tags)
+        sources = find_videos(paths, labels=labels, tags=tags)
         if (jobs > 1 or on) and not isinstance(self._encoder, str | None):
             raise SeaError("jobs: several processes need the encoder by its name, not as an object")
         run = bind(add_on, on) if on else bind(add, jobs=jobs)
@@ -184,6 +185,13 @@ class ClipLibrary:
         """List the clips in the order they were added; `where` and `label` as in `search`."""
         snapshot = self.record.snapshot()
         return snapshot.clips(condition(snapshot, where, label), limit=limit)
+
+    def entries(
+        self, where: str | None = None, *, label: str | None = None, limit: int | None = None
+    ) -> list[ClipEntry]:
+        """As `clips`, with all that the sea keeps of each: tags, duration, damage and more."""
+        snapshot = self.record.snapshot()
+        return snapshot.entries(condition(snapshot, where, label), limit=limit)
 
     def info(self) -> dict[str, Any]:
         """Describe the sea: clips, hours, bytes, encoder, index and more."""

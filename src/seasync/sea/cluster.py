@@ -33,14 +33,18 @@ def _check_answers(address: str) -> None:
         raise SeaError(f"{address}: no Ray cluster answers there ({error.strerror or error})") from error
 
 
-def _connect(ray: Any, address: str, **how: Any) -> None:
-    """Ray's server for clients (ray://) forks a process for each, with other threads at work; such a process
-    may hang before it begins. Ray gives up on it after half a minute, and the next one comes up."""
+def _connect(ray: Any, address: str, local_cpus: int) -> None:
+    """Connect, in several attempts.
+
+    Ray's server for clients (ray://) forks a process for each of them while other threads run. Such a process
+    may hang before it begins; Ray gives up on it after half a minute, and the next one comes up.
+    """
+    started_here = {"num_cpus": local_cpus, "include_dashboard": False} if address == "local" else {}
     for left in reversed(range(ATTEMPTS)):
         try:
             with warnings.catch_warnings():  # Ray's processes are programs of their own, not forks
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
-                ray.init(address, log_to_driver=False, logging_level="error", **how)
+                ray.init(address, log_to_driver=False, logging_level="error", **started_here)
             return
         except ConnectionAbortedError:
             if not left:
@@ -67,14 +71,21 @@ def _authentication_as_it_was() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Ray cluster, and what one task of ours takes of it.
+    """A Ray cluster, and what one task takes of it.
 
-    on     the cluster that RAY_ADDRESS names, else "ray": one started on this machine, "auto": the one that
-           runs on this machine; ray://HOST:PORT or HOST:PORT: that one
-    tasks  at most so many at a time; 0: as many as there is room for
-    cpus   of one task, and threads of its encoder
-    gpus   of one task, also parts of one
-    clips  that one task encodes
+    Attributes
+    ----------
+    on
+        ``"ray"``: a cluster started on this machine for this work alone; ``"auto"``: the one that runs on
+        this machine (for both, RAY_ADDRESS goes first); ``"ray://HOST:PORT"`` or ``"HOST:PORT"``: that one.
+    tasks
+        How many tasks run at a time, at most. 0: as many as there is room for.
+    cpus
+        CPU cores per task, and threads of its encoder.
+    gpus
+        GPUs per task; fractions are allowed.
+    clips
+        How many clips one task encodes.
     """
 
     on: str = "ray"
@@ -84,8 +95,8 @@ class Cluster:
     clips: int = 32
 
     @contextmanager
-    def joined(self) -> Iterator[Any]:
-        """Ray, connected. What this starts, it ends.
+    def connected(self) -> Iterator[Any]:
+        """Connect to Ray; a cluster that this starts ends with the block.
 
         Raises
         ------
@@ -103,10 +114,9 @@ class Cluster:
         named = os.environ.get("RAY_ADDRESS") if self.on in ("ray", "auto") else None
         address = named or ("local" if self.on == "ray" else self.on)
         _check_answers(address)
-        local = {"num_cpus": self._local_cpus, "include_dashboard": False} if address == "local" else {}
         with _authentication_as_it_was():
             try:
-                _connect(ray, address, **local)
+                _connect(ray, address, self._local_cpus)
             except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
                 said = " ".join(str(error).split())[:200]
                 none = NONE_HERE if address == "auto" else f"no Ray cluster answers there ({said})"
@@ -122,7 +132,7 @@ class Cluster:
         return max(1, int(-(-wanted // 1)))
 
     def places(self, ray: Any) -> int:
-        """How many tasks there is room for now; more when the cluster has grown."""
+        """How many tasks the cluster has room for at this moment."""
         there = ray.cluster_resources()
         room = there.get("CPU", 0) // self.cpus if self.cpus else float("inf")
         if self.gpus:
@@ -130,9 +140,9 @@ class Cluster:
         return max(1, int(min(room, self.tasks or room)))
 
     def remote(self, ray: Any, function: Any, *, attempts: int = ATTEMPTS, light: bool = False) -> Any:
-        """A function as a task. Its process is used again, with the encoder it has loaded.
+        """Make a function a task. Its process is used again, with the encoder it has loaded.
 
-        light  it reads files rather than encoding them, and needs no GPU
+        A `light` task reads files and needs no GPU.
         """
         return ray.remote(
             num_cpus=self.cpus, num_gpus=0 if light else self.gpus, max_retries=attempts - 1, max_calls=0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
 from seasync.files.objects import explained
-from seasync.sea.rows import About, Row, to_table
+from seasync.sea.rows import Row, SeaFacts, to_table
 from seasync.sea.snapshot import one_of, plain_errors
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Appender:
         self._count = 0
         self._checked_version = record.snapshot().version if record.exists() else 0
 
-    def append(self, rows: Sequence[Row], about: About, *, frame_features: bool = True) -> int:
+    def append(self, rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> int:
         """Write rows in one commit; readers see all of them or none. Returns how many are new."""
-        table = to_table(rows, about, frame_features=frame_features)
+        table = to_table(rows, facts, frame_features=frame_features)
         if not self._record.exists() and self.create(table):
             return len(rows)
         return self.append_fragments(*self._record.write_fragments(table))

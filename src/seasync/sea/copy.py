@@ -11,8 +11,7 @@ from seasync.errors import SeaError
 from seasync.files import Location, atomic_write
 from seasync.files.objects import CHUNK, Object, objects, opened, plain, read
 from seasync.sea.record import Record
-from seasync.sea.rows import CLIP_COLUMNS, stream_columns
-from seasync.sea.snapshot import plain_errors
+from seasync.sea.rows import ENTRY_COLUMNS, stream_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,8 +51,8 @@ def copy(record: Record, target: Record, *, progress: Callable[[int, int], None]
 def differences(record: Record, other: Record) -> dict[str, str]:
     """Clips that are in one of two seas only, or not the same in both, by id, and what it is."""
     here, there = record.snapshot(), other.snapshot()
-    if here.about != there.about:
-        return {"": f"{record.uri} is {here.about}, {other.uri} is {there.about}"}
+    if here.facts != there.facts:
+        return {"": f"{record.uri} is {here.facts}, {other.uri} is {there.facts}"}
     left, right = dict(_digests(record)), dict(_digests(other))
     found = dict.fromkeys(sorted(left.keys() - right.keys()), f"not in {other.uri}")
     found |= dict.fromkeys(sorted(right.keys() - left.keys()), f"not in {record.uri}")
@@ -68,15 +67,11 @@ def bytes_of(record: Record) -> int:
 
 def _digests(record: Record) -> Iterator[tuple[str, bytes]]:
     """The id of each clip, and a hash of all that is kept of it."""
-    import pyarrow as pa
-
     snapshot = record.snapshot()
-    kept = ["content", "fps", "frames", "tags", "split", "part", "parts", "mean", "trajectory"]
-    columns = [*CLIP_COLUMNS, *kept, *stream_columns(snapshot.about)]
-    with plain_errors(record.uri):
-        for batch in snapshot.dataset.to_batches(columns=columns, batch_size=READ_ROWS):
-            for at in range(len(batch)):
-                yield batch["id"][at].as_py(), _digest(pa.table(batch.slice(at, 1)))
+    columns = [*ENTRY_COLUMNS, "frames", "mean", "trajectory", *stream_columns(snapshot.facts)]
+    for batch in snapshot.batches(columns, size=READ_ROWS):
+        for at in range(len(batch)):
+            yield batch["id"][at].as_py(), _digest(batch.slice(at, 1))
 
 
 def _digest(row: pa.Table) -> bytes:

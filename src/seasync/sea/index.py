@@ -1,8 +1,8 @@
-"""Lance's own vector index over a large sea: derived from the record, made anew at will.
+"""Lance's vector index over a large sea. It is derived from the record and can be built again at any time.
 
-An index has a column of clip vectors of its own, standardized as the set was when it was built. A new one is
-made beside the old and takes over in one commit; readers see either. Rows written later carry vectors of the
-same standard and are searched too, without the index's help, until the next build.
+An index has a column of clip vectors of its own, standardized by the clips at the time of the build. A new
+index is built beside the old one and replaces it in one commit; readers see one or the other. Rows written
+later carry vectors of the same standard. Search compares with them one by one until the next build.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ class Index:
                 snapshot.dataset.prewarm_index(index.name)
 
     def unindexed_rows(self, snapshot: Snapshot) -> int:
-        """Rows that came after the index was built."""
+        """How many rows were written after the index was built."""
         there = snapshot.dataset.describe_indices()
         indexed = sum(index.num_rows_indexed for index in there if index.field_names == [self.column])
         return max(0, len(snapshot) - int(indexed))
 
 
 def is_due(snapshot: Snapshot) -> bool:
-    """Whether the sea has grown out of exact search, or away from its index."""
+    """Whether the sea is too large for exact search, or its index is out of date."""
     if snapshot.index is None:
         return len(snapshot) > EXACT_UP_TO
     if snapshot.index.unindexed_rows(snapshot) > STALE_SHARE * len(snapshot):
@@ -119,22 +119,19 @@ def is_due(snapshot: Snapshot) -> bool:
 
 
 def standard_of(snapshot: Snapshot) -> Standard:
-    """Mean and standard deviation of the set as it is."""
-    return Standard.of(matrix(batch["mean"]) for batch in snapshot.dataset.to_batches(columns=["mean"]))
+    """Mean and standard deviation over all clips."""
+    return Standard.of(matrix(batch["mean"]) for batch in snapshot.batches(["mean"]))
 
 
 def _standard_of_some(snapshot: Snapshot) -> Standard:
-    """The same to within a hundredth of a deviation, without reading a large sea whole."""
+    """An estimate to within a hundredth of a deviation that does not read all of a large sea."""
     if len(snapshot) <= SAMPLE_ROWS:
         return standard_of(snapshot)
     return Standard.of([matrix(snapshot.dataset.sample(SAMPLE_ROWS, columns=["mean"])["mean"])])
 
 
 def build(record: Record, kind: IndexKind = "auto", on: Cluster | None = None) -> None:
-    """Make the index anew. `auto`: none (exact search) up to 50,000 clips, IVF_RQ beyond.
-
-    on  a Ray cluster to do it on
-    """
+    """Build the index; see `Sea.rebuild`."""
     from seasync.sea.snapshot import plain_errors
 
     snapshot = record.snapshot()
@@ -156,9 +153,13 @@ def _built(record: Record, kind: str) -> Index:
     index = Index(kind, _free_name(snapshot), standard_of(snapshot))
     dataset.add_columns(vectors_of(index, dataset.schema), read_columns=["mean", "trajectory"])
     dimension = dataset.schema.field(index.column).type.list_size
-    how = fineness(kind, dimension)
-    centres = partitions(len(snapshot))
-    dataset.create_index(index.column, KINDS[kind], metric="dot", num_partitions=centres, **how)
+    dataset.create_index(
+        index.column,
+        KINDS[kind],
+        metric="dot",
+        num_partitions=partitions(len(snapshot)),
+        **quantization(kind, dimension),
+    )
     return index
 
 
@@ -166,7 +167,7 @@ def _built_on(cluster: Cluster, record: Record, kind: str) -> Index:
     from seasync.sea.index_on_ray import create_on, standard_on, write_vectors_on
 
     snapshot = record.snapshot()
-    with cluster.joined() as ray:
+    with cluster.connected() as ray:
         index = Index(kind, _free_name(snapshot), standard_on(ray, cluster, record))
         write_vectors_on(ray, cluster, record, index)
         create_on(ray, cluster, record, index, len(snapshot))
@@ -174,17 +175,17 @@ def _built_on(cluster: Cluster, record: Record, kind: str) -> Index:
 
 
 def partitions(rows: int) -> int:
-    """How many parts the index of so many rows has."""
+    """How many partitions an index of so many rows has."""
     return max(1, int(np.sqrt(rows)))
 
 
-def fineness(kind: str, dimension: int) -> dict[str, int]:
-    """How finely a kind of index tells vectors of one partition apart."""
+def quantization(kind: str, dimension: int) -> dict[str, int]:
+    """Lance's options for how finely an index of this kind stores vectors."""
     return {"num_bits": 5} if kind == "ivf_rq" else {"num_sub_vectors": _parts(dimension, 8)}
 
 
 def vectors_of(index: Index, schema: pa.Schema) -> Any:
-    """What makes the index's column out of mean and trajectory, for Lance."""
+    """A function for Lance that computes the index's column from mean and trajectory."""
     import lance
     import pyarrow as pa
 
@@ -208,7 +209,7 @@ def _derived(name: str) -> bool:
 
 
 def _drop_unused(record: Record) -> None:
-    """Columns and indices of earlier builds, and of ones that were interrupted."""
+    """Delete columns and indices of earlier builds, and of builds that were interrupted."""
     snapshot = record.snapshot()
     kept = snapshot.index.column if snapshot.index else None
     unused = [name for name in snapshot.dataset.schema.names if _derived(name) and name != kept]
@@ -221,5 +222,5 @@ def _drop_unused(record: Record) -> None:
 
 
 def _parts(dimension: int, wanted: int) -> int:
-    """How many equal parts of about `wanted` values (or a few more) a vector can be cut into."""
+    """Into how many equal parts of about `wanted` values a vector can be cut."""
     return next(parts for parts in range(max(1, dimension // wanted), 0, -1) if dimension % parts == 0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from seasync.errors import MissingExtra, SeaError
 from seasync.sea.cluster import ATTEMPTS, Cluster
-from seasync.sea.index import KINDS, Index, fineness, partitions, vectors_of
+from seasync.sea.index import KINDS, Index, partitions, quantization, vectors_of
 from seasync.sea.record import Record
 from seasync.sea.rows import matrix
 from seasync.similarity import Moments, Standard
@@ -81,7 +81,7 @@ def create_on(ray: Any, cluster: Cluster, record: Record, index: Index, rows: in
             num_workers=cluster.places(ray),
             storage_options=record.storage_options or None,
             ray_remote_args={"num_cpus": cluster.cpus, "max_restarts": again, "max_task_retries": again},
-            **fineness(index.kind, dimension),
+            **quantization(index.kind, dimension),
         )
     except (RayError, RuntimeError) as error:
         raise _failed(error) from error

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from seasync.errors import SeaError
 from seasync.files import Place, is_uri
@@ -19,12 +22,14 @@ from seasync.sea.lock import Busy
 from seasync.sea.snapshot import MOVES, Move, Snapshot, one_of, plain_errors, quoted, relocated
 
 if TYPE_CHECKING:
+    from seasync.sea.ingest_plan import LabelUpdate
     from seasync.sea.record import Record
 
 SMALL_FRAGMENT_ROWS = 4096
 KEEP_OLD_VERSIONS = timedelta(hours=1)
 VALUES_AT_ONCE = 4096  # in one condition
 WHOLE_ID = 32  # hex digits
+NOWHERE, OLD, NEW = range(3)
 
 
 def remove(
@@ -63,6 +68,30 @@ def _conditions(
             yield f"starts_with(id, {quoted(clip)})"
 
 
+def relabel(record: Record, updates: Sequence[LabelUpdate]) -> int:
+    """Give clips other labels and tags, in one commit; returns how many changed.
+
+    Lance writes changed rows again, behind all others.
+    """
+    import pyarrow as pa
+
+    wanted = {clip: update for update in updates for clip in update.ids}
+    snapshot, tables = record.snapshot(), []
+    for start in range(0, len(wanted), VALUES_AT_ONCE):
+        some = one_of("id", list(wanted)[start : start + VALUES_AT_ONCE])
+        table = snapshot.table(["id", "label", "tags"], some).drop_columns("_rowid")
+        rows = table.to_pylist()
+        for row in rows:
+            update = wanted[row["id"]]
+            row["label"], row["tags"] = update.label or row["label"], update.tags or row["tags"]
+        tables.append(pa.Table.from_pylist(rows, table.schema))
+    changed = pa.concat_tables(tables)
+    record.check_still_writer()
+    with plain_errors(record.uri):
+        record.open().merge_insert("id").when_matched_update_all().execute(changed)
+    return len(changed)
+
+
 def relocate(record: Record, root: Place, *, old: Place | None = None) -> int:
     """Record that the footage under the folder `old` is now under `root`; see `Sea.relocate`."""
     with record.writing():
@@ -84,26 +113,22 @@ def relocate(record: Record, root: Place, *, old: Place | None = None) -> int:
 def _count_moved(snapshot: Snapshot, move: Move, storage_options: dict[str, str]) -> tuple[int, int, int]:
     """How many files the move concerns, are at their new place, and are at their old place only."""
     at_old, at_new = (_exists_in(folder, storage_options) for folder in move)
-    moved = found = stayed = 0
-    seen: set[int] = set()  # hashes, since a million paths would take hundreds of megabytes
+    # Nine bytes for each file: a million paths would take hundreds of megabytes.
+    hashes, places = array("q"), array("b")
     for file in _files(snapshot):
         later = relocated(file, (move,))
-        if later == file or hash(file) in seen:
-            continue
-        seen.add(hash(file))
-        moved += 1
-        if at_new(later):
-            found += 1
-        elif at_old(file):
-            stayed += 1
-    return moved, found, stayed
+        if later != file:
+            hashes.append(hash(file))
+            places.append(NEW if at_new(later) else OLD if at_old(file) else NOWHERE)
+    _, first = np.unique(np.array(hashes, np.int64), return_index=True)
+    once = np.array(places, np.int8)[first]
+    return len(once), int((once == NEW).sum()), int((once == OLD).sum())
 
 
 def _files(snapshot: Snapshot) -> Iterator[str]:
     """The current paths of all clips' files, a batch at a time; a file of several clips may come again."""
-    with plain_errors(snapshot.dataset.uri):
-        for batch in snapshot.dataset.to_batches(columns=["file"]):
-            yield from map(snapshot.current_path, batch["file"].unique().to_pylist())
+    for batch in snapshot.batches(["file"]):
+        yield from map(snapshot.current_path, batch["file"].unique().to_pylist())
 
 
 def _exists_in(folder: str, storage_options: dict[str, str]) -> Callable[[str], bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,17 +19,26 @@ from seasync.errors import SeaError, SeasyncError
 from seasync.files.objects import add_storage_options
 from seasync.sea.cluster import Cluster
 from seasync.sea.commit import Appender
-from seasync.sea.encode import damage_to, here
-from seasync.sea.ingest import Added, Run, Shard, about_of, agreed_fps, bring
+from seasync.sea.encode_rows import encode_here
+from seasync.sea.ingest import Added, Shard, agreed_fps, commit_shards
+from seasync.sea.ingest_plan import (
+    Failure,
+    KnownClips,
+    PendingClip,
+    PresentClips,
+    Step,
+    plan,
+    size_of,
+    split_name,
+)
 from seasync.sea.maintenance import tidy_after_add
-from seasync.sea.plan import Failure, Known, Present, Step, Work, plan, split_name
 from seasync.sea.record import Record
-from seasync.sea.rows import About, Row, schema, to_table
+from seasync.sea.rows import Row, SeaFacts, schema, to_table
 from seasync.sea.snapshot import one_of
 
 if TYPE_CHECKING:
     from seasync.encoders import Encoder
-    from seasync.sea.sources import Source
+    from seasync.sea.sources import SourceVideo
 
 PLANNED_FILES = 8  # files that one task looks into
 GLIMPSE_SECONDS = 0.5  # of a first clip, to tell what an encoder makes
@@ -57,8 +66,8 @@ class Job:
         return Record(self.uri, storage_options=self.storage_options)
 
 
-def planned(job: Job, sources: Sequence[Source]) -> list[Step]:
-    """On a worker: what is to be done about these files, as far as the sea itself tells."""
+def planned(job: Job, sources: Sequence[SourceVideo]) -> list[Step]:
+    """On a worker: what is to be done about these videos, as far as the sea itself tells."""
     from seasync.encoders import content_hash
 
     record, contents = job.record(), {}
@@ -68,32 +77,32 @@ def planned(job: Job, sources: Sequence[Source]) -> list[Step]:
         except (SeasyncError, OSError):
             continue  # the plan will come upon it and say so
     asked = sorted(set(contents.values()))
-    known = Known(record, one_of("content", asked) if asked else "false")
+    known = KnownClips(record, one_of("content", asked) if asked else "false")
     return list(plan(sources, job.split, known, contents))
 
 
-def looked_at(job: Job, work: Work) -> About | None:
-    """On a worker: what a sea would be that begins with this clip; None if it cannot be read."""
+def first_facts(job: Job, clip: PendingClip) -> SeaFacts | None:
+    """On a worker: the facts of a sea that begins with this clip; None if it cannot be read."""
     from seasync.encoders import get_encoder
 
     job.record()
     encoder = get_encoder(job.encoder)
-    end = work.clip.start + min(work.duration, GLIMPSE_SECONDS)
-    glimpse = replace(work, clip=replace(work.clip, end=end))
-    ((_, outcome),) = here(iter([glimpse]), encoder, job.fps)
-    return about_of(encoder, job.fps, outcome.encoding) if isinstance(outcome, Row) else None
+    whole = clip.entry.clip
+    end = whole.start + min(clip.entry.duration, GLIMPSE_SECONDS)
+    glimpse = replace(clip, entry=replace(clip.entry, clip=replace(whole, end=end)))
+    ((_, outcome),) = encode_here(iter([glimpse]), encoder, job.fps)
+    return SeaFacts.of(encoder.name, job.fps, outcome.encoding) if isinstance(outcome, Row) else None
 
 
-def encoded(job: Job, works: Sequence[Work]) -> Shard:
+def encoded(job: Job, clips: Sequence[PendingClip]) -> Shard:
     """On a worker: encode these clips and write their rows, where nobody sees them yet."""
     from seasync.encoders import get_encoder
 
     record, shard = job.record(), Shard()
-    with damage_to(shard.damaged):
-        for step, outcome in here(iter(works), get_encoder(job.encoder), job.fps):
-            shard.note(step, outcome)
+    for step, outcome in encode_here(iter(clips), get_encoder(job.encoder), job.fps):
+        shard.add(step, outcome)
     if shard.rows:
-        table = to_table(shard.rows, record.snapshot().about, frame_features=job.frame_features)
+        table = to_table(shard.rows, record.snapshot().facts, frame_features=job.frame_features)
         shard.fragments, shard.ids = record.write_fragments(table)
     return replace(shard, rows=[])
 
@@ -101,44 +110,45 @@ def encoded(job: Job, works: Sequence[Work]) -> Shard:
 def add(
     cluster: Cluster,
     record: Record,
-    sources: Sequence[Source],
+    sources: Sequence[SourceVideo],
     encoder: Encoder,
     *,
     split: str | float = "none",
     fps: float | None = None,
     frame_features: bool = True,
-    **how: Any,
+    commit_seconds: float = 20.0,
+    progress: Callable[[Added], None] | None = None,
+    wait: bool = True,
+    waiting: Callable[[], None] | None = None,
 ) -> Added:
-    """As `ingest.add`, on a cluster. Files must lie where all its nodes find them, by path or URI."""
+    """As `ingest.add`, on a cluster. All its nodes must find the videos by the same path or URI."""
     split, uri = split_name(split), record.uri if record.folder is None else str(record.folder.absolute())
-
-    def run() -> Run:
+    added = Added(len(sources), sum(map(size_of, sources)))
+    with cluster.connected() as ray, record.writing(wait=wait, waiting=waiting):
         rate, threads = agreed_fps(record, encoder, fps), max(1, int(cluster.cpus))
         job = Job(uri, record.storage_options, encoder.name, rate, split, frame_features, threads)
-        return _Run(ray, cluster, job, record)
-
-    with cluster.joined() as ray:
-        added = bring(record, sources, run, **how)
+        run = _RayRun(ray, cluster, job, record)
+        commit_shards(record, run, sources, added, commit_seconds=commit_seconds, progress=progress)
     if added.added:
         tidy_after_add(record, delete_unused=True)
     return added
 
 
-class _Run:
+class _RayRun:
     """The tasks of one add, and what comes of them, in the order of the sources."""
 
     def __init__(self, ray: Any, cluster: Cluster, job: Job, record: Record) -> None:
         self._ray, self._cluster, self._record = ray, cluster, record
         self._job = job  # goes with every task: an object of its own would die with the node that has it
         self._plan = cluster.remote(ray, planned, light=True)
-        self._encode, self._look = cluster.remote(ray, encoded), cluster.remote(ray, looked_at)
+        self._encode, self._look = cluster.remote(ray, encoded), cluster.remote(ray, first_facts)
         self._encode_one = cluster.remote(ray, encoded, attempts=2)
-        self._under_way: deque[tuple[list[Step], list[Work], Any]] = deque()
-        self._claimed: set[str] = set()
+        self._under_way: deque[tuple[list[Step], list[PendingClip], Any]] = deque()
+        self._planned_ids: set[str] = set()
         self._counted, self._places = 0.0, 1
         self._appender = Appender(record)
 
-    def shards(self, sources: Sequence[Source]) -> Generator[Shard]:
+    def shards(self, sources: Sequence[SourceVideo]) -> Generator[Shard]:
         try:
             yield from self._done(sources)
         finally:
@@ -150,23 +160,23 @@ class _Run:
         fragments = [fragment for shard in shards for fragment in shard.fragments]
         return self._appender.append_fragments(fragments, [clip for shard in shards for clip in shard.ids])
 
-    def _done(self, sources: Sequence[Source]) -> Iterator[Shard]:
+    def _done(self, sources: Sequence[SourceVideo]) -> Iterator[Shard]:
         others: list[Step] = []
-        works: list[Work] = []
+        clips: list[PendingClip] = []
         for step in self._steps(sources):
-            if isinstance(step, Work):
-                if not works and not self._record.exists() and not self._begin(step):
+            if isinstance(step, PendingClip):
+                if not clips and not self._record.exists() and not self._begin(step):
                     yield self._singly([step])
                     continue
-                works.append(step)
+                clips.append(step)
             else:
                 others.append(step)
-            if len(works) >= self._cluster.clips or len(others) >= PLANNED_FILES:
-                self._submit(others, works)
-                others, works = [], []
+            if len(clips) >= self._cluster.clips or len(others) >= PLANNED_FILES:
+                self._submit(others, clips)
+                others, clips = [], []
             while len(self._under_way) > self._ahead(AHEAD):
                 yield self._finished()
-        self._submit(others, works)
+        self._submit(others, clips)
         while self._under_way:
             yield self._finished()
 
@@ -176,7 +186,7 @@ class _Run:
             self._counted, self._places = time.monotonic(), self._cluster.places(self._ray)
         return tasks * self._places
 
-    def _steps(self, sources: Sequence[Source]) -> Iterator[Step]:
+    def _steps(self, sources: Sequence[SourceVideo]) -> Iterator[Step]:
         """What is to be done, planned by tasks a little ahead; of clips that are there twice, the first."""
         left = iter(sources)
         plans: deque[Any] = deque()
@@ -189,14 +199,14 @@ class _Run:
             if not plans:
                 return
             for step in self._planned(*plans.popleft()):
-                if isinstance(step, Work) and str(step.clip.id) in self._claimed:
-                    yield Present(step.clip.file, 1, step.size)
+                if isinstance(step, PendingClip) and str(step.entry.clip.id) in self._planned_ids:
+                    yield PresentClips(step.file, 1, step.size)
                     continue
-                if isinstance(step, Work):
-                    self._claimed.add(str(step.clip.id))
+                if isinstance(step, PendingClip):
+                    self._planned_ids.add(str(step.entry.clip.id))
                 yield step
 
-    def _planned(self, batch: Sequence[Source], task: Any) -> list[Step]:
+    def _planned(self, batch: Sequence[SourceVideo], task: Any) -> list[Step]:
         try:
             return list(self._got(task))
         except _WorkersDied as error:
@@ -205,44 +215,45 @@ class _Run:
             halves = batch[: len(batch) // 2], batch[len(batch) // 2 :]
             return [s for half in halves for s in self._planned(half, self._plan.remote(self._job, half))]
 
-    def _begin(self, work: Work) -> bool:
+    def _begin(self, clip: PendingClip) -> bool:
         """Make the sea, empty, as the first clip that can be read tells; false if this one cannot be."""
         try:
-            about = self._got(self._look.remote(self._job, work))
+            facts = self._got(self._look.remote(self._job, clip))
         except _WorkersDied:
             return False
-        if about is not None:
-            self._appender.create(schema(about).empty_table())
-        return about is not None
+        if facts is not None:
+            self._appender.create(schema(facts).empty_table())
+        return facts is not None
 
-    def _submit(self, others: list[Step], works: list[Work]) -> None:
-        if others or works:
-            task = self._encode.remote(self._job, works) if works else None
-            self._under_way.append((others, works, task))
+    def _submit(self, others: list[Step], clips: list[PendingClip]) -> None:
+        if others or clips:
+            task = self._encode.remote(self._job, clips) if clips else None
+            self._under_way.append((others, clips, task))
 
     def _finished(self) -> Shard:
-        others, works, task = self._under_way.popleft()
+        others, clips, task = self._under_way.popleft()
         try:
             shard = self._got(task) if task is not None else Shard()
         except _WorkersDied:
-            shard = self._singly(works)
-        outcomes = [(step, step if isinstance(step, Failure) else None) for step in others]
-        return replace(shard, outcomes=[*outcomes, *shard.outcomes])
+            shard = self._singly(clips)
+        first = Shard()
+        for step in others:
+            first.add(step, step if isinstance(step, Failure) else None)
+        return replace(shard, outcomes=[*first.outcomes, *shard.outcomes], updates=first.updates)
 
-    def _singly(self, works: Sequence[Work]) -> Shard:
+    def _singly(self, clips: Sequence[PendingClip]) -> Shard:
         """Clips on their own, where together they killed every worker that tried: some may be good."""
         whole = Shard()
-        tasks = [(work, self._encode_one.remote(self._job, [work])) for work in works]
-        for work, task in tasks:
+        tasks = [(clip, self._encode_one.remote(self._job, [clip])) for clip in clips]
+        for clip, task in tasks:
             try:
                 shard = self._got(task)
             except _WorkersDied as error:
-                reason = Failure(work.clip.file, f"{work.clip.file}: {error}", work.size)
-                shard = Shard([(work, reason)])
+                reason = Failure(clip.file, f"{clip.file}: {error}", clip.size)
+                shard = Shard([(clip, reason)])
             whole.outcomes += shard.outcomes
             whole.fragments += shard.fragments
             whole.ids += shard.ids
-            whole.damaged += shard.damaged
         return whole
 
     def _got(self, task: Any) -> Any:

@@ -60,8 +60,8 @@ def resolve(snapshot: Snapshot, asked: Asked, encode: Encode) -> Query:
     it; or an encoding by the sea's encoder.
     """
     if isinstance(asked, Encoding):
-        if asked.encoder != snapshot.about.fingerprint:
-            raise EncoderError(f"query encoded by {asked.encoder}, the sea by {snapshot.about.fingerprint}")
+        if asked.encoder != snapshot.facts.fingerprint:
+            raise EncoderError(f"query encoded by {asked.encoder}, the sea by {snapshot.facts.fingerprint}")
         return Query(asked, None, np.empty(0, np.uint64))
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
     if clip.id is None and not fetch(clip.file).exists():

@@ -16,8 +16,8 @@ from seasync.files.objects import storage_options as environment_options
 from seasync.sea import lock, writers
 from seasync.sea import rows as layout
 from seasync.sea.commit import Appender, write_fragments
-from seasync.sea.migrations import migrate
-from seasync.sea.rows import About, Row
+from seasync.sea.migrations import facts_of, migrate
+from seasync.sea.rows import Row, SeaFacts
 from seasync.sea.snapshot import Snapshot, plain_errors
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Record:
         return self._snapshot
 
     def open(self) -> lance.LanceDataset:
-        """The Lance dataset in the current format. No snapshot shares it, because writes move it on."""
+        """The Lance dataset. No snapshot shares it, because writes move it on."""
         import lance
 
         if self.folder is not None and not self.exists():
@@ -96,11 +96,7 @@ class Record:
         session = self._snapshot.dataset.session() if self._snapshot else None
         with plain_errors(self.uri):
             dataset = lance.dataset(self.uri, storage_options=self.storage_options or None, session=session)
-            if layout.ABOUT.encode() not in (dataset.schema.metadata or {}):
-                raise SeaError(
-                    f"{self.uri}: a Lance dataset, but not a sea; expected one made by `seasync add`"
-                )
-            migrate(dataset)
+            facts_of(dataset)  # raises if it is not a sea that this version reads
         return dataset
 
     @contextmanager
@@ -116,8 +112,17 @@ class Record:
         """
         if self.folder is not None:
             with lock.writing(self.folder, wait=wait, waiting=waiting):
+                self._migrate()
                 yield
             return
+        if self._is_old():
+            with self._announced(alone=True, wait=wait, waiting=waiting):
+                self._migrate()
+        with self._announced(alone=alone, wait=wait, waiting=waiting):
+            yield
+
+    @contextmanager
+    def _announced(self, *, alone: bool, wait: bool, waiting: Callable[[], None] | None) -> Iterator[None]:
         with writers.writing(
             self.uri, self.storage_options, alone=alone, wait=wait, waiting=waiting
         ) as self._writer:
@@ -125,6 +130,14 @@ class Record:
                 yield
             finally:
                 self._writer = None
+
+    def _is_old(self) -> bool:
+        return self.exists() and self.snapshot().facts.format < layout.FORMAT
+
+    def _migrate(self) -> None:
+        if self._is_old():
+            with plain_errors(self.uri):
+                migrate(self.open())
 
     def check_still_writer(self) -> None:
         """Raise SeaError if other writers may take this one for dead."""
@@ -135,9 +148,9 @@ class Record:
         """Whether someone else writes at this moment; only asked while `writing`."""
         return bool(self._writer and self._writer.others())
 
-    def append(self, rows: Sequence[Row], about: About, *, frame_features: bool = True) -> int:
+    def append(self, rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> int:
         """Write rows in one commit; readers see all of them or none. Returns how many are new."""
-        return Appender(self).append(rows, about, frame_features=frame_features)
+        return Appender(self).append(rows, facts, frame_features=frame_features)
 
     def create(self, table: pa.Table) -> bool:
         """Begin the sea with these rows, in one commit; false if another writer has begun it meanwhile."""

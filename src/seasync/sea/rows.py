@@ -22,17 +22,23 @@ from seasync.encoding import Encoding, Floats, Stream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 1
-ABOUT = "seasync"
+FORMAT = 2
+FACTS = "seasync"
 CLIP_COLUMNS = ["id", "file", "start", "end", "duration", "label"]
+LATER_COLUMNS = {"damage"}  # not there in seas of the first format; they read as null
+ENTRY_COLUMNS = [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags", "damage"]
 
 
 @dataclass(frozen=True)
-class About:
-    """What a sea knows of itself from its first row on.
+class SeaFacts:
+    """What is the same for all clips of a sea, from its first row on.
 
-    streams     name and width of each stream of frame features
-    trajectory  length of the raw trajectory
+    Attributes
+    ----------
+    streams
+        Name and width of each stream of frame features.
+    trajectory
+        Length of the raw trajectory.
     """
 
     format: int
@@ -43,7 +49,13 @@ class About:
     trajectory: int
 
     @classmethod
-    def from_json(cls, text: str) -> About:
+    def of(cls, encoder: str, fps: float, encoding: Encoding) -> SeaFacts:
+        """The facts of a sea that holds such encodings; `encoder` is the encoder's name."""
+        streams = tuple((stream.name, stream.features.shape[1]) for stream in encoding.streams)
+        return cls(FORMAT, encoder, encoding.encoder, fps, streams, len(encoding.trajectory))
+
+    @classmethod
+    def from_json(cls, text: str) -> SeaFacts:
         fields = json.loads(text)
         return cls(**fields | {"streams": tuple((name, width) for name, width in fields["streams"])})
 
@@ -55,24 +67,40 @@ class About:
         return self.streams[0][1]
 
 
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One clip of the record.
+@dataclass(frozen=True)
+class ClipEntry:
+    """What the record keeps of a clip besides its encoding.
 
-    content   hash of the file's bytes
-    split     how its file was cut ("none", "shots", "5.0"), and this clip is number `part` of `parts`
-    fps       the file's own frame rate, where it is known
-    duration  length in seconds; it gives the end of a clip that runs to the end of its file
+    Attributes
+    ----------
+    content
+        Hash of the file's bytes.
+    split
+        How the file was split (``"none"``, ``"shots"``, ``"5.0"``); this clip is number `part` of `parts`.
+    fps
+        The file's own frame rate, where it is known.
+    duration
+        Length in seconds. It gives the end of a clip that runs to the end of its file.
+    damage
+        How much of the clip could be read, if not all of it.
     """
 
     clip: Clip
     content: str
-    split: str
-    part: int
-    parts: int
-    fps: float | None
     duration: float
-    tags: tuple[str, ...]
+    split: str = "none"
+    part: int = 0
+    parts: int = 1
+    fps: float | None = None
+    tags: tuple[str, ...] = ()
+    damage: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One clip of the record, with its encoding."""
+
+    entry: ClipEntry
     encoding: Encoding
 
 
@@ -82,8 +110,8 @@ def clip_id(content: str, start: float, end: float | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def schema(about: About) -> pa.Schema:
-    """The record's columns, with `about` in the metadata."""
+def schema(facts: SeaFacts) -> pa.Schema:
+    """The record's columns, with `facts` in the metadata."""
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int32(), pa.float64()
@@ -101,10 +129,11 @@ def schema(about: About) -> pa.Schema:
         pa.field("split", text, nullable=False),
         pa.field("part", whole, nullable=False),
         pa.field("parts", whole, nullable=False),
-        pa.field("mean", pa.list_(pa.float32(), about.dimension), nullable=False),
-        pa.field("trajectory", pa.list_(pa.float32(), about.trajectory), nullable=False),
+        pa.field("damage", text),
+        pa.field("mean", pa.list_(pa.float32(), facts.dimension), nullable=False),
+        pa.field("trajectory", pa.list_(pa.float32(), facts.trajectory), nullable=False),
     ]
-    for n, (_, width) in enumerate(about.streams):
+    for n, (_, width) in enumerate(facts.streams):
         columns += [
             pa.field(f"seconds_{n}", pa.list_(real)),
             pa.field(f"numbers_{n}", pa.list_(pa.int64())),
@@ -112,38 +141,35 @@ def schema(about: About) -> pa.Schema:
             pa.field(f"found_{n}", real),
             pa.field(f"features_{n}", pa.list_(pa.list_(pa.float16(), width))),
         ]
-    return pa.schema(columns, metadata={ABOUT: about.to_json()})
+    return pa.schema(columns, metadata={FACTS: facts.to_json()})
 
 
-def stream_columns(about: About) -> list[str]:
+def stream_columns(facts: SeaFacts) -> list[str]:
     """The columns that hold frame features."""
     parts = ("seconds", "numbers", "shots", "found", "features")
-    return [f"{part}_{n}" for n in range(len(about.streams)) for part in parts]
+    return [f"{part}_{n}" for n in range(len(facts.streams)) for part in parts]
 
 
-def to_table(rows: Sequence[Row], about: About, *, frame_features: bool = True) -> pa.Table:
+def to_table(rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> pa.Table:
     """Rows as columns, without frame features if so asked."""
     import pyarrow as pa
 
+    entries = [row.entry for row in rows]
     columns: dict[str, Any] = {
-        "id": [row.clip.id for row in rows],
-        "file": [row.clip.file for row in rows],
-        "content": [row.content for row in rows],
-        "start": [row.clip.start for row in rows],
-        "end": [row.clip.end for row in rows],
-        "duration": [row.duration for row in rows],
-        "fps": [row.fps for row in rows],
+        name: [getattr(entry.clip, name) for entry in entries]
+        for name in ("id", "file", "start", "end", "label")
+    }
+    columns |= {
+        name: [getattr(entry, name) for entry in entries]
+        for name in ("content", "duration", "fps", "tags", "split", "part", "parts", "damage")
+    }
+    columns |= {
         "frames": [len(row.encoding.seconds) for row in rows],
-        "label": [row.clip.label for row in rows],
-        "tags": [row.tags for row in rows],
-        "split": [row.split for row in rows],
-        "part": [row.part for row in rows],
-        "parts": [row.parts for row in rows],
         "mean": vectors_column(np.stack([row.encoding.mean for row in rows])),
         "trajectory": vectors_column(np.stack([row.encoding.trajectory for row in rows])),
     }
     if frame_features:
-        for n in range(len(about.streams)):
+        for n in range(len(facts.streams)):
             streams = [row.encoding.streams[n] for row in rows]
             features = np.concatenate([stream.features for stream in streams]).astype(np.float16)
             columns[f"seconds_{n}"] = [stream.seconds for stream in streams]
@@ -152,7 +178,7 @@ def to_table(rows: Sequence[Row], about: About, *, frame_features: bool = True) 
             columns[f"found_{n}"] = [stream.found for stream in streams]
             ends = np.cumsum([0] + [len(stream.seconds) for stream in streams], dtype=np.int32)
             columns[f"features_{n}"] = pa.ListArray.from_arrays(ends, vectors_column(features))
-    wanted = schema(about)
+    wanted = schema(facts)
     missing = {name: pa.nulls(len(rows), wanted.field(name).type) for name in wanted.names}
     return pa.table(missing | columns, schema=wanted)
 
@@ -171,19 +197,19 @@ def matrix(column: pa.ChunkedArray | pa.Array) -> Floats:
     return np.asarray(flat.reshape(len(array), array.type.list_size))
 
 
-def encodings(table: pa.Table, about: About) -> list[Encoding | None]:
+def encodings(table: pa.Table, facts: SeaFacts) -> list[Encoding | None]:
     """The encodings of rows read with `stream_columns`, and with mean and trajectory if these are wanted;
     None where there are no features."""
     means, trajectories = (
         matrix(table[part]) if part in table.column_names else np.empty((len(table), 0), np.float32)
         for part in ("mean", "trajectory")
     )
-    streams = [_streams(table, n, name) for n, (name, _) in enumerate(about.streams)]
+    streams = [_streams(table, n, name) for n, (name, _) in enumerate(facts.streams)]
     found: list[Encoding | None] = []
     for at, of_row in enumerate(zip(*streams, strict=True)):
         there = tuple(stream for stream in of_row if stream is not None)
         found.append(
-            Encoding(about.fingerprint, there, means[at], trajectories[at])
+            Encoding(facts.fingerprint, there, means[at], trajectories[at])
             if len(there) == len(of_row)
             else None
         )

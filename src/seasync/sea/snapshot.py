@@ -22,7 +22,7 @@ from seasync.files import is_uri
 from seasync.files.objects import explained
 from seasync.sea import rows as layout
 from seasync.sea.index import INDEX, Index
-from seasync.sea.rows import About
+from seasync.sea.rows import ClipEntry, SeaFacts
 from seasync.similarity import clip_vectors, query_vector
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Snapshot:
     def __init__(self, dataset: lance.LanceDataset) -> None:
         self.dataset = dataset
         metadata = {key.decode(): value.decode() for key, value in dataset.schema.metadata.items()}
-        self.about = About.from_json(metadata[layout.ABOUT])
+        self.facts = SeaFacts.from_json(metadata[layout.FACTS])
         self.index = Index.from_json(metadata[INDEX]) if metadata.get(INDEX) else None
         self.metadata = metadata
         self.by_chance: dict[Recipe, NDArray[np.float64]] = {}
@@ -79,9 +79,29 @@ class Snapshot:
         """These columns (and _rowid) of the rows that fulfil the SQL condition `where`."""
         with plain_errors(self.dataset.uri):
             scanner = self.dataset.scanner(
-                columns=list(columns), filter=where, limit=limit, with_row_id=True, scan_in_order=True
+                columns=self._stored(columns), filter=where, limit=limit, with_row_id=True, scan_in_order=True
             )
-            return scanner.to_table()
+            return self._completed(scanner.to_table(), columns)
+
+    def batches(self, columns: Sequence[str], *, size: int | None = None) -> Iterator[pa.Table]:
+        """These columns of all rows, a batch at a time."""
+        import pyarrow as pa
+
+        with plain_errors(self.dataset.uri):
+            for batch in self.dataset.to_batches(columns=self._stored(columns), batch_size=size):
+                yield self._completed(pa.table(batch), columns)
+
+    def _stored(self, columns: Sequence[str]) -> list[str]:
+        missing = layout.LATER_COLUMNS.difference(self.dataset.schema.names)
+        return [name for name in columns if name not in missing]
+
+    def _completed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
+        """The table with the columns that a sea of an older format does not have."""
+        import pyarrow as pa
+
+        for name in layout.LATER_COLUMNS.intersection(columns).difference(table.column_names):
+            table = table.append_column(name, pa.nulls(len(table), pa.string()))
+        return table
 
     def expect_condition(self, where: str) -> None:
         """Raise SeaError if `where` is not a condition on the record's columns."""
@@ -98,17 +118,30 @@ class Snapshot:
     def take(self, row_ids: Sequence[int] | RowIds, columns: Sequence[str]) -> pa.Table:
         """These columns of these rows, in the order asked for."""
         with plain_errors(self.dataset.uri):
-            return self.dataset._take_rows(np.asarray(row_ids, np.uint64).tolist(), columns=list(columns))
+            rows = np.asarray(row_ids, np.uint64).tolist()
+            return self._completed(self.dataset._take_rows(rows, columns=self._stored(columns)), columns)
 
     def clips(self, where: str | None = None, *, limit: int | None = None) -> list[Clip]:
         """The clips that fulfil the condition, in the order they were added."""
         return self.clips_of(self.table(layout.CLIP_COLUMNS, where, limit=limit))
+
+    def entries(self, where: str | None = None, *, limit: int | None = None) -> list[ClipEntry]:
+        """As `clips`, with all that the record keeps of them besides their encodings."""
+        return self.entries_of(self.table(layout.ENTRY_COLUMNS, where, limit=limit))
 
     def clips_of(self, table: pa.Table) -> list[Clip]:
         """The clips of rows read with `CLIP_COLUMNS`, with the current paths of their files."""
         return [
             Clip(self.current_path(row["file"]), row["start"], row["end"], row["label"], row["id"])
             for row in table.select(layout.CLIP_COLUMNS).to_pylist()
+        ]
+
+    def entries_of(self, table: pa.Table) -> list[ClipEntry]:
+        """The entries of rows read with `ENTRY_COLUMNS`."""
+        names = ("content", "duration", "split", "part", "parts", "fps", "damage")
+        return [
+            ClipEntry(clip, tags=tuple(row["tags"] or ()), **{name: row[name] for name in names})
+            for clip, row in zip(self.clips_of(table), table.to_pylist(), strict=True)
         ]
 
     def stored_path(self, file: str) -> str:
@@ -136,8 +169,8 @@ class Snapshot:
         Without `vectors`, mean and trajectory stay empty: alignment does not need them, and reading them
         takes time.
         """
-        columns = [*layout.stream_columns(self.about), *(["mean", "trajectory"] if vectors else [])]
-        return layout.encodings(self.take(row_ids, columns), self.about)
+        columns = [*layout.stream_columns(self.facts), *(["mean", "trajectory"] if vectors else [])]
+        return layout.encodings(self.take(row_ids, columns), self.facts)
 
     @cached_property
     def vectors(self) -> Index | Exact:

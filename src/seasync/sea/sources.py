@@ -1,4 +1,4 @@
-"""What to add: from files, folders, patterns and lists to single videos with their labels."""
+"""Which videos to add: files, folders, patterns and lists resolved to single videos with their labels."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ LISTS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceVideo:
     """A video file (or a folder of images) to add; with a span if its list gives one.
 
-    file  a path, or a URI as text
-    size  bytes, where a listing has told them
+    Attributes
+    ----------
+    file
+        A path, or a URI as text.
+    size
+        Bytes, where a listing of the store gives them.
     """
 
     file: Path | str
@@ -40,18 +44,26 @@ class Source:
         return self.start is not None or self.end is not None
 
 
-def find_sources(
+def find_videos(
     paths: Sequence[Place], *, labels: Place | None = None, tags: Sequence[str] = ()
-) -> list[Source]:
+) -> list[SourceVideo]:
     """The videos that `paths` name, each once, folders in the order of their names.
 
-    paths   video files, folders (searched to the bottom; a folder of images alone is one video), patterns
-            such as `clips/*.mp4`, and lists: .csv or .tsv with the column `file` (relative to the list) and,
-            if wanted, `label`, `start`, `end`, `tags` (separated by semicolons); any of these at a URI
-    labels  "folder": the name of the folder a video lies in; or a list with the columns `file` and `label`
+    Parameters
+    ----------
+    paths
+        Video files, folders with all that is below them (a folder of nothing but images is one video),
+        patterns such as ``clips/*.mp4``, and lists: .csv or .tsv with the column ``file`` (relative to the
+        list) and optionally ``label``, ``start``, ``end``, ``tags`` (separated by semicolons). Any of these
+        may be at a URI.
+    labels
+        ``"folder"``: the name of the folder that contains a video; or a list with the columns ``file`` and
+        ``label``.
+    tags
+        Tags for all of these videos.
     """
     label_of = _labeller(labels)
-    sources: dict[Source, None] = {}
+    sources: dict[SourceVideo, None] = {}
     for path in paths:
         for source in _listed(path) if _is_list(path) else _videos(path):
             label = source.label or label_of(source.file)
@@ -63,7 +75,7 @@ def _is_list(path: Place) -> bool:
     return Location(path).suffix.lower() in LISTS
 
 
-def _videos(path: Place) -> Iterator[Source]:
+def _videos(path: Place) -> Iterator[SourceVideo]:
     if is_uri(path):
         yield from _stored(str(path))
         return
@@ -72,9 +84,9 @@ def _videos(path: Place) -> Iterator[Source]:
         videos = list(_walk(found))
         if not videos:
             raise SeaError(f"{path}: a folder without videos; expected files such as .mp4, .mov or .mkv")
-        yield from map(Source, videos)
+        yield from map(SourceVideo, videos)
     elif found.exists():
-        yield Source(found)
+        yield SourceVideo(found)
     else:
         matches = sorted(glob.glob(os.path.expanduser(str(path)), recursive=True))
         if not matches:
@@ -83,13 +95,13 @@ def _videos(path: Place) -> Iterator[Source]:
             yield from _videos(match)
 
 
-def _stored(uri: str) -> Iterator[Source]:
+def _stored(uri: str) -> Iterator[SourceVideo]:
     """The videos at a URI, below it, or that match it as a pattern."""
     found = matching(uri) if set(uri) & set("*?") else objects(uri)
     videos = [each for each in found if each.uri == uri or _shown(each.uri)]
     if not videos:
         raise SeaError(f"{uri}: no videos there; expected files such as .mp4, .mov or .mkv")
-    yield from (Source(each.uri, size=each.size) for each in videos)
+    yield from (SourceVideo(each.uri, size=each.size) for each in videos)
 
 
 def _shown(uri: str) -> bool:
@@ -113,14 +125,14 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield Path(where)
 
 
-def _listed(path: Place) -> Iterator[Source]:
+def _listed(path: Place) -> Iterator[SourceVideo]:
     for number, row in _rows(path):
         try:
             start, end = (float(row[name]) if row.get(name) else None for name in ("start", "end"))
         except ValueError:
             raise SeaError(f"{path}, line {number}: start and end must be seconds, such as 12.5") from None
         tags = tuple(tag.strip() for tag in (row.get("tags") or "").split(";") if tag.strip())
-        yield Source(_beside(path, row["file"]), row.get("label") or None, tags, start, end)
+        yield SourceVideo(_beside(path, row["file"]), row.get("label") or None, tags, start, end)
 
 
 def _beside(listing: Place, file: str) -> Path | str:

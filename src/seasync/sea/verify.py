@@ -33,50 +33,51 @@ class Problem:
 
 
 def info(record: Record) -> dict[str, Any]:
-    """What a sea is and how it stands, as plain values. Reads all rows, a batch at a time."""
+    """Describe a sea in plain values. Reads all rows, a batch at a time."""
     snapshot = record.snapshot()
     index = snapshot.index
     return {
         "sea": record.uri,
         **_counted(snapshot),
         "bytes": bytes_of(record),
-        "encoder": snapshot.about.encoder,
-        "fingerprint": snapshot.about.fingerprint,
-        "fps": snapshot.about.fps,
-        "streams": dict(snapshot.about.streams),
+        "encoder": snapshot.facts.encoder,
+        "fingerprint": snapshot.facts.fingerprint,
+        "fps": snapshot.facts.fps,
+        "streams": dict(snapshot.facts.streams),
         "index": index.kind if index else "exact",
         "unindexed": index.unindexed_rows(snapshot) if index else 0,
         "calibrated": calibrated_recipes(snapshot),
-        "format": snapshot.about.format,
+        "format": snapshot.facts.format,
         "version": snapshot.version,
     }
 
 
 def _counted(snapshot: Snapshot) -> dict[str, Any]:
-    """Clips, files, hours, labels. Of each file eight bytes of its content's hash are in memory, no more."""
-    clips = with_features = 0
+    """Clips, files, hours, labels. Memory holds eight bytes of each file's hash, no more."""
+    clips = with_features = damaged = 0
     seconds, labels, contents = 0.0, Counter[str](), [np.empty(0, np.uint64)]
-    with plain_errors(snapshot.dataset.uri):
-        for batch in snapshot.dataset.to_batches(columns=["content", "duration", "label", "found_0"]):
-            clips += len(batch)
-            with_features += len(batch) - batch["found_0"].null_count
-            seconds += batch["duration"].to_numpy().sum()
-            labels.update(filter(None, batch["label"].to_pylist()))
-            digits = batch["content"].unique().to_pylist()
-            contents.append(np.array([int(each[-16:], 16) for each in digits], np.uint64))
+    for batch in snapshot.batches(["content", "duration", "label", "found_0", "damage"]):
+        clips += len(batch)
+        with_features += len(batch) - batch["found_0"].null_count
+        damaged += len(batch) - batch["damage"].null_count
+        seconds += batch["duration"].to_numpy().sum()
+        labels.update(filter(None, batch["label"].to_pylist()))
+        digits = batch["content"].unique().to_pylist()
+        contents.append(np.array([int(each[-16:], 16) for each in digits], np.uint64))
     return {
         "clips": clips,
         "files": len(np.unique(np.concatenate(contents))),
         "hours": float(seconds) / 3600,
         "labels": dict(sorted(labels.items())),
         "with_frame_features": with_features,
+        "damaged": damaged,
     }
 
 
 def verify(
     record: Record, *, files: bool = True, progress: Callable[[int, int], None] | None = None
 ) -> list[Problem]:
-    """Read every row whole and, with `files`, every file; what is found wrong, which should be nothing."""
+    """Read every row and, with `files`, every video; see `Sea.verify`."""
     snapshot = record.snapshot()
     total, done = len(snapshot), 0
     problems: list[Problem] = []
@@ -119,7 +120,7 @@ def _whole_rows(snapshot: Snapshot, problems: list[Problem]) -> Iterator[pa.Tabl
     """All rows with all they hold; a part of the record that cannot be read is a problem, not the end."""
     import pyarrow as pa
 
-    columns = [*CLIP_COLUMNS, "content", "frames", "mean", "trajectory", *stream_columns(snapshot.about)]
+    columns = [*CLIP_COLUMNS, "content", "frames", "mean", "trajectory", *stream_columns(snapshot.facts)]
     for fragment in snapshot.dataset.get_fragments():
         try:
             with plain_errors(snapshot.dataset.uri):
@@ -136,7 +137,7 @@ def _encodings(table: pa.Table, snapshot: Snapshot) -> list[int | str | None]:
     found: list[int | str | None] = []
     for at in range(len(table)):
         try:
-            (encoding,) = encodings(table.slice(at, 1), snapshot.about)
+            (encoding,) = encodings(table.slice(at, 1), snapshot.facts)
         except (FeatureError, ValueError) as error:
             found.append(str(error))
         else:

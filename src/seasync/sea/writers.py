@@ -1,9 +1,9 @@
-"""Writers of a sea at a URI: any number add at a time, while one that builds or sweeps is alone.
+"""Writers of a sea at a URI: any number may add at a time, but some work needs exclusive access.
 
-Each writer keeps a small object in `_writers/` beside the record and writes it anew every so often. One that
-has not done so for three minutes, by the store's own clock, is dead; one of this machine is as soon as its
-process is gone. To be alone is to be announced and to find nobody else: who wants it gives way to those who
-add.
+Each writer keeps a small object in `_writers/` beside the record and renews it every 20 seconds. One that has
+not renewed it for three minutes, by the store's own clock, counts as dead; on the same machine it counts
+as dead as soon as its process has ended. A writer has exclusive access when it is announced and finds nobody
+else; one that wants it gives way to those who add.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ FOLDER = "_writers"
 BEAT_SECONDS, DEAD_SECONDS = 20.0, 180.0
 LOOK_SECONDS = 0.5
 
-_here: set[str] = set()  # writers of this process
+_own_writers: set[str] = set()  # ids of the writers of this process
 
 
 class Writer:
-    """One who writes to the sea at `uri`, from `announce` to `withdraw`."""
+    """A writer of the sea at `uri`, from `announce` to `withdraw`."""
 
     def __init__(self, uri: str, options: Mapping[str, str], *, alone: bool = False) -> None:
         self.id = uuid.uuid4().hex
         self.alone = alone
         self._folder, self._options = f"{uri.rstrip('/')}/{FOLDER}", options
-        self._said = json.dumps({"alone": alone, "host": _host(), "process": os.getpid()}).encode()
+        self._announcement = json.dumps({"alone": alone, "host": _host(), "process": os.getpid()}).encode()
         self._beaten = time.monotonic()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def announce(self) -> None:
-        _here.add(self.id)
-        write(self._object, self._said, self._options)
+        _own_writers.add(self.id)
+        write(self._object, self._announcement, self._options)
         self._beaten = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._beat, daemon=True)
             self._thread.start()
 
     def others(self) -> dict[str, bool]:
-        """Who else writes, by id, and whether they want to be alone. Traces of dead ones are wiped away."""
+        """The other writers, by id, and whether they want exclusive access; objects of dead ones go."""
         there = objects(self._folder, self._options)
         now = max((each.written for each in there if each.uri == self._object), default=0.0)
         found = {}
         for each in there:
             if each.uri == self._object:
                 continue
-            said = read(each.uri, self._options)
-            if said is None:
+            announcement = read(each.uri, self._options)
+            if announcement is None:
                 continue
-            about, name = json.loads(said or b"{}"), each.uri.rpartition("/")[2]
-            if _gone(name, about) or each.written < now - DEAD_SECONDS:
+            writer, name = json.loads(announcement or b"{}"), each.uri.rpartition("/")[2]
+            if _has_ended(name, writer) or each.written < now - DEAD_SECONDS:
                 delete(each.uri, self._options)
             else:
-                found[name] = bool(about.get("alone"))
+                found[name] = bool(writer.get("alone"))
         return found
 
     def check(self) -> None:
@@ -80,8 +80,8 @@ class Writer:
         delete(self._object, self._options)
 
     def end(self) -> None:
-        """Withdraw for good; a store that is gone is no matter, the others will see."""
-        _here.discard(self.id)
+        """Withdraw for good. If the store is unreachable, others find out by the age of the object."""
+        _own_writers.discard(self.id)
         self._ended.set()
         if self._thread:
             self._thread.join()
@@ -94,8 +94,8 @@ class Writer:
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
-            with suppress(SeasyncError):  # `check` tells if it lasts
-                write(self._object, self._said, self._options)
+            with suppress(SeasyncError):  # `check` raises if it lasts
+                write(self._object, self._announcement, self._options)
                 self._beaten = time.monotonic()
 
 
@@ -108,7 +108,7 @@ def writing(
     wait: bool = True,
     waiting: Callable[[], None] | None = None,
 ) -> Iterator[Writer]:
-    """Be a writer of the sea at `uri`. `waiting` is called once if others are in the way.
+    """Be a writer of the sea at `uri`. `waiting` is called once if other writers are in the way.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def writing(
 
 
 def _free(writer: Writer) -> bool:
-    """Whether this one may write now; who wants to be alone steps back before those who do not."""
+    """Whether this writer may write now. One that wants exclusive access gives way to those that do not."""
     others = writer.others()
     if not writer.alone:
         return not any(others.values())
@@ -142,23 +142,23 @@ def _free(writer: Writer) -> bool:
 
 
 def _host() -> str:
-    """This machine, as far as processes are known by their numbers."""
+    """A name for this machine, or for the container in which process ids are valid."""
     space = Path("/proc/self/ns/pid")
     return f"{socket.gethostname()}/{uuid.getnode()}/{os.stat(space).st_ino if space.exists() else ''}"
 
 
-def _gone(name: str, about: Mapping[str, Any]) -> bool:
-    """Whether a writer is known to be no more: one of this machine whose process has ended."""
-    if about.get("host") != _host():
+def _has_ended(name: str, writer: Mapping[str, Any]) -> bool:
+    """Whether a writer is one of this machine whose process has ended."""
+    if writer.get("host") != _host():
         return False
-    if about["process"] == os.getpid():
-        return name not in _here
-    if os.name != "posix":  # elsewhere signal 0 is no question
+    if writer["process"] == os.getpid():
+        return name not in _own_writers
+    if os.name != "posix":  # elsewhere signal 0 ends the process
         return False
     try:
-        os.kill(about["process"], 0)
+        os.kill(writer["process"], 0)
     except ProcessLookupError:
         return True
-    except OSError:  # not ours to ask
+    except OSError:  # the process of another user
         return False
     return False

@@ -101,16 +101,16 @@ def add(
     """
     from seasync.files import fetch
     from seasync.sea import ingest
-    from seasync.sea.plan import Failure
-    from seasync.sea.sources import Source, find_sources
+    from seasync.sea.ingest_plan import Failure
+    from seasync.sea.sources import SourceVideo, find_videos
     from seasync.serve.inspection import check_container
     from seasync.serve.roots import Roots
 
     report((0.0, "looking for videos"))
     tags, allowed = tuple(request.tags), Roots(roots)
-    found = [Source(Path(upload), request.label, tags) for upload in uploads]
+    found = [SourceVideo(Path(upload), request.label, tags) for upload in uploads]
     if paths:
-        found += find_sources(paths, labels=request.labels, tags=tags)
+        found += find_videos(paths, labels=request.labels, tags=tags)
     sources, refused = [], []
     for source in found:
         try:

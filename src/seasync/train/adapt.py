@@ -19,7 +19,7 @@ from seasync.files import Location, Place, is_uri
 from seasync.files.disk_cache import working_path
 from seasync.files.objects import upload
 from seasync.options import TrainKind
-from seasync.sea.rows import CLIP_COLUMNS, FORMAT, About, Row
+from seasync.sea.rows import ENTRY_COLUMNS, Row, SeaFacts
 from seasync.search import Sea
 from seasync.train.judge import (
     FEWEST,
@@ -123,7 +123,7 @@ def adapt(
     file = working_path(Location(_model_beside(target)))
     model = _model_beside(target) if is_uri(target) else str(file)
     begun = Sea(target)  # a store that does not answer says so before anything is trained
-    if begun.exists() and (restart or f":{model}" not in begun.record.snapshot().about.encoder):
+    if begun.exists() and (restart or f":{model}" not in begun.record.snapshot().facts.encoder):
         raise SeaError(f"{target}: there is a sea already; name a new one")
     footage = SeaFootage(sea)
     plan = plan or TrainingPlan()
@@ -240,7 +240,6 @@ def reencode(sea: Sea, target: Sea, reencoded: Reencode, progress: Progress | No
     Clips that `target` already has are left alone, so an interrupted call can be repeated.
     """
     snapshot = sea.record.snapshot()
-    about, columns = snapshot.about, [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags"]
     kept = snapshot.table(["id"], "features_0 IS NOT NULL")
     there = set(target.record.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
     missing = [
@@ -254,22 +253,13 @@ def reencode(sea: Sea, target: Sea, reencoded: Reencode, progress: Progress | No
             if progress:
                 progress("encoding again", start, len(missing))
             chosen = missing[start : start + ROWS]
-            table = snapshot.take(chosen, columns)
+            table = snapshot.take(chosen, ENTRY_COLUMNS)
             rows = [
-                Row(
-                    clip,
-                    **{name: row[name] for name in ("content", "split", "part", "parts", "fps", "duration")},
-                    tags=tuple(row["tags"] or ()),
-                    encoding=reencoded(encoding),
-                )
-                for clip, row, encoding in zip(
-                    snapshot.clips_of(table), table.to_pylist(), snapshot.encodings(chosen), strict=True
+                Row(entry, reencoded(encoding))
+                for entry, encoding in zip(
+                    snapshot.entries_of(table), snapshot.encodings(chosen), strict=True
                 )
                 if encoding is not None
             ]
-            streams = tuple((s.name, s.features.shape[1]) for s in rows[0].encoding.streams)
-            trajectory = len(rows[0].encoding.trajectory)
-            target.record.append(
-                rows, About(FORMAT, new.name, new.fingerprint, about.fps, streams, trajectory)
-            )
+            target.record.append(rows, SeaFacts.of(new.name, snapshot.facts.fps, rows[0].encoding))
     return len(kept)

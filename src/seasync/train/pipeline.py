@@ -13,7 +13,7 @@ from seasync.files import Location, Place, expect_writable
 from seasync.files.disk_cache import working_path
 from seasync.files.objects import upload
 from seasync.options import TrainKind
-from seasync.sea.sources import find_sources
+from seasync.sea.sources import find_videos
 from seasync.search import Sea
 from seasync.train.carl_task import CarlTask
 from seasync.train.fit import Training
@@ -114,7 +114,7 @@ def _footage(
         if fps and fps != source.fps:
             raise SeaError(f"{source.uri}: sampled at {source.fps:g} fps; leave --fps out")
         return SeaFootage(source)
-    clips = [Clip(str(found.file), found.start or 0.0, found.end) for found in find_sources(source)]
+    clips = [Clip(str(found.file), found.start or 0.0, found.end) for found in find_videos(source)]
     return VideoFootage(clips, get_encoder(encoder or DEFAULT), fps=fps, progress=progress)
 
 

@@ -52,13 +52,13 @@ class SeaFootage:
 
     def __init__(self, sea: Sea) -> None:
         self._snapshot = snapshot = sea.record.snapshot()
-        about = snapshot.about
-        self.fingerprint, self.fps = about.fingerprint, about.fps
-        self.lead = about.encoder, about.fingerprint
-        if len(about.streams) > 1:
-            first = parts_of(encoder_for(about.encoder, about.fingerprint))[0]
+        facts = snapshot.facts
+        self.fingerprint, self.fps = facts.fingerprint, facts.fps
+        self.lead = facts.encoder, facts.fingerprint
+        if len(facts.streams) > 1:
+            first = parts_of(encoder_for(facts.encoder, facts.fingerprint))[0]
             self.lead = first.name, first.fingerprint
-        self.dimension = about.dimension
+        self.dimension = facts.dimension
         table = snapshot.table(
             ["id", "file", "start", "end", "label", "duration"],
             f"frames >= {SHORTEST} AND features_0 IS NOT NULL",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Semaphore, Thread
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
             if hasattr(source, "close"):
                 source.close()
 
-    thread = Thread(target=produce, name="seasync-ahead", daemon=True)
+    thread = Thread(target=copy_context().run, args=(produce,), name="seasync-ahead", daemon=True)
     thread.start()
     try:
         while True:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.errors import PartlyDecoded, VideoError
+from seasync.errors import VideoError
 from seasync.video.color import Fit, ToRGB
+from seasync.video.damage import report_damage
 from seasync.video.decode import chosen
 from seasync.video.source import File
 from seasync.video.timetable import FrameTable, frame_table
@@ -115,4 +115,4 @@ def warn_if_damaged(table: FrameTable, wanted: int, good: int, short: int) -> No
         return
     lost = f"; it breaks off at {table.end:.2f} s, about {short} frames early" if short else ""
     text = f"{table.file}: the file is damaged, {good} of {wanted} frames could be read whole{lost}"
-    warnings.warn(text, PartlyDecoded, stacklevel=3)
+    report_damage(text, stacklevel=3)

@@ -23,7 +23,7 @@ def load(place: str | Path) -> Dataset:
     """Load the clips of a sea that have a label and frame features."""
     snapshot = Sea(place, create=False).record.snapshot()
     table = snapshot.table([*CLIP_COLUMNS, "content"], "label IS NOT NULL AND found_0 IS NOT NULL")
-    encoder = snapshot.about.encoder
+    encoder = snapshot.facts.encoder
     items = []
     for clip, content, row in zip(
         snapshot.clips_of(table), table["content"].to_pylist(), table["_rowid"].to_pylist(), strict=True

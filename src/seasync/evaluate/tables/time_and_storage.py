@@ -91,21 +91,20 @@ def _stage(name: str, recipe: str, seconds: Sequence[float], pair: float | None,
 def storage(samples: Sequence[Sample], encoder: str) -> list[Row]:
     """Bytes per clip of a sea with and without frame features, and of a clip vector in memory."""
     from seasync.sea.record import Record
-    from seasync.sea.rows import FORMAT, About
-    from seasync.sea.rows import Row as Kept
+    from seasync.sea.rows import ClipEntry, SeaFacts
+    from seasync.sea.rows import Row as SeaRow
 
     first = samples[0].encoding
-    streams = tuple((stream.name, stream.features.shape[1]) for stream in first.streams)
-    about = About(FORMAT, encoder, first.encoder, 1.0, streams, len(first.trajectory))
+    facts = SeaFacts.of(encoder, 1.0, first)
     kept = []
     for at, sample in enumerate(samples):
         clip = Clip(sample.item.name, label=sample.item.label, id=f"{at:032x}")
         seconds = float(sample.encoding.seconds[-1])
-        kept.append(Kept(clip, f"{at:064x}", "none", 0, 1, None, seconds, (), sample.encoding))
+        kept.append(SeaRow(ClipEntry(clip, f"{at:064x}", seconds), sample.encoding))
     rows: list[Row] = []
     for name, frame_features in (("with frame features", True), ("clip vectors only", False)):
         with tempfile.TemporaryDirectory() as folder:
-            Record(Path(folder) / "cost.sea").append(kept, about, frame_features=frame_features)
+            Record(Path(folder) / "cost.sea").append(kept, facts, frame_features=frame_features)
             size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
         rows.append({"stage": f"sea, {name}", "recipe": None, "bytes per clip": size / len(samples)})
     vector = float(first.mean.nbytes + first.trajectory.nbytes)

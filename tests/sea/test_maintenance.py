@@ -1,8 +1,10 @@
-"""Looking after a sea."""
+"""Maintaining a sea: info, verification, removal, relocation, migrations."""
 
 from __future__ import annotations
 
 import shutil
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +15,9 @@ import pytest
 
 from seasync.errors import SeaError
 from seasync.sea.migrations import migrate
-from seasync.sea.rows import ABOUT, FORMAT, About
+from seasync.sea.rows import FACTS, FORMAT, SeaFacts, to_table
 from seasync.search import Sea
-from tests.sea.footage import about, row, video
+from tests.sea.footage import facts, row, video
 
 
 @pytest.fixture
@@ -51,8 +53,8 @@ def test_verify_sees_files_that_are_gone_or_changed(sea: Sea, tmp_path: Path) ->
 
 def test_verify_sees_what_is_wrong_with_rows(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(1), row(2)], about())
-    sea.record.append([row(2), row(3)], about())
+    sea.record.append([row(1), row(2)], facts())
+    sea.record.append([row(2), row(3)], facts())
     bad = sea.record.snapshot().dataset.to_table(filter="file = '/footage/3.mp4'")
     times = pa.array([np.zeros(12)], bad.schema.field("seconds_0").type)
     bad = bad.set_column(bad.schema.get_field_index("seconds_0"), bad.schema.field("seconds_0"), times)
@@ -132,20 +134,20 @@ def test_clips_are_listed_by_label_and_condition(sea: Sea) -> None:
 
 def test_an_old_format_is_brought_up_step_by_step(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(1)], about())
-    sea.record.put_metadata({ABOUT: replace(about(), format=0).to_json()})
+    sea.record.append([row(1)], facts())
+    sea.record.put_metadata({FACTS: replace(facts(), format=0).to_json()})
     seen = []
     dataset = lance.dataset(sea.uri)
     migrate(dataset, to=2, migrations={0: lambda _: seen.append(0), 1: lambda _: seen.append(1)})
     assert seen == [0, 1]
-    assert About.from_json(lance.dataset(sea.uri).schema.metadata[ABOUT.encode()].decode()).format == 2
+    assert SeaFacts.from_json(lance.dataset(sea.uri).schema.metadata[FACTS.encode()].decode()).format == 2
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     sea = Sea(tmp_path / "s.sea")
-    sea.record.append([row(1)], about())
-    newer = sea.record.snapshot().metadata[ABOUT].replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
-    sea.record.put_metadata({ABOUT: newer})
+    sea.record.append([row(1)], facts())
+    newer = sea.record.snapshot().metadata[FACTS].replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
+    sea.record.put_metadata({FACTS: newer})
     with pytest.raises(SeaError, match="made by a newer Seasync"):
         Sea(tmp_path / "s.sea")
 
@@ -154,3 +156,74 @@ def test_what_is_not_a_sea_is_refused(tmp_path: Path) -> None:
     lance.write_dataset(pa.table({"x": [1]}), tmp_path / "x.lance")
     with pytest.raises(SeaError, match="a Lance dataset, but not a sea"):
         Sea(tmp_path / "x.lance")
+
+
+def old_sea(folder: Path) -> Path:
+    """A sea of the first format, which has no column for damage."""
+    sea = Sea(folder)
+    sea.record.append([row(n, kind=n % 3, label="a") for n in range(6)], facts())
+    dataset = lance.dataset(sea.uri)
+    dataset.drop_columns(["damage"])
+    dataset.update_schema_metadata({FACTS: replace(facts(), format=1).to_json()})
+    return folder
+
+
+def test_reading_an_old_format_writes_nothing(tmp_path: Path) -> None:
+    place = old_sea(tmp_path / "s.sea")
+    before = lance.dataset(place).version
+    sea = Sea(place)
+    assert len(sea.clips(label="a")) == 6
+    assert [entry.damage for entry in sea.entries()] == [None] * 6
+    assert len(sea.search(row(0, kind=1).encoding, k=3)) == 3
+    assert (sea.info()["format"], sea.info()["damaged"]) == (1, 0)
+    assert sea.verify(files=False) == []
+    assert lance.dataset(place).version == before
+    assert not (place / "_writer.lock").exists()
+
+
+def test_writers_that_open_an_old_format_at_once_migrate_it_once(tmp_path: Path) -> None:
+    place = old_sea(tmp_path / "s.sea")
+    seas = [Sea(place) for _ in range(4)]
+
+    def remove(number: int) -> int:
+        return seas[number].remove(clips=[str(row(number).entry.clip.id)])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(remove, range(4))) == [1] * 4
+    assert lance.dataset(place).schema.names.count("damage") == 1
+    assert (Sea(place).info()["format"], len(Sea(place))) == (FORMAT, 2)
+
+
+def test_a_migration_that_was_interrupted_continues(tmp_path: Path) -> None:
+    place = old_sea(tmp_path / "s.sea")
+    lance.dataset(place).add_columns(pa.field("damage", pa.string()))
+    Sea(place).remove(labels=["none"])
+    assert Sea(place).info()["format"] == FORMAT
+
+
+def test_removing_and_relocating_do_not_load_the_whole_sea(tmp_path: Path) -> None:
+    count = 40_000
+    one = to_table([row(0)], facts(), frame_features=False)
+    table = one.take([0] * count)
+    columns = {
+        "id": [f"{n:032x}" for n in range(count)],
+        "content": [f"{n:032x}" for n in range(count)],
+        "file": [f"{tmp_path}/old/{n}.mp4" for n in range(count)],
+        "label": ["a" if n % 2 else "b" for n in range(count)],
+    }
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(name), pa.array(values, pa.string()))
+    sea = Sea(tmp_path / "s.sea")
+    sea.record.create(table)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/7.mp4").touch()
+    del table, columns
+    tracemalloc.start()
+    assert sea.relocate(tmp_path / "new") == 1
+    assert sea.remove(files=[tmp_path / "new/7.mp4"]) == 1
+    assert sea.remove(labels=["b"]) == count // 2
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6e6  # bytes; 40,000 clips in memory take three times as much
+    assert len(sea) == count // 2 - 1
