@@ -170,7 +170,7 @@ def _send(backend: Backend, make: Callable[[Path], Path]) -> FileResponse:
         raise
     return FileResponse(
         file,
-        media_type=MEDIA_TYPES[file.suffix],
+        media_type=MEDIA_TYPES.get(file.suffix, "text/plain"),
         filename=file.name,
         background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
     )
