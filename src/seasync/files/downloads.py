@@ -15,7 +15,7 @@ from seasync.errors import VideoError
 from seasync.files.atomic import PendingFile, why_not_written
 from seasync.files.disk_cache import DiskCache, cache_folder, touch
 from seasync.files.location import Location, Place
-from seasync.files.objects import CHUNK, Object, explained, objects, opened, plain
+from seasync.files.objects import CHUNK, Object, explained, objects, opened
 
 LIMIT = "SEASYNC_VIDEO_CACHE_GB"
 DEFAULT_GB = 20.0
@@ -36,7 +36,9 @@ def fetch(file: Place) -> Path:
     Raises
     ------
     VideoError
-        If it cannot be fetched, or does not fit into the cache.
+        If it is not there, cannot be read to its end, or does not fit into the cache.
+    StoreError
+        If the store cannot be reached.
     """
     location = Location(file)
     if location.is_local:
@@ -59,8 +61,7 @@ def fetch(file: Place) -> Path:
 
 def _find_or_download(location: Location) -> Path:
     uri = location.text
-    with plain(uri, VideoError):
-        found = [each for each in objects(uri) if each.uri == uri]
+    found = [each for each in objects(uri) if each.uri == uri]
     if not found:
         raise VideoError(f"{uri}: no such file")
     (there,) = found

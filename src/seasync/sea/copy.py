@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from seasync.errors import SeaError
+from seasync.errors import SeaError, SeasyncError
 from seasync.files import Location, atomic_write
-from seasync.files.objects import CHUNK, Object, objects, opened, plain, read
+from seasync.files.objects import CHUNK, Object, delete, objects, opened, plain, read
 from seasync.sea.record import Record
 from seasync.sea.rows import ENTRY_COLUMNS, stream_columns
 
@@ -45,7 +46,7 @@ def copy(record: Record, target: Record, *, progress: Callable[[int, int], None]
                 done += size
                 if progress:
                     progress(done, total)
-        return done + _move(record, target, manifest)
+        return done + _move(record, target, manifest, chunk=None)
 
 
 def differences(record: Record, other: Record) -> dict[str, str]:
@@ -140,25 +141,32 @@ def _place(record: Record, name: str) -> str:
     return f"{Location(record.uri).uri.rstrip('/')}/{name}"
 
 
-def _move(record: Record, target: Record, name: str) -> int:
-    """Copy one file; it is seen whole or not at all."""
+def _move(record: Record, target: Record, name: str, *, chunk: int | None = CHUNK) -> int:
+    """Copy one file; it is seen whole or not at all.
+
+    chunk  bytes to read at a time; None reads the file whole before anything of it is written
+    """
     source, source_path = opened(_place(record, name), record.storage_options)
     sink, path = opened(_place(target, name), target.storage_options)
-    moved = 0
     with plain(target.uri, SeaError), source.open_input_stream(source_path) as stream:
-        if target.folder is None:
-            with sink.open_output_stream(path) as out:
-                moved = _pump(stream, out)
-        else:
+        first = stream.read(chunk)
+        if target.folder is not None:
             with atomic_write(path, make_folder=True, error=SeaError) as part, part.open("wb") as out:
-                moved = _pump(stream, out)
-    return moved
+                return _pump(first, stream, out)
+        try:
+            with sink.open_output_stream(path) as out:
+                return _pump(first, stream, out)
+        except BaseException:  # Arrow finishes the object even so, with what it has by then
+            with suppress(SeasyncError):
+                delete(_place(target, name), target.storage_options)
+            raise
 
 
-def _pump(source: Any, sink: Any) -> int:
-    """Copy what is left of a stream; how many bytes it was."""
-    moved = 0
-    while chunk := source.read(CHUNK):
-        moved += len(chunk)
+def _pump(first: bytes, source: Any, sink: Any) -> int:
+    """Write what was read and what is left of a stream; how many bytes it was."""
+    moved, chunk = 0, first
+    while chunk:
         sink.write(chunk)
+        moved += len(chunk)
+        chunk = source.read(CHUNK)
     return moved
