@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seasync import Sea
 from seasync.clip import Clip
 from seasync.encoders import clip_vector_parts, encode_clip, get_encoder
+from seasync.encoders.encoder import Progress
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate.planting import draw_warp
 
@@ -70,8 +71,10 @@ class CachedEncoder:
         self.name, self.fingerprint = self._encoder.name, self._encoder.fingerprint
         self.dimension, self.fps = self._encoder.dimension, self._encoder.fps
 
-    def encode_clip(self, clip: Clip, *, fps: float | None, cache: bool) -> Encoding:
-        return encode_clip(clip, self._encoder, fps=fps)
+    def encode_clip(
+        self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
+    ) -> Encoding:
+        return encode_clip(clip, self._encoder, fps=fps, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)

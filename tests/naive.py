@@ -48,6 +48,25 @@ def dtw(cost, penalty=0.0, allowed=None, anchors=()):
     return min(fitting, key=lambda path: (price(cost, path, penalty), taste(path)))
 
 
+def disordered_cost(cost):
+    """The mean cost of the cheapest paths with the columns backwards, and with their halves exchanged."""
+    half = cost.shape[1] // 2
+    others = [
+        cost[:, ::-1],
+        np.concatenate([cost[:, cost.shape[1] - half :], cost[:, : cost.shape[1] - half]], axis=1),
+    ]
+    return sum(price(other, dtw(other)) for other in others) / 2
+
+
+def reachable_columns(cost, tolerance):
+    """First and last column in each row that a path passes which costs at most that share more, (n, 2)."""
+    paths = list(all_paths(*cost.shape))
+    limit = min(price(cost, path) for path in paths) * (1 + tolerance) + 1e-9
+    cells = [cell for path in paths if price(cost, path) <= limit for cell in path]
+    rows = [[j for i, j in cells if i == row] for row in range(len(cost))]
+    return [(min(row), max(row)) for row in rows]
+
+
 def random_cost(cost):
     """The mean cost of random paths: every path times its probability."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER, Recipe, Scores, align_many
+from seasync.align import MOTION, PAPER, Recipe, Scores, align_many, cost_matrix, dtw
+from seasync.align.matrix import disordered_cost
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.evaluate.data import open_dataset
@@ -23,12 +24,15 @@ SCORES = Scores(
     random_cost=np.array([8.0, 8.0, 8.0, 0.0]),
     query_coverage=np.array([1.0, 0.25, 1.0, 1.0]),
     match_coverage=np.ones(4),
+    contrast=np.array([0.5, 1.0, 0.25, 1.0]),
+    query_span=4.0,
 )
 
 
 @pytest.mark.parametrize(
     ("rerank", "keys", "order"),
     [
+        ("evidence", [0.05 * 0.5, 0.125, 0.1125 * 0.25, 0.5], [0, 2, 1, 3]),
         ("product", [0.05, 0.125, 0.1125, 0.5], [0, 2, 1, 3]),
         ("draq", [0.5, 0.625, 0.125, 1.0], [2, 0, 1, 3]),
         ("dtw", [4.0, 2.0, 1.0, 0.0], [3, 2, 1, 0]),
@@ -44,7 +48,7 @@ def test_each_key_is_what_it_is_documented_to_be(rerank, keys, order):
 
 
 def test_an_unknown_key_is_refused():
-    with pytest.raises(SeaError, match="rerank='best': expected one of product, draq, dtw, none"):
+    with pytest.raises(SeaError, match="rerank='best': expected one of evidence, product, draq, dtw, none"):
         rank(encoding(0), [encoding(1)], np.ones(1), recipe=MOTION, rerank="best")
 
 
@@ -69,7 +73,23 @@ def test_the_recipe_decides_the_key_and_scores_are_those_of_the_alignments(recip
     assert ranking.rerank == recipe.rerank
     aligned = Scores.of_alignments(align_many(query, candidates, recipe=recipe, partial="auto"))
     np.testing.assert_array_equal(ranking.scores.score, aligned.score)
-    np.testing.assert_array_equal(ranking.keys(), Ranking(recipe.rerank, similarity, aligned).keys())
+    np.testing.assert_array_equal(ranking.keys("product"), Ranking("product", similarity, aligned).keys())
+    np.testing.assert_array_equal(ranking.keys("draq"), Ranking("draq", similarity, aligned).keys())
+
+
+def test_contrast_is_the_cost_over_that_of_the_match_out_of_order_and_counts_more_for_long_queries():
+    candidates = [encoding(n, kind=n % 2) for n in range(1, 6)]
+    similarity = np.linspace(0.9, 0.5, 5)
+    weights = []
+    for frames in (16, 48):
+        query = encoding(0, frames=frames)
+        ranking = rank(query, candidates, similarity, recipe=MOTION, partial="never")
+        costs = [cost_matrix(query, match) for match in candidates]
+        expected = [dtw(cost)[1] / disordered_cost(cost) for cost in costs]
+        np.testing.assert_allclose(ranking.scores.contrast, expected, rtol=1e-4)
+        gained = np.log(ranking.keys("evidence") / ranking.keys("product"))
+        weights.append(np.mean(gained / np.log(expected)))
+    assert weights == pytest.approx([((frames - 1) / 7.5 / 4) ** 2 for frames in (16, 48)], rel=1e-3)
 
 
 def composite(seed: int) -> Encoding:

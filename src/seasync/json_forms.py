@@ -78,6 +78,9 @@ class AlignmentForm(ScoresForm):
     """Rows of query frame, query seconds, match frame, match seconds. Frames count from 0 in their file."""
     warnings: list[str]
     """What to check, in words: long stretches at an absurd speed."""
+    uncertainty: list[tuple[float, float, float]] | None
+    """Rows of query seconds and the earliest and latest match seconds that could go with them; null if the
+    cost matrix was not kept."""
 
 
 @dataclass(frozen=True, kw_only=True)

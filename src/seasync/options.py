@@ -20,7 +20,7 @@ Readout = Literal["first", "mean"]
 Side = Literal["query", "match"]
 
 # Search and seas
-Rerank = Literal["product", "draq", "dtw", "none"]
+Rerank = Literal["evidence", "product", "draq", "dtw", "none"]
 Split = Literal["none", "shots"]  # or a number of seconds
 IndexKind = Literal["auto", "exact", "ivf_rq", "ivf_pq"]
 MarkKind = Literal["moment", "phase"]

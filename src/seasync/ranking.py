@@ -6,7 +6,8 @@ and use the same order. It works on encodings alone: no files, no sea.
 The key that orders candidates (lowest first) is named by `Rerank`:
 
 =========  =====================================================================================
-product    (1 − similarity) · score: right kind of movement *and* good alignment (motion's key)
+evidence   product · contrast^w: the longer the query, the more the order of events counts (motion's key)
+product    (1 − similarity) · score: right kind of movement *and* good alignment
 draq       the score alone: DRAQ, raised by what a partial alignment leaves out (the paper's key)
 dtw        the plain cost of the path
 none       similarity alone: candidates stay as clip vectors order them
@@ -35,6 +36,16 @@ def product_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     return np.asarray((1 - similarity) * scores.score)
 
 
+def evidence_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
+    """product · contrast^w with w = (query seconds / 4)², at most 16; shape (B,).
+
+    Two seconds of movement fit many others in the right order by chance, ten seconds do not. So contrast
+    hardly counts for short queries, where the clip vector is the better judge, and decides for long ones.
+    """
+    weight = min((scores.query_span / SHORT_SECONDS) ** 2, MOST_WEIGHT)
+    return product_key(similarity, scores) * scores.contrast**weight
+
+
 def draq_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     """The coverage-adjusted DRAQ, shape (B,)."""
     return scores.score
@@ -50,7 +61,11 @@ def similarity_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     return np.asarray(-similarity, np.float64)
 
 
+SHORT_SECONDS = 4.0  # contrast weighs as much as DRAQ for a query of this length
+MOST_WEIGHT = 16.0
+
 _KEYS: dict[Rerank, Callable[[NDArray[Any], Scores], Doubles]] = {
+    "evidence": evidence_key,
     "product": product_key,
     "draq": draq_key,
     "dtw": dtw_key,
@@ -64,7 +79,7 @@ class Ranking:
 
     Attributes
     ----------
-    rerank : {"product", "draq", "dtw", "none"}
+    rerank : {"evidence", "product", "draq", "dtw", "none"}
         The key that orders them unless a method is asked for another one.
     similarity : numpy.ndarray [shape=(B,)]
         Similarity of their clip vectors to the query's.
@@ -119,10 +134,12 @@ class Ranking:
             out[places[taken]] = better[taken]
             return out
 
-        names = ("dtw_cost", "random_cost", "query_coverage", "match_coverage")
+        names = ("dtw_cost", "random_cost", "query_coverage", "match_coverage", "contrast")
         columns = (merged(getattr(self.scores, name), getattr(others.scores, name)) for name in names)
         similarity = merged(self.similarity, others.similarity)
-        return Ranking(self.rerank, similarity, Scores(*columns)), taken.tolist()
+        return Ranking(
+            self.rerank, similarity, Scores(*columns, query_span=self.scores.query_span)
+        ), taken.tolist()
 
 
 def rank(
@@ -146,7 +163,7 @@ def rank(
         Similarity of their clip vectors to the query's.
     recipe : Recipe
         How the clips are aligned.
-    rerank : {"product", "draq", "dtw", "none"}, optional
+    rerank : {"evidence", "product", "draq", "dtw", "none"}, optional
         What orders them. Default: the recipe's own key.
     partial : {"auto", "never", "always"}
         Whether parts of the clips may be left out. What is left out of the query raises the score.
@@ -159,7 +176,7 @@ def rank(
     Raises
     ------
     SeaError
-        If `rerank` is none of the four.
+        If `rerank` is none of the five.
     """
     key = rerank or recipe.rerank
     expect("rerank", key, Rerank, SeaError)

@@ -82,7 +82,7 @@ class Sea(ClipLibrary):
         candidates: int | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
-        consensus: bool = False,
+        consensus: bool | None = None,
         label: str | None = None,
         where: str | None = None,
     ) -> Matches:
@@ -99,8 +99,9 @@ class Sea(ClipLibrary):
         recipe
             `MOTION`, or `PAPER`: clip vectors by the mean alone, 10 candidates, ranked by DRAQ alone.
         rerank
-            What ranks the candidates, lowest first: ``"product"``, (1 − similarity)·DRAQ, the default of
-            MOTION; ``"draq"``, the default of PAPER; ``"dtw"``, the cost of the path; ``"none"``, similarity.
+            What ranks the candidates, lowest first: ``"evidence"``, the default of MOTION (see
+            `seasync.ranking`); ``"product"``, (1 − similarity)·DRAQ; ``"draq"``, the default of PAPER;
+            ``"dtw"``, the cost of the path; ``"none"``, similarity.
         candidates
             How many candidates the clip vectors propose, at least `k`. Default: 25 (PAPER: 10).
         max_draq
@@ -110,7 +111,8 @@ class Sea(ClipLibrary):
             parts of the query count against a match. Unless ``"never"``, a clip of a longer film may
             be extended to the stretch around it that fits better.
         consensus
-            Let the matches correct each other's alignments. Order and scores stay the same.
+            Let the matches correct each other's alignments. Order and scores stay the same. Default: with
+            MOTION, unless the clips are so long that it would slow the search down.
         label
             Only clips with this label.
         where
@@ -160,7 +162,7 @@ class Sea(ClipLibrary):
         candidates: int | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
-        consensus: bool = False,
+        consensus: bool | None = None,
         label: str | None = None,
         where: str | None = None,
     ) -> list[Matches]:

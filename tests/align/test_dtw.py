@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seasync.align import draq, draq_many, dtw, dtw_many, random_cost
-from seasync.align.matrix import solve_rows
+from seasync.align.batched import disordered_cost_many
+from seasync.align.kernels.detours import reachable_columns
+from seasync.align.matrix import disordered_cost, solve_rows
 from seasync.errors import FeatureError
 from tests import naive
 
@@ -51,6 +53,24 @@ def test_path_passes_all_anchors_and_is_the_best_that_does(cost, data):
     expected = naive.dtw(cost, anchors=anchors)
     assert list(map(tuple, path)) == expected
     assert total == pytest.approx(naive.price(cost, expected))
+
+
+@given(small_costs)
+def test_disordered_cost_is_that_of_the_match_backwards_and_begun_half_way(cost):
+    assert disordered_cost(cost) == pytest.approx(naive.disordered_cost(cost))
+
+
+def test_disordered_costs_of_many_are_those_of_each():
+    rng = np.random.default_rng(0)
+    costs = [rng.random((20, m), dtype=np.float32) for m in (3, 20, 31, 400)]
+    np.testing.assert_allclose(disordered_cost_many(costs), [disordered_cost(c) for c in costs], rtol=1e-5)
+
+
+@given(small_costs, st.sampled_from([0.0, 0.1, 1.0]))
+def test_reachable_columns_are_those_of_all_paths_that_cost_little_more(cost, tolerance):
+    found = np.empty((2, len(cost)), np.int64)
+    reachable_columns(cost, tolerance, *found)
+    assert list(map(tuple, found.T)) == naive.reachable_columns(cost, tolerance)
 
 
 def test_anchors_that_no_path_can_pass_are_refused():

@@ -215,3 +215,22 @@ def test_json_names_file_frames_and_seconds():
 def test_invalid_recipes_are_refused(options):
     with pytest.raises(ValueError, match="recipe odd"):
         Recipe("odd", **options)
+
+
+def test_bounds_hold_the_partner_are_tight_where_things_move_and_wide_where_nothing_does():
+    course = walk(60, width=12, seed=4)
+    course[20:40] = course[20]  # a pause
+    alignment = align_encodings(encoding(course), encoding(course.copy()))
+    bounds, partner = alignment.uncertainty, alignment.warp().at(alignment.query_seconds)
+    assert bounds.shape == (len(alignment.query_seconds), 2)
+    assert (bounds[:, 0] <= partner + 1e-9).all()
+    assert (partner <= bounds[:, 1] + 1e-9).all()
+    widths = np.diff(bounds)[:, 0]
+    pause = (alignment.query_seconds > 22 / 7.5) & (alignment.query_seconds < 38 / 7.5)
+    moving = (alignment.query_seconds < 18 / 7.5) | (alignment.query_seconds > 42 / 7.5)
+    assert widths[pause].min() > 1
+    assert widths[moving].max() < 0.5
+    assert alignment.typical_uncertainty < 0.1
+    rows = alignment.to_json()["uncertainty"]
+    assert rows[0][0] == alignment.query_seconds[0]
+    assert replace(alignment, cost=None).uncertainty is None

@@ -48,7 +48,13 @@ def test_every_table_prints_json_with_rows_paper_and_settings(folder, table, met
 
 def test_other_formats(folder):
     rows = list(csv.DictReader(io.StringIO(run("rerank", folder, "--csv").stdout)))
-    assert {row["rerank"] for row in rows if row["source"] == "seasync"} == {"none", "dtw", "draq", "product"}
+    assert {row["rerank"] for row in rows if row["source"] == "seasync"} == {
+        "none",
+        "dtw",
+        "draq",
+        "product",
+        "evidence",
+    }
     assert run("rerank", folder, "--latex").stdout.startswith("% seasync evaluate rerank")
     assert "Re-ranking the first 25" in run("rerank", folder).stdout
 

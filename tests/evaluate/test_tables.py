@@ -211,7 +211,7 @@ def test_noisy_features_disagree_more_and_position_alone_hardly_disagrees(study)
 
 def test_rerank_counts_the_same_action_in_per_cent(study):
     table = rerank(study, k=10)
-    assert len(table.rows) == 10
+    assert len(table.rows) == 11
     plain = row(table, recipe="motion", rerank="none")
     labels = study.gallery_labels
     first = [

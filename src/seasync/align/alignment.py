@@ -223,6 +223,23 @@ class Alignment:
             stretches.append(stretch)
         return Warp(tuple(stretches))
 
+    @property
+    def uncertainty(self) -> NDArray[np.float64] | None:
+        """The earliest and latest partner of each of the query's grid points, (n, 2) seconds of the match.
+
+        None without a cost matrix. See `seasync.align.uncertainty`.
+        """
+        from seasync.align.uncertainty import partner_bounds
+
+        return partner_bounds(self)
+
+    @property
+    def typical_uncertainty(self) -> float | None:
+        """By how many seconds the partner of a typical moment could be off, weighted by what moves."""
+        from seasync.align.uncertainty import typical_width
+
+        return typical_width(self)
+
     def _anchors_in(self, cells: NDArray[np.int32]) -> Iterator[tuple[float, float]]:
         """The anchors whose cell is among these."""
         for query, match in self.anchors:
@@ -240,7 +257,20 @@ class Alignment:
             self.match_seconds[j].round(6).tolist(),
             strict=True,
         )
-        return asdict(AlignmentForm(**vars(self.scores()), path=list(rows), warnings=list(self.warnings)))
+        form = AlignmentForm(
+            **vars(self.scores()),
+            path=list(rows),
+            warnings=list(self.warnings),
+            uncertainty=self._uncertainty_rows(),
+        )
+        return asdict(form)
+
+    def _uncertainty_rows(self) -> list[tuple[float, float, float]] | None:
+        """`uncertainty` beside the query's seconds, where it is known."""
+        if (bounds := self.uncertainty) is None:
+            return None
+        table = np.column_stack([self.query_seconds, bounds])[np.isfinite(bounds[:, 0])].round(6)
+        return [(query, earliest, latest) for query, earliest, latest in table.tolist()]
 
     def scores(self) -> ScoresForm:
         """How well the clips align, in the form that JSON has."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.kernels import lanes
-from seasync.align.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
+from seasync.align.matrix import Path, SolvedPath, check_cost, disordered, require_finite, solve_whole
 from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
 
@@ -65,6 +65,13 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
 def random_cost_many(costs: Sequence[ArrayLike]) -> list[float]:
     """The exact `random_cost` of every matrix."""
     return [solved.random for solved in _solve_many(costs, BatchedCosts.scores)]
+
+
+def disordered_cost_many(costs: Sequence[Floats]) -> NDArray[np.float64]:
+    """The `disordered_cost` of every matrix, shape (B,)."""
+    others = [other for cost in costs for other in disordered(cost)]
+    totals = np.array([solved.cost for solved in _solve_many(others, BatchedCosts.scores)])
+    return np.asarray(totals.reshape(-1, 2).mean(1))
 
 
 def _solve_many(

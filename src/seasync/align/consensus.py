@@ -19,6 +19,8 @@ from seasync.options import Partial
 Detour = tuple[Warp, Warp]  # from the query to a helper, and from there to the match
 HELPERS = 9  # other matches that detours lead through
 FEWEST = 2  # detours that must be defined at a moment; with fewer, the path stays as it is
+DIRECT = 3  # how many detours the direct way outweighs
+_WORSE = 0.05  # how much higher DRAQ on a detour may be than on the direct way
 
 
 def apply_consensus(
@@ -26,8 +28,10 @@ def apply_consensus(
 ) -> list[Alignment]:
     """Let the alignments of one query correct each other.
 
-    A moment of the query moves to the median of its partner in the match and of where up to nine detours
-    lead, through its partners in other matches that align. Ends of pieces, costs and scores stay the same.
+    A moment of the query moves to the median of its partner in the match, counted three times, and of where
+    up to nine detours through its partners in other matches lead. A detour counts if both of its ways align,
+    or if their DRAQ is hardly higher than that of the direct way: where nothing fits well, many mediocre
+    ways together are still better than one. Ends of pieces, costs and scores stay the same.
 
     Parameters
     ----------
@@ -41,15 +45,23 @@ def apply_consensus(
     -------
     list of Alignment, length B
     """
-    helpers = [n for n, alignment in enumerate(alignments) if alignment.alignable][: HELPERS + 1]
+    worst = max((alignment.draq for alignment in alignments), default=0.0)
+    helpers = [n for n, alignment in enumerate(alignments) if _helps(alignment, worst)][: HELPERS + 1]
     detours: list[list[Detour]] = [[] for _ in matches]
     onwards = _onward_alignments(helpers, matches, alignments, partial)
     for helper, onward in zip(helpers, onwards, strict=True):
         there = alignments[helper].warp()
         for n, alignment in onward.items():
-            if alignment.alignable and len(detours[n]) < HELPERS:
+            direct = alignments[n].draq
+            both = _helps(alignments[helper], direct) and _helps(alignment, direct)
+            if both and len(detours[n]) < HELPERS:
                 detours[n].append((there, alignment.warp()))
     return [_corrected(*pair) for pair in zip(alignments, detours, strict=True)]
+
+
+def _helps(alignment: Alignment, direct_draq: float) -> bool:
+    """Whether a way is good enough to correct a direct one of that DRAQ."""
+    return alignment.alignable or alignment.draq <= direct_draq + _WORSE
 
 
 def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> float:
@@ -121,8 +133,8 @@ def _corrected(alignment: Alignment, detours: Sequence[Detour]) -> Alignment:
 def _medians(moments: Seconds, own: Warp, detours: Sequence[Detour]) -> Seconds:
     """The median partner of each moment, shape (N,), never decreasing."""
     direct = own.at(moments)
-    found = np.stack([direct, *_follow(moments, detours)])
-    known = np.isfinite(found).sum(0) > FEWEST
+    found = np.stack([*[direct] * DIRECT, *_follow(moments, detours)])
+    known = np.isfinite(found).sum(0) >= DIRECT + FEWEST
     return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
 
 

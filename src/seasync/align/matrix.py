@@ -126,6 +126,35 @@ def draq(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
     return float(draq_ratio(solved.cost, mean))
 
 
+def disordered(cost: Floats) -> tuple[Floats, Floats]:
+    """A cost matrix, shape (n, m), with the match played backwards, and begun half-way."""
+    backwards = np.ascontiguousarray(cost[:, ::-1])
+    return backwards, np.roll(cost, cost.shape[1] // 2, axis=1)
+
+
+def disordered_cost(cost: ArrayLike) -> float:
+    """Find how cheap a path gets when the order of events cannot be right.
+
+    A random path is easy to beat. The cheapest path through a match that is played backwards, or begun
+    half-way, has the same frames to choose from and the same freedom; only the order is wrong.
+
+    Parameters
+    ----------
+    cost : array_like [shape=(n, m)]
+
+    Returns
+    -------
+    float
+        Mean cost of the cheapest paths through the match backwards, and begun half-way.
+
+    Examples
+    --------
+    >>> disordered_cost([[0, 1], [1, 0]])
+    2.0
+    """
+    return float(np.mean([solve_whole(other).cost for other in disordered(check_cost(cost))]))
+
+
 def check_cost(cost: ArrayLike) -> Floats:
     """Return `cost` as a contiguous float32 matrix, unless it is empty or not two-dimensional."""
     matrix = np.ascontiguousarray(cost, np.float32)

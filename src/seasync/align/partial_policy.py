@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from seasync.align.any_order import best_pieces_in_any_order
-from seasync.align.batched import BatchedCosts, random_cost_many
+from seasync.align.batched import BatchedCosts, disordered_cost_many, random_cost_many
 from seasync.align.kernels import priced_paths as kernels
 from seasync.align.matrix import Cells, Path, SolvedPath, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
+from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial, expect
@@ -31,11 +32,14 @@ class Pieces:
         Share of the query's and of the match's random price that they cover.
     whole_cost : float
         Cost of the path that covers both clips as a whole.
+    contrast : float
+        Cost over that of paths through the same pieces with the match's order broken; 1 if not measured.
     """
 
     pieces: list[SolvedPath]
     coverage: tuple[float, float]
     whole_cost: float
+    contrast: float = 1.0
 
     @classmethod
     def whole(cls, path: SolvedPath) -> Pieces:
@@ -145,6 +149,18 @@ class PartialPolicy:
     def share(self) -> float:
         """What leaving a frame out costs, as a share of its random price."""
         return self.recipe.threshold if self.recipe.price is None else self.recipe.price
+
+
+def with_contrast(costs: Sequence[Floats], found: Sequence[Pieces]) -> list[Pieces]:
+    """The same pieces with their contrast measured in the boxes around them."""
+    boxes = [
+        [cost] if each.coverage == (1.0, 1.0) else _boxes(cost, [piece.path for piece in each.pieces])
+        for cost, each in zip(costs, found, strict=True)
+    ]
+    totals = iter(disordered_cost_many([box for some in boxes for box in some]))
+    broken = [sum(next(totals) for _ in some) for some in boxes]
+    pairs = zip(found, broken, strict=True)
+    return [replace(each, contrast=float(draq_ratio(each.cost, against))) for each, against in pairs]
 
 
 def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:

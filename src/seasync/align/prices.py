@@ -22,6 +22,9 @@ from seasync.encoding import Floats
 # Shares of the random price of both clips as a whole:
 _JUMP = 0.025  # the cost of a jump
 _MARGIN = 0.02  # what leaving something out must gain over the whole path
+# … and as a share of what the whole path costs, because clips that fit badly gain more by chance. Of falls,
+# golf swings and two robots' work, whose clips correspond whole, next to no pair gains that much.
+_NOISE = 0.11
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,8 @@ class Prices:
 
     def better(self, gain: float, dtw_cost: float) -> bool:
         """Whether a partial path of that gain beats the whole path of that cost."""
-        return gain - (self.share * self.whole - dtw_cost) > _MARGIN * self.whole
+        needed = max(_MARGIN * self.whole, _NOISE * dtw_cost)
+        return gain - (self.share * self.whole - dtw_cost) > needed
 
 
 def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:

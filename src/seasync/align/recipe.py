@@ -51,7 +51,7 @@ class Recipe:
         Compare clip vectors by mean and trajectory. ``False`` compares means alone, as in the paper.
     candidates : int
         How many clips the clip vectors propose for ranking.
-    rerank : {"product", "draq", "dtw", "none"}
+    rerank : {"evidence", "product", "draq", "dtw", "none"}
         What orders the candidates; see `seasync.ranking`.
 
     Raises
@@ -127,7 +127,7 @@ MOTION = Recipe(
     price=0.57,
     trajectory=True,
     candidates=25,
-    rerank="product",
+    rerank="evidence",
 )
 
 RECIPES: Mapping[RecipeName, Recipe] = {"motion": MOTION, "paper": PAPER}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,22 +74,32 @@ class Scores:
         Cost of each path, and mean cost of random paths through the same pieces.
     query_coverage, match_coverage : numpy.ndarray [shape=(B,)], float64
         Share (0–1) of the movement in either clip that the path covers.
+    contrast : numpy.ndarray [shape=(B,)], float64, optional
+        Cost of each path over that of the cheapest paths through the same pieces with the order of the
+        match broken; see `disordered_cost`. 1 where it is not known.
+    query_span : float
+        Length of the query in seconds.
     """
 
     dtw_cost: NDArray[np.float64]
     random_cost: NDArray[np.float64]
     query_coverage: NDArray[np.float64]
     match_coverage: NDArray[np.float64]
+    contrast: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    query_span: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "contrast", np.broadcast_to(self.contrast, self.dtw_cost.shape))
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[float, float, float, float]]) -> Scores:
-        """Scores from one row (DTW cost, random cost, query coverage, match coverage) per candidate."""
-        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
+    def of(cls, rows: Sequence[tuple[float, ...]], query_span: float = 0.0) -> Scores:
+        """Scores from one row per candidate: DTW cost, random cost, coverage of query and match, contrast."""
+        return cls(*np.array(rows, np.float64).reshape(-1, 5).T, query_span=query_span)
 
     @classmethod
     def of_alignments(cls, alignments: Sequence[Alignment]) -> Scores:
-        """Scores of alignments that are already solved."""
-        return cls.of([(each.dtw_cost, each.random_cost, *each.coverage) for each in alignments])
+        """Scores of alignments that are already solved; their contrast is not known."""
+        return cls.of([(each.dtw_cost, each.random_cost, *each.coverage, 1.0) for each in alignments])
 
     @property
     def draq(self) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from seasync.align.alignment import Alignment, Piece, end_of
 from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.cost_pair import CostPair
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
-from seasync.align.partial_policy import PartialPolicy, Pieces
+from seasync.align.partial_policy import PartialPolicy, Pieces, with_contrast
 from seasync.align.prepare import prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.scores import Scores
@@ -150,12 +150,15 @@ def score_many(
         Arrays of shape (B,).
     """
     pairs, mirrored_pairs = _pairs(query, matches, recipe)
-    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, "same"), BatchedCosts.scores)
-    return _scores([found[k] for k in _choose_side(found, mirrored_pairs, len(matches))])
+    policy, contrast = PartialPolicy.of(recipe, partial, "same"), recipe.rerank == "evidence"
+    found = _solve_many(pairs, policy, BatchedCosts.scores, contrast=contrast)
+    span = float(query.seconds[-1] - query.seconds[0])
+    return _scores([found[k] for k in _choose_side(found, mirrored_pairs, len(matches))], span)
 
 
-def _scores(found: Sequence[Pieces]) -> Scores:
-    return Scores.of([(each.cost, each.random, *each.coverage) for each in found])
+def _scores(found: Sequence[Pieces], query_span: float = 0.0) -> Scores:
+    rows = [(each.cost, each.random, *each.coverage, each.contrast) for each in found]
+    return Scores.of(rows, query_span)
 
 
 def _choose_side(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count: int) -> list[int]:
@@ -174,7 +177,11 @@ def _choose_side(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count:
 
 
 def _solve_many(
-    pairs: list[CostPair], policy: PartialPolicy, solve: Callable[[BatchedCosts], list[SolvedPath]]
+    pairs: list[CostPair],
+    policy: PartialPolicy,
+    solve: Callable[[BatchedCosts], list[SolvedPath]],
+    *,
+    contrast: bool = False,
 ) -> list[Pieces]:
     """Every pair solved whole, in batches where that is faster, then in part where that is better."""
     found: dict[int, Pieces] = {}
@@ -186,11 +193,13 @@ def _solve_many(
         batch = BatchedCosts(costs)
         wholes = [_as_chance_if_still(pair, whole) for pair, whole in zip(some, solve(batch), strict=True)]
         chosen = policy.choose_batched(batch, costs, wholes, [pair.moving for pair in some])
-        found |= zip(block, chosen, strict=True)
+        found |= zip(block, with_contrast(costs, chosen) if contrast else chosen, strict=True)
     for k, pair in enumerate(pairs):
         if k not in found:
             cost = _whole_cost(pair)
             found[k] = policy.choose(cost if pair.moving else None, _solve(pair, cost), random_cost)
+            if contrast and cost is not None:
+                [found[k]] = with_contrast([cost], [found[k]])
     return [found[k] for k in range(len(pairs))]
 
 

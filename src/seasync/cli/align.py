@@ -97,6 +97,8 @@ def _print(alignment: Alignment) -> None:
     print_bold(verdict)
     print(*warnings, sep="\n", end="\n" if warnings else "")
     print(f"path cost {alignment.dtw_cost:.2f}, random paths cost {alignment.random_cost:.2f}")
+    if (width := alignment.typical_uncertainty) is not None:
+        print(f"a typical moment is certain to ±{width:.2f} s")
     warp = alignment.warp(keep="query")
     rows = []
     covered = sum(last - first for first, last in warp.spans)

@@ -46,9 +46,9 @@ def search(
         Rerank | None,
         typer.Option(
             rich_help_panel=ALIGNMENT,
-            show_default="product; draq with --recipe paper",
-            help="What orders the matches: `product` (distance times DRAQ), `draq`, `dtw` (path cost), or "
-            "`none` (similarity alone).",
+            show_default="evidence; draq with --recipe paper",
+            help="What orders the matches: `evidence` (similarity, DRAQ and contrast), `product` (distance "
+            "times DRAQ), `draq`, `dtw` (path cost), or `none` (similarity alone).",
         ),
     ] = None,
     candidates: Annotated[
@@ -61,6 +61,15 @@ def search(
         ),
     ] = None,
     partial: PartialChoice = "auto",
+    consensus: Annotated[
+        bool | None,
+        typer.Option(
+            "--consensus/--no-consensus",
+            rich_help_panel=ALIGNMENT,
+            show_default="with the motion recipe, unless the clips are long",
+            help="Let the matches correct each other's alignments.",
+        ),
+    ] = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
@@ -79,6 +88,7 @@ def search(
         candidates=candidates,
         max_draq=max_draq,
         partial=partial,
+        consensus=consensus,
         label=label,
         where=where,
     )

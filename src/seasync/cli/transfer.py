@@ -111,10 +111,13 @@ def transfer(
     if as_json:
         import json
 
-        print(json.dumps({"file": str(to), "carried": done.carried, "left_out": done.left_out}))
+        exact = {"uncertainty_seconds": alignment.typical_uncertainty}
+        print(json.dumps({"file": str(to), "carried": done.carried, "left_out": done.left_out} | exact))
         return
     left_out = f", {done.left_out} left out without a counterpart" if done.left_out else ""
     print(f"{to}: {counted(done.carried, 'label')} carried{left_out}")
+    if (width := alignment.typical_uncertainty) is not None:
+        print(f"a typical label is certain to ±{width:.2f} s")
     print(*summary(alignment), sep="\n", file=sys.stderr)
 
 

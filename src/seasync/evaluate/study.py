@@ -29,7 +29,8 @@ RECIPES = (NO_CONTEXT, PAPER, MOTION)
 
 def compared_keys(recipe: Recipe) -> tuple[Rerank, ...]:
     """The ranking keys that tables compare: those of the paper, and the recipe's own."""
-    return tuple(dict.fromkeys(("none", "dtw", "draq", recipe.rerank)))
+    product: tuple[Rerank, ...] = ("product",) if recipe.rerank == "evidence" else ()
+    return tuple(dict.fromkeys(("none", "dtw", "draq", *product, recipe.rerank)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,8 @@ def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> 
     """Draw `alignment` into one picture: the cost matrix with its path, below it `strips` pairs of frames.
 
     The query's time runs to the right through all of it, so each pair stands below its point of the path; the
-    match's time runs upwards. What the alignment leaves out is shaded.
+    match's time runs upwards. What the alignment leaves out is shaded. Two thin lines bound the partners that
+    the path could have at little more cost: where they are far apart, it is unsure.
     """
     query, match = clips_of(alignment, "query")
     warp = alignment.warp(keep="query")
@@ -54,6 +55,7 @@ def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> 
     _header(sheet, alignment, query.name, match.name)
     _matrix(sheet, alignment, axes)
     _left_out(sheet, alignment, axes)
+    _band(sheet, alignment, axes)
     _path(sheet, warp, axes)
     centers = axes.x(times).tolist()
     for at, partner in zip(centers, lower.seconds, strict=True):
@@ -181,6 +183,18 @@ def _gaps(
         if start - cell / 2 - now > cell / 2:
             yield now, min(start - cell / 2, last)
         now = max(now, end - cell / 2)
+
+
+def _band(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
+    """The bounds of the partners that the path could have."""
+    bounds = alignment.uncertainty
+    if bounds is None:
+        return
+    for piece in alignment.pieces:
+        rows = np.unique(alignment.path[piece.start : piece.stop, 0])
+        across = axes.x(alignment.query_seconds[rows]).tolist()
+        for bound in bounds[rows].T:
+            sheet.line(list(zip(across, axes.y(bound).tolist(), strict=True)), fill=PAPER, width=1)
 
 
 def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from seasync.align import Recipe, align_encodings
+from seasync.align import Alignment, Recipe, align_encodings
 from seasync.align.consensus import apply_consensus
 from seasync.align.spans import Span
 from seasync.clip import Clip
@@ -21,6 +21,7 @@ from seasync.sea.snapshot import RowIds, Snapshot
 from seasync.sea.surroundings import spans_around
 from seasync.similarity import clip_vectors_of, query_vector
 
+CONSENSUS_CELLS = 1 << 22  # of all matches' cost matrices with each other: ten clips of fourteen seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
 
 
@@ -84,7 +85,7 @@ class Candidates:
             self.stretches[positions[n]], self.encodings[positions[n]] = spans[n], encodings[n]
 
     def matches(
-        self, k: int, *, max_draq: float | None = None, consensus: bool = False, cost: bool = True
+        self, k: int, *, max_draq: float | None = None, consensus: bool | None = None, cost: bool = True
     ) -> Matches:
         """The k best candidates, aligned.
 
@@ -93,8 +94,9 @@ class Candidates:
         k : int
         max_draq : float, optional
             Leave out candidates with a higher DRAQ.
-        consensus : bool
-            Let the alignments correct each other; see `seasync.align.consensus`.
+        consensus : bool, optional
+            Let the alignments correct each other; see `seasync.align.consensus`. Default: with a recipe that
+            compares trajectories, unless the clips are long.
         cost : bool
             Keep small cost matrices with the alignments.
         """
@@ -108,7 +110,7 @@ class Candidates:
             align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
             for encoding in encodings
         ]
-        if consensus:
+        if consensus or (consensus is None and self._consensus_is_cheap(alignments)):
             alignments = apply_consensus(alignments, encodings, partial=self.partial)
         matches = []
         for at, (n, (clip, duration, part)) in enumerate(best.items()):
@@ -126,6 +128,11 @@ class Candidates:
             candidates=len(self.rows),
             best_draq=float(draq.min()) if len(draq) else None,
         )
+
+    def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
+        """Whether the matches can be aligned with each other in a few milliseconds."""
+        lengths = sum(len(alignment.match_seconds) for alignment in alignments)
+        return self.recipe.trajectory and lengths**2 <= CONSENSUS_CELLS
 
     def _clips(self, order: list[int], k: int) -> dict[int, tuple[Clip, float, Clip | None]]:
         """The first k as (clip, duration, the clip that led to it if it is a stretch of a film).

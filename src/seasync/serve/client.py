@@ -136,6 +136,7 @@ class Client:
         candidates: int | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
+        consensus: bool | None = None,
         label: str | None = None,
     ) -> models.SearchResult:
         """Find the clips that move in step with the video `query`, or with the span from `start` to `end`."""
@@ -147,6 +148,7 @@ class Client:
             candidates=candidates,
             max_draq=max_draq,
             partial=partial,
+            consensus=consensus,
             label=label,
         )
         return self._http.model(models.SearchResult, "POST", f"/seas/{sea}/search", json=asked.model_dump())

@@ -133,6 +133,7 @@ class ServedSea:
         candidates: int | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
+        consensus: bool | None = None,
         label: str | None = None,
     ) -> Matches:
         """`Sea.search`, when it is this search's turn."""
@@ -148,6 +149,7 @@ class ServedSea:
                 candidates=candidates,
                 max_draq=max_draq,
                 partial=partial,
+                consensus=consensus,
                 label=label,
             )
 

@@ -140,7 +140,7 @@ def _row(study: Study, recipe: Recipe, judged: list[QueryAgreement], partial: Pa
 
     add_mean(row, "APA", [_mean(j.all) for j in judged], seed=seed)
     add_mean(row, "APA top-DRAQ", top("all", "draq"), seed=seed)
-    if recipe.rerank == "product":
+    if recipe.trajectory:
         add_mean(row, "APA top-product", top("all", "product"), seed=seed)
     else:
         row["APA top-product"] = None

@@ -112,7 +112,7 @@ def _measure(study: Study, drawn: list[Indices], recipe: Recipe, labelled: bool)
     table = np.concatenate(study.map(measure))
     table = table[np.isfinite(table[:, 1])]
     values = {"DRAQ": table[:, 2], "DTW": table[:, 3], "−τ": table[:, 4]}
-    if recipe.rerank == "product":
+    if recipe.trajectory:
         values["(1 − similarity) · DRAQ"] = table[:, 5]
     return Pairs(table[:, 0].astype(np.int64), table[:, 1], values)
 

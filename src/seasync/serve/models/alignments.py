@@ -97,6 +97,9 @@ class Alignment(Scores):
         description="Rows of query frame, query seconds, match frame, match seconds."
     )
     warnings: list[str] = Field(description="What to check: long stretches at an absurd speed.")
+    uncertainty: list[tuple[float, float, float]] | None = Field(
+        description="Rows of query seconds and the earliest and latest match seconds that could go with them."
+    )
     warps: dict[Side, list[Stretch]] = Field(description="Maps of time, by the video whose clock is kept.")
     axes: dict[Side, Axis]
     has_cost: bool = Field(description="Whether the cost matrix is available.")

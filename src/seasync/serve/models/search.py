@@ -27,6 +27,9 @@ class SearchRequest(Model):
     candidates: int | None = Field(default=None, ge=1, le=1000)
     max_draq: float | None = Field(default=None, ge=0, le=100, allow_inf_nan=False)
     partial: Partial = "auto"
+    consensus: bool | None = Field(
+        default=None, description="Let the matches correct each other. Default: with motion and short clips."
+    )
     label: Name | None = Field(default=None, description="Search only clips with this label.")
 
 

@@ -25,6 +25,7 @@ def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> R
         candidates=request.candidates,
         max_draq=request.max_draq,
         partial=request.partial,
+        consensus=request.consensus,
         label=request.label,
     )
     result = models.SearchResult(

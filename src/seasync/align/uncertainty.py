@@ -1,0 +1,69 @@
+"""How sure an alignment is, moment by moment.
+
+A moment is sure if the path gets much more expensive as soon as it pairs the moment with another one, and
+unsure where it can bend at little cost: where nothing moves, or where everything looks alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align.kernels.detours import reachable_columns
+from seasync.encoding import Seconds
+
+if TYPE_CHECKING:
+    from seasync.align.alignment import Alignment
+
+# The true partner of a key event lies within for 93 % of the events of falls, 98 % of golf swings, 96 % of a
+# robot arm's and 80 % of a robot hand's, whose labels are soft. Tolerances that reach 90 % on three of these
+# sets reach 95, 99, 98 and 69 % on the fourth.
+TOLERANCE = 0.02
+_LARGEST = 1 << 22  # cells: 64 MB of totals
+
+
+def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
+    """The earliest and the latest partner that each moment of the query could have.
+
+    These are the partners on any path through the same pieces that costs at most 2 % more than the cheapest
+    one. The partner that the alignment gives lies within.
+
+    Parameters
+    ----------
+    alignment : Alignment
+        With its cost matrix.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(n, 2)], optional
+        Seconds of the match for each grid point of the query; NaN where the alignment leaves it out. ``None``
+        without a cost matrix, or if the clips are too long.
+    """
+    cost, bounds = alignment.cost, np.full((len(alignment.query_seconds), 2), np.nan)
+    if cost is None or cost.size > _LARGEST:
+        return None
+    warp = alignment.warp(keep="query")
+    for piece in alignment.pieces:
+        (i, j), (k, last) = alignment.path[piece.start], alignment.path[piece.stop - 1]
+        rows = slice(int(i), int(k) + 1)
+        columns = np.empty((2, k - i + 1), np.int64)
+        box = np.ascontiguousarray(cost[rows, j : last + 1])
+        reachable_columns(box, TOLERANCE, columns[0], columns[1])
+        seconds: Seconds = alignment.match_seconds[columns + j]
+        partner = warp.at(alignment.query_seconds[rows])
+        bounds[rows] = np.stack([np.minimum(seconds[0], partner), np.maximum(seconds[1], partner)], axis=1)
+    return bounds
+
+
+def typical_width(alignment: Alignment) -> float | None:
+    """Half the width of `partner_bounds` at a typical moment, in seconds: the median, weighted by motion."""
+    bounds = partner_bounds(alignment)
+    if bounds is None:
+        return None
+    known = np.isfinite(bounds[:, 0])
+    widths, motion = np.diff(bounds[known])[:, 0] / 2, alignment.query_motion[known].astype(np.float64)
+    order = np.argsort(widths)
+    reached = np.cumsum(motion[order])
+    return float(widths[order][np.searchsorted(reached, reached[-1] / 2)])
