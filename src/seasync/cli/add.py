@@ -25,7 +25,8 @@ def add(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="Videos, folders or patterns, by path or URI, or lists (.csv, .tsv with the column `file`)."
+            help="Videos, folders or patterns, by path or URI, lists (.csv, .tsv with the column `file`), or "
+            "LeRobot data sets (`lerobot:DIR`)."
         ),
     ],
     sea: Sea = "footage.sea",
@@ -37,6 +38,9 @@ def add(
         typer.Option(
             help="`folder` (the name of a video's folder), or a list with the columns file and label."
         ),
+    ] = None,
+    camera: Annotated[
+        str | None, typer.Option(help="Camera of a LeRobot data set (`lerobot:DIR`), such as top.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag for all of these clips. Repeatable.")] = None,
     encoder: Annotated[
@@ -83,7 +87,7 @@ def add(
             bar(text, added.done, added.size or 1)
 
         added = OpenSea(sea, encoder).add(
-            *paths,
+            *(f"{path}#{camera}" if camera and path.startswith("lerobot:") else path for path in paths),
             split=split,
             labels=labels,
             tags=tag or [],

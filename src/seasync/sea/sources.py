@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from seasync.errors import SeaError
 from seasync.files import Location, Place, fetch, is_uri
 from seasync.files.objects import matching, objects
+from seasync.sea.lerobot import PREFIX, episodes
 
 VIDEOS = frozenset(
     {".3gp", ".avi", ".flv", ".gif", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"}
@@ -55,7 +56,8 @@ def find_videos(
         Video files, folders with all that is below them (a folder of nothing but images is one video),
         patterns such as ``clips/*.mp4``, and lists: .csv or .tsv with the column ``file`` (relative to the
         list) and optionally ``label``, ``start``, ``end``, ``tags`` (separated by semicolons). Any of these
-        may be at a URI.
+        may be at a URI. ``lerobot:DIR#CAMERA`` names the episodes of a LeRobot data set; their task is the
+        label.
     labels
         ``"folder"``: the name of the folder that contains a video; or a list with the columns ``file`` and
         ``label``.
@@ -76,6 +78,11 @@ def _is_list(path: Place) -> bool:
 
 
 def _videos(path: Place) -> Iterator[SourceVideo]:
+    if str(path).startswith(PREFIX):
+        root, _, camera = str(path).removeprefix(PREFIX).partition("#")
+        for episode in episodes(root, camera or None):
+            yield SourceVideo(episode.file.absolute(), episode.task, (), episode.start, episode.end)
+        return
     if is_uri(path):
         yield from _stored(str(path))
         return
