@@ -22,6 +22,7 @@ sea.command(epilog=f"Examples:\n\n{adapt_command.EXAMPLES}")(adapt_command.adapt
 @sea.command(epilog="Examples:\n\nseasync sea info --sea footage.sea")
 def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_json: Json = False) -> None:
     """Show what is in a sea: clips, hours, encoder, index, labels, size."""
+    from seasync.encoders.registry import name_for
     from seasync.search import Sea as OpenSea
 
     facts = OpenSea(sea, create=False).info()
@@ -32,6 +33,9 @@ def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_jso
     stale = f", {counted(facts['unindexed'], 'clip')} not in it yet" if facts["unindexed"] else ""
     print(f"{facts['sea']}: {clips} of {files}, {facts['hours']:.2f} hours")
     print(f"encoder  {facts['encoder']} at {facts['fps']:g} fps ({facts['fingerprint']})")
+    if (present := name_for(facts["encoder"], facts["fingerprint"])) != facts["encoder"]:
+        faster = f"seasync sea reencode --sea {facts['sea']} --to NEW.sea"
+        print(f"         of an earlier version, today {present}; for the faster one of now: {faster}")
     size = f"{facts['bytes'] / 1e6:.1f} MB on disk"
     print(f"stored   frame features of {counted(facts['with_frame_features'], 'clip')}, {size}")
     print(f"index    {facts['index']}{stale}")
@@ -191,3 +195,26 @@ def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> No
     from seasync.search import Sea as OpenSea
 
     print(f"{sea}: {OpenSea(sea, create=False).sweep() / 1e6:.1f} MB deleted")
+
+
+@sea.command(epilog="Examples:\n\nseasync sea reencode --sea footage.sea --to new.sea")
+def reencode(
+    to: Annotated[str, typer.Option(metavar="SEA", help="The new sea, by path or URI.")],
+    sea: Sea = "footage.sea",
+    encoder: Annotated[str, typer.Option(help="The encoder of the new sea.")] = "dinov2-small",
+    storage_option: StorageOptions = None,
+) -> None:
+    """Make a new sea of the same clips with another encoder, or with the present version of the same one.
+
+    The videos are read again; the old sea does not change. Run the same command again to continue after an
+    interruption.
+    """
+    from seasync.sea.reencode import reencode_from_videos
+    from seasync.search import Sea as OpenSea
+
+    old, new = OpenSea(sea, create=False), OpenSea(to, encoder)
+    with resumable(), progress("encoding") as show:
+        failures = reencode_from_videos(old, new, progress=partial(show, "encoding"))
+    for failure in failures:
+        typer.echo(f"skipped: {failure}", err=True)
+    print(f"{to}: {counted(len(new), 'clip')}, encoder {new.encoder().name}")

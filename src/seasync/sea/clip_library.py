@@ -89,7 +89,8 @@ class ClipLibrary:
         if facts and encoder.fingerprint != facts.fingerprint:
             raise EncoderError(
                 f"{self.uri}: made with the encoder {facts.encoder} ({facts.fingerprint}), not with "
-                f"{encoder.name} ({encoder.fingerprint}); a sea has one encoder: make a new sea"
+                f"{encoder.name} ({encoder.fingerprint}); a sea has one encoder: make another with "
+                f"`seasync sea reencode --to NEW.sea --encoder {encoder.name}`"
             )
         return encoder
 

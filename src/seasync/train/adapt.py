@@ -19,7 +19,7 @@ from seasync.files import Location, Place, is_uri
 from seasync.files.disk_cache import working_path
 from seasync.files.objects import upload
 from seasync.options import TrainKind
-from seasync.sea.rows import ENTRY_COLUMNS, Row, SeaFacts
+from seasync.sea.reencode import reencode as write_again
 from seasync.search import Sea
 from seasync.train.judge import (
     FEWEST,
@@ -38,6 +38,7 @@ from seasync.train.views import View
 Reencode = Callable[[Encoding], Encoding]
 MOST_JUDGED = 40  # held-out clips at most
 ROWS = 256  # clips that are encoded again at a time
+WITH_FEATURES = "features_0 IS NOT NULL"
 
 
 @dataclass(frozen=True)
@@ -239,27 +240,14 @@ def reencode(sea: Sea, target: Sea, reencoded: Reencode, progress: Progress | No
 
     Clips that `target` already has are left alone, so an interrupted call can be repeated.
     """
-    snapshot = sea.record.snapshot()
-    kept = snapshot.table(["id"], "features_0 IS NOT NULL")
-    there = set(target.record.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
-    missing = [
-        row
-        for row, name in zip(*(kept[c].to_pylist() for c in ("_rowid", "id")), strict=True)
-        if name not in there
-    ]
-    new = target.encoder()
-    with target.record.writing():
-        for start in range(0, len(missing), ROWS):
-            if progress:
-                progress("encoding again", start, len(missing))
-            chosen = missing[start : start + ROWS]
-            table = snapshot.take(chosen, ENTRY_COLUMNS)
-            rows = [
-                Row(entry, reencoded(encoding))
-                for entry, encoding in zip(
-                    snapshot.entries_of(table), snapshot.encodings(chosen), strict=True
-                )
-                if encoding is not None
-            ]
-            target.record.append(rows, SeaFacts.of(new.name, snapshot.facts.fps, rows[0].encoding))
-    return len(kept)
+
+    def again(_: Clip, held: Encoding | None) -> Encoding:
+        assert held is not None
+        return reencoded(held)
+
+    def report(done: int, total: int) -> None:
+        if progress and done % ROWS == 0:
+            progress("encoding again", done, total)
+
+    write_again(sea, target, again, condition=WITH_FEATURES, rows=ROWS, progress=report)
+    return len(sea.record.snapshot().table(["id"], WITH_FEATURES))
