@@ -1,12 +1,14 @@
-"""The server under load, and two videos in step in a real browser.
+"""The server under load, and videos in step in a real browser.
 
 `python -m benchmarks.serve [--quick] [--seconds S]`
 
-1. A sea of 10,000 synthetic clips (as in `benchmarks.search`) is searched by clip id: in this process with
-   `sea.search`, by one thread and by one for each core (the better counts); then by 32 clients over HTTP.
+1. Searches of a sea of 10,000 synthetic clips (as in `benchmarks.search`) by clip id: in this process with
+   `sea.search`, by one thread and by one per core (the better counts); then by 32 clients over HTTP.
 2. Meanwhile videos are added, and a visitor opens the page again and again.
-3. Chromium plays two films in step; each frame of the one is drawn with a frame of the other: how far is that
-   from the warp?
+3. Chromium plays 2, 4 and 9 films in step; each frame of the leader is drawn with a frame of each follower:
+   how far is that from the warp?
+4. Two clips of five seconds are dropped on the start page, without a sea: when is the first frame in
+   step, and when is the full alignment there?
 """
 
 from __future__ import annotations
@@ -16,15 +18,11 @@ import http.client
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -33,16 +31,15 @@ import lance
 import numpy as np
 
 from benchmarks.goals import Goals
+from benchmarks.in_step import dropped, film, play, server
 from benchmarks.search import WIDTH, Clips
 from seasync.encoders import get_encoder
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts
 from seasync.search import Sea
 from seasync.serve import Client
-from seasync.video import Writer
 
 CLIPS, CLIENTS, K = 10_000, 32, 10
 ADDED = 24
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
 def main() -> int:
@@ -58,7 +55,8 @@ def main() -> int:
     try:
         encoder = f"onnx:{tiny_model(folder / 'tiny.onnx')}"
         load(folder, encoder, seconds, goals)
-        play(folder, encoder, goals, seconds=5.0)
+        play(folder, encoder, goals, seconds=5.0, tiles=(2, 4) if args.quick else (2, 4, 9))
+        dropped(folder, goals)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return goals.exit_code
@@ -127,7 +125,7 @@ def in_process(sea: Sea, seconds: float) -> tuple[float, str, float]:
 
 
 def cpu_seconds(process: int) -> float:
-    """Of a process alone, where the system tells; its lanes are processes of their own."""
+    """CPU seconds of a process without its worker processes, where the system reports them."""
     stat = Path(f"/proc/{process}/stat")
     if not stat.exists():
         return float("nan")
@@ -197,64 +195,6 @@ class Visits:
 def add(address: str, films: Path) -> object:
     with Client(address) as client:
         return client.wait(client.add("large", paths=[str(films)])).result
-
-
-@contextmanager
-def server(sea: Path, state: Path, root: Path) -> Iterator[tuple[str, int]]:
-    """A server's address and its process."""
-    command = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--sea", str(sea)]
-    command += ["--state", str(state), "--root", str(root), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        try:
-            yield running.stdout.readline().strip(), running.pid
-        finally:
-            running.terminate()
-
-
-def play(folder: Path, encoder: str, goals: Goals, *, seconds: float) -> None:
-    """Two films of one movement at varying speeds (.7 to 1.45), played in step."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        print("no Chromium here, so nothing is played")
-        return
-    from playwright.sync_api import sync_playwright
-
-    films = folder / "pair"
-    steady = np.linspace(0, 1, 180)
-    film(films / "query.mp4", steady, size=(640, 360))
-    film(films / "match.mp4", steady + 0.06 * np.sin(2 * np.pi * steady), size=(640, 360))
-    Sea(folder / "pair.sea", encoder).add(films)
-    with server(folder / "pair.sea", folder / "state2", films) as (address, _), sync_playwright() as browsers:
-        with Client(address) as client:
-            refs = {clip.name: clip.ref for clip in client.clips("pair")}
-        browser = browsers.chromium.launch(executable_path=program, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(f"{address}#/pair/sync?query={refs['query.mp4']}&match={refs['match.mp4']}")
-        page.wait_for_selector(".matrix", timeout=60_000)
-        page.evaluate("(seasync.player.loop = true, seasync.player.play())")
-        page.wait_for_timeout(1000 * (seconds + 1))
-        errors = np.round(page.evaluate("seasync.player.errors"), 2)  # browsers' clocks are exact to that
-        engine = page.evaluate("seasync.player.engine")
-        browser.close()
-    p50, p95 = np.percentile(errors, (50, 95))
-    print(f"in step by the {engine}: {len(errors)} frames, p50 {p50:.2f}, p95 {p95:.2f} frames off")
-    goals.at_most("serve in step while playing, p95", p95, 1.0, " frames")
-
-
-def film(file: Path, progress: np.ndarray, *, size: tuple[int, int]) -> None:
-    """A disc that crosses the picture: how far it is in each frame."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    width, height = size
-    y, x = np.mgrid[:height, :width]
-    with Writer(file, fps=Fraction(30), size=size) as out:
-        for share in progress.tolist():
-            picture = np.full((height, width, 3), (40, 70, 90), np.uint8)
-            away = (x - width * (0.1 + 0.8 * share)) ** 2 + (
-                y - height * (0.5 + 0.3 * np.sin(6 * share))
-            ) ** 2
-            picture[away < (height / 6) ** 2] = (240, int(200 * (1 - share)), 60)
-            out.write(picture)
 
 
 def tiny_model(file: Path) -> Path:

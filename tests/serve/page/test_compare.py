@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, drop, scrub, warp_of
+from tests.serve.browser import Tab, drop, is_saved, scrub, warp_of
 from tests.serve.films import film, pace
 from tests.serve.live import live
 
@@ -173,3 +173,26 @@ def test_pictures_are_zoomed_mirrored_and_a_span_is_looped(tab: Tab, refs: dict[
     tab.settle()
     assert min(page.evaluate("times")) > 0.5
     assert max(page.evaluate("times")) < 1.35
+
+
+def test_marks_and_anchors_are_undone_and_redone(tab: Tab, client: Client, refs: dict[str, str]) -> None:
+    query, match = refs["arc/c"], refs["arc/b"]
+    page = tab.sync(query, match)
+    with page.expect_response(is_saved):
+        page.keyboard.press("m")
+    with page.expect_response(is_saved):
+        page.keyboard.press("Control+z")
+    assert client.marks("small", query) == []
+    with page.expect_response(is_saved):
+        page.keyboard.press("Control+Shift+z")
+    assert len(client.marks("small", query)) == 1
+    page.keyboard.press("a")
+    page.keyboard.press("ArrowRight")
+    with page.expect_response(is_saved):
+        page.keyboard.press("Enter")
+    page.wait_for_selector(".pin")
+    with page.expect_response(is_saved):
+        page.keyboard.press("Control+z")
+    tab.until("!document.querySelector('.pin')")
+    assert client.anchors("small", query, match) == []
+    client.set_marks("small", query, [])

@@ -97,7 +97,7 @@ async function uploadAll(sea, files, options, added) {
   if (uploads.length) await begin(sea, { uploads, ...options }, added);
 }
 
-/** Upload one file, shown in the tray; null if it was refused or called off. `refused(reason)` hears why; else the tray says it. */
+/** Upload one file, shown in the tray; null if it was refused or cancelled. `refused(reason)` gets the reason; without it, the tray shows it. */
 export async function sendFile(file, refused) {
   const stopped = new AbortController();
   const row = addRow(`Upload ${file.name}`, () => (stopped.abort(), row.remove()));

@@ -1,4 +1,4 @@
-// Jobs as the server tells of them, over one connection for the whole page.
+// Jobs of the server, received over one connection for the whole page.
 
 import { address } from "./api.js";
 
@@ -6,14 +6,14 @@ const jobs = new Map();
 const watchers = new Set();
 let source = null;
 
-/** Call `watcher(job)` for every job, now and whenever one changes; returns what stops that. */
+/** Call `watcher(job)` for every job, now and whenever one changes; returns a function that stops it. */
 export function watchJobs(watcher) {
   watchers.add(watcher);
   for (const job of jobs.values()) watcher(job);
   return () => watchers.delete(watcher);
 }
 
-/** Open the connection; `connected(yes)` tells whether it stands. */
+/** Open the connection; `connected(yes)` is called when it opens or breaks. */
 export function connect(connected) {
   source?.close();
   source = new EventSource(address("/jobs/events"));
@@ -22,7 +22,7 @@ export function connect(connected) {
   source.onmessage = (event) => tell(JSON.parse(event.data));
 }
 
-/** A job that was just asked for is known before the server tells of it. */
+/** Take note of a job that was just requested. */
 export function tell(job) {
   jobs.set(job.id, job);
   for (const watcher of watchers) watcher(job);

@@ -21,6 +21,7 @@ export async function markView({ sea, params, place, signal, ready }) {
   const session = await Session.open(sea, { query: clip }, { signal, note: (side, text, share) => wait.replaceChildren(loading(`${text} ${Math.round(100 * share)} %`)) });
   signal.addEventListener("abort", () => session.close());
   window.seasync = session; // for tests and the curious
+  session.undo.listen(signal);
   const shown = stage(session);
   const marks = marksPanel(session, { signal, changed: () => control?.drawMarks() });
   const control = transport(session, { ticks: () => marks.ticks(), signal });

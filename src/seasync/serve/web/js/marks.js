@@ -18,6 +18,7 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
   box.append(exports);
   let marks = [];
   let ref = null;
+  let kept = []; // the marks as the server has them
   let vocabulary = { moment: [], phase: [] };
   box.ticks = () => marks;
 
@@ -28,11 +29,26 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
       get(`/seas/${session.sea}/marks/${ref}`).then((found) => found.marks),
       get(`/seas/${session.sea}/mark-names`),
     ]);
+    kept = structuredClone(marks);
     draw();
   }
 
   async function save() {
     marks.sort((one, other) => one.frame - other.frame);
+    const [whose, before, after] = [ref, kept, structuredClone(marks)];
+    session.undo.push({ name: "marks", undo: () => restore(whose, before), redo: () => restore(whose, after) });
+    await store();
+  }
+
+  /** Set the marks of a video as they were. */
+  async function restore(whose, list) {
+    if (whose !== ref) return put(`/seas/${session.sea}/marks/${whose}`, list);
+    marks = structuredClone(list);
+    await store();
+  }
+
+  async function store() {
+    kept = structuredClone(marks);
     draw();
     await put(`/seas/${session.sea}/marks/${ref}`, marks);
     vocabulary = await get(`/seas/${session.sea}/mark-names`);

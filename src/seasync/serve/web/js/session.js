@@ -3,6 +3,7 @@
 import { get, put } from "./api.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
+import { UndoStack } from "./undo.js";
 import { leftOut, Warp } from "./warp.js";
 
 /** Events: "time" (another picture), "state" (started, stopped), "keep", "alignment" (solved again). */
@@ -13,6 +14,7 @@ export class Session extends EventTarget {
     this.keep = "query";
     this.anchors = [];
     this.alignment = null;
+    this.undo = new UndoStack();
     this.draw = () => {};
   }
 
@@ -89,7 +91,7 @@ export class Session extends EventTarget {
   }
 
   /** Solve again through these anchors, and keep them. If that fails, everything stays as it was. */
-  async setAnchors(anchors) {
+  async setAnchors(anchors, { remember = true } = {}) {
     const before = this.anchors;
     this.anchors = [...anchors].sort((one, other) => one.query - other.query);
     try {
@@ -99,6 +101,9 @@ export class Session extends EventTarget {
       throw error;
     }
     await put(this.anchorPlace, this.anchors);
+    const after = this.anchors;
+    const step = (list) => () => this.setAnchors(list, { remember: false });
+    if (remember) this.undo.push({ name: "anchors", undo: step(before), redo: step(after) });
   }
 
   /** Add an anchor. It replaces anchors that are too close to it or contradict its order. */

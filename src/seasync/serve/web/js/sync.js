@@ -72,6 +72,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
           panel("Mark", false, marks), panel("Download", false, downloads(session, { encoder }))))));
   setLayout(layout);
   zoomable(shown, { signal });
+  session.undo.listen(signal);
   session.refine(signal).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
 
   function swapped() {

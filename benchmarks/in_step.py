@@ -1,0 +1,131 @@
+"""Videos in step in a real browser: how exact, and how soon. Part of `benchmarks.serve`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.goals import Goals
+from seasync.search import Sea
+from seasync.serve import Client
+from seasync.video import Writer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+@contextmanager
+def server(sea: Path, state: Path, root: Path) -> Iterator[tuple[str, int]]:
+    """A server's address and its process."""
+    command = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--sea", str(sea)]
+    command += ["--state", str(state), "--root", str(root), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        try:
+            yield running.stdout.readline().strip(), running.pid
+        finally:
+            running.terminate()
+
+
+@contextmanager
+def browser() -> Iterator[Browser | None]:
+    """Chromium, or None where there is none."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        print("no Chromium here, so nothing is played")
+        yield None
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as browsers:
+        opened = browsers.chromium.launch(executable_path=program, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def play(folder: Path, encoder: str, goals: Goals, *, seconds: float, tiles: Sequence[int]) -> None:
+    """Films of one movement at varying speeds (.7 to 1.45), in step: two in the sync view, more in a grid."""
+    films, steady = folder / "pair", np.linspace(0, 1, 180)
+    for number in range(max(tiles)):
+        bend = 0.06 * np.sin(2 * np.pi * steady + number) * (number > 0)
+        film(films / f"{number}.mp4", np.clip(steady + bend, 0, 1), size=(640, 360))
+    Sea(folder / "pair.sea", encoder).add(films)
+    with server(folder / "pair.sea", folder / "state2", films) as (address, _), browser() as opened:
+        if opened is None:
+            return
+        with Client(address) as client:
+            refs = [clip.ref for clip in sorted(client.clips("pair"), key=lambda clip: clip.name)]
+        for count in tiles:
+            followers = "".join(f"&follower={ref}" for ref in refs[1:count])
+            view = (
+                f"sync?query={refs[0]}&match={refs[1]}" if count == 2 else f"grid?leader={refs[0]}{followers}"
+            )
+            page = opened.new_page(viewport={"width": 1280, "height": 800})
+            page.goto(f"{address}#/pair/{view}")
+            page.wait_for_selector(".matrix" if count == 2 else ".many", timeout=120_000)
+            page.evaluate("(seasync.player.loop = true, seasync.player.play())")
+            page.wait_for_timeout(1000 * (seconds + 1))
+            found = page.evaluate("seasync.player.followers.map((one) => one.errors)")
+            errors = np.round(np.concatenate(found), 2)  # browsers' clocks are exact to that
+            page.close()
+            p50, p95 = np.percentile(errors, (50, 95))
+            shown = len(found[0]) / seconds
+            print(
+                f"{count} tiles in step: p50 {p50:.2f}, p95 {p95:.2f} frames off, {shown:.0f} frames a second"
+            )
+            if count <= 4:
+                goals.at_most(f"serve {count} tiles in step while playing, p95", p95, 1.0, " frames")
+
+
+def dropped(folder: Path, goals: Goals) -> None:
+    """Two clips of five seconds dropped on the start page, with the default encoder and no sea."""
+    files = [folder / "dropped" / f"{name}.mp4" for name in ("first", "second")]
+    steady = np.linspace(0, 1, 150)
+    for bend, file in enumerate(files):
+        film(file, steady + 0.05 * bend * np.sin(2 * np.pi * steady), size=(640, 360))
+    place = folder / "none.sea"
+    with server(place, folder / "state3", folder) as (address, _), browser() as opened:
+        if opened is None:
+            return
+        page = opened.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(address)
+        page.wait_for_selector(".slot")
+        began = time.monotonic()
+        for number, file in enumerate(files):
+            with page.expect_file_chooser() as chooser:
+                page.locator(".slot").nth(number).click()
+            chooser.value.set_files(file)
+        page.get_by_role("button", name="Compare", exact=True).click()
+        page.wait_for_selector(".matrix", timeout=300_000)
+        first = time.monotonic() - began
+        while page.evaluate("seasync.alignment.detail") != "full":
+            page.wait_for_timeout(50)
+        full = time.monotonic() - began
+    print(f"two clips of 5 s dropped: first frame in step after {first:.1f} s, refined after {full:.1f} s")
+    goals.at_most("serve first result of two dropped clips", first, 10.0, " s")
+
+
+def film(file: Path, progress: np.ndarray, *, size: tuple[int, int]) -> None:
+    """A disc that crosses the picture: how far it is in each frame."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    width, height = size
+    y, x = np.mgrid[:height, :width]
+    with Writer(file, fps=Fraction(30), size=size) as out:
+        for share in progress.tolist():
+            picture = np.full((height, width, 3), (40, 70, 90), np.uint8)
+            away = (x - width * (0.1 + 0.8 * share)) ** 2 + (
+                y - height * (0.5 + 0.3 * np.sin(6 * share))
+            ) ** 2
+            picture[away < (height / 6) ** 2] = (240, int(200 * (1 - share)), 60)
+            out.write(picture)
