@@ -23,7 +23,7 @@ FILE: dict[int | str, dict[str, object]] = {200: {"content": {MEDIA_TYPE: {}}}}
 BODY = {
     "requestBody": {
         "required": True,
-        "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
 ComparisonId = Annotated[str, Path(pattern=f"^{models.HEX}$")]

@@ -32,7 +32,7 @@ export function fileAddress(id, params = {}) {
 
 /** Open a `.seasync` file and go to what it holds. */
 export async function openFile(file) {
-  const answer = await fetch(address("/comparisons/file"), { method: "POST", headers: { "Content-Type": "application/vnd.seasync+zip" }, body: file });
+  const answer = await fetch(address("/comparisons/file"), { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
   const known = await answer.json();
   if (!answer.ok) throw new Error(known.detail);
   location.hash = comparisonLink(known);
