@@ -249,6 +249,8 @@ class Alignment:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, as `seasync.json_forms.AlignmentForm` describes them."""
+        from seasync.align.uncertainty import uncertainty_rows
+
         i, j = self.path.T
         rows = zip(
             self.query_frames[i].tolist(),
@@ -261,16 +263,9 @@ class Alignment:
             **vars(self.scores()),
             path=list(rows),
             warnings=list(self.warnings),
-            uncertainty=self._uncertainty_rows(),
+            uncertainty=uncertainty_rows(self),
         )
         return asdict(form)
-
-    def _uncertainty_rows(self) -> list[tuple[float, float, float]] | None:
-        """`uncertainty` beside the query's seconds, where it is known."""
-        if (bounds := self.uncertainty) is None:
-            return None
-        table = np.column_stack([self.query_seconds, bounds])[np.isfinite(bounds[:, 0])].round(6)
-        return [(query, earliest, latest) for query, earliest, latest in table.tolist()]
 
     def scores(self) -> ScoresForm:
         """How well the clips align, in the form that JSON has."""

@@ -57,6 +57,14 @@ def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
     return bounds
 
 
+def uncertainty_rows(alignment: Alignment) -> list[tuple[float, float, float]] | None:
+    """`partner_bounds` beside the query's seconds, where they are known."""
+    if (bounds := partner_bounds(alignment)) is None:
+        return None
+    table = np.column_stack([alignment.query_seconds, bounds])[np.isfinite(bounds[:, 0])].round(6)
+    return [(query, earliest, latest) for query, earliest, latest in table.tolist()]
+
+
 def typical_width(alignment: Alignment) -> float | None:
     """Half the width of `partner_bounds` at a typical moment, in seconds: the median, weighted by motion."""
     bounds = partner_bounds(alignment)
