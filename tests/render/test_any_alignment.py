@@ -151,7 +151,7 @@ def shown_inside(warp: Warp, times: Seconds, rate: float) -> np.ndarray:
     return np.array([any(s.start + 1 / rate < t < s.end - 1 / rate for s in warp.stretches) for t in times])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_every_format_can_write_any_alignment_and_reads_back(
     files: tuple[Path, Path], tmp_path: Path, data: st.DataObject
@@ -168,8 +168,8 @@ def test_every_format_can_write_any_alignment_and_reads_back(
             if suffix == ".edl" and points:  # it begins at its first event
                 first = round(warp.spans[0][0] * rate)
                 points = [(time + first / rate, value) for time, value in points]
-            # An EDL has whole source frames, and speeds to three digits.
-            assert off_in_frames(warp, points, rate, 1 / 25) <= (1.25 if suffix == ".edl" else 1.0), suffix
+            # An EDL has speeds to three digits.
+            assert off_in_frames(warp, points, rate, 1 / 25) <= (1.1 if suffix == ".edl" else 1.001), suffix
             numbers = {round(time * rate) for time, _ in points}
             needed = np.flatnonzero(shown_inside(warp, kept.seconds, float(rate)))
             assert numbers.issuperset(needed.tolist()), suffix
@@ -179,7 +179,7 @@ def test_every_format_can_write_any_alignment_and_reads_back(
         assert pieces.spans[0][0] == warp.spans[0][0]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_warps_of_any_alignment_pass_their_anchors_and_keep_their_pieces_apart(
     files: tuple[Path, Path], data: st.DataObject

@@ -162,7 +162,8 @@ def _error(events: Sequence[Event], warp: Warp, rate: Fraction, first: int, unti
     worst = 0.0
     for event in events:
         frames = range(event.start, event.end)
-        times = np.asarray([float((frame + first) / rate) for frame in frames])
+        # A microsecond later: the frame at which a stretch begins is inside it, however its time is rounded.
+        times = np.asarray([float((frame + first) / rate) for frame in frames]) + 1e-6
         shown = np.asarray([float(event.source_at(frame)) for frame in frames])
         wanted = np.clip(warp.at(times), 0, float(until))
         off = np.abs(shown - wanted)[warp.covers(times)]
