@@ -87,7 +87,7 @@ def test_only_what_moves_passes_through_the_network() -> None:
         list(window.push(pixels))
     list(window.end())
     assert window.frames == 65
-    assert window.encoded == model.passed == 3 * 16 + 62 * 2
+    assert window.encoded == model.passed == 3 * 16 + 62 * 4  # at least a quarter of the patches
 
 
 def test_moving_camera_encodes_everything() -> None:

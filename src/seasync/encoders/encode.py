@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seasync.video import Frames
 
 BATCH = 8
+AHEAD = 10  # batches: the next window is read while this one is encoded
 
 
 def encode_clip(
@@ -79,7 +80,7 @@ def encode_part(
             return found
     size, fit = encoder.input_size, encoder.fit
     frames = read(clip.file, fps=rate, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH)
-    batches = ahead(frames)
+    batches = ahead(frames, depth=AHEAD)
     try:
         encoding = encoder.encode(batches if progress is None else _watched(batches, clip, progress))
     except VideoError as error:

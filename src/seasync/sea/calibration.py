@@ -55,7 +55,7 @@ _FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
 
 SHIPPED = {
     (encoder, _FINGERPRINTS["motion"]): Calibration(-6.50, -9.67, error=0.071, pairs=3056)
-    for encoder in ("dinov2-small/0cd026c8/224", "dinov2-small-moving/08a9661b/224")
+    for encoder in ("dinov2-small/0cd026c8/224", "dinov2-small/08a9661b/224")
 }
 """Calibrations by the fingerprints of encoder and recipe.
 

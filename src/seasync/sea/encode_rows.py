@@ -45,11 +45,12 @@ def encode_row(clip: PendingClip, encoder: str, fps: float) -> Row | Failure:
 
 def encode_here(steps: Iterator[Step], encoder: Encoder, fps: float) -> Outcomes:
     """Encode clips in this process, while a thread reads frames of this clip and the next."""
+    from seasync.encoders.encode import AHEAD
     from seasync.encoders.encoder import TakesFrames
     from seasync.video import ahead
 
     reader = encoder if isinstance(encoder, TakesFrames) else None
-    batches = ahead(_batches(ahead(steps, depth=8), reader, fps), depth=4)
+    batches = ahead(_batches(ahead(steps, depth=8), reader, fps), depth=AHEAD)
     for (_, step, damage), group in groupby(batches, key=itemgetter(0)):
         if not isinstance(step, PendingClip):
             yield step, step if isinstance(step, Failure) else None
