@@ -253,7 +253,7 @@ def on_ray(folder: Path, clips: int, seconds: float, goals: Goals) -> None:
     cluster = Cluster("ray", tasks=2, clips=max(1, clips // 8))
     spent = {}
     print(f"\ningest of {clips} clips of {seconds:g} s", flush=True)
-    with cluster.joined():
+    with cluster.connected():
         for name, how in (("here", {}), ("on Ray, 2 workers", {"on": cluster})):
             # What a process loads once is loaded before.
             Sea(folder / f"warm {name}.sea").add(*files[:2], **how)

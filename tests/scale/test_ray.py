@@ -181,7 +181,7 @@ def test_where_no_cluster_runs_auto_says_what_to_do(tmp_path: Path, monkeypatch:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))  # in which no cluster has left its address
     monkeypatch.setattr("ray._private.services.find_gcs_addresses", cache(set))  # nor runs another test's
-    with pytest.raises(SeaError, match=r"^auto: no Ray cluster runs") as said, Cluster("auto").joined():
+    with pytest.raises(SeaError, match=r"^auto: no Ray cluster runs") as said, Cluster("auto").connected():
         pass
     assert "ray start --head" in str(said.value)
     assert "--address" not in str(said.value), "an option of Ray's programs, not of ours"
@@ -204,7 +204,7 @@ def test_an_index_built_on_a_cluster_that_loses_workers_finds_what_all_clips_com
     sea.remove(clips=[str(sea.clips()[0].id)])
     where = ["--sea", sea.uri, "--index", "ivf_rq", "--on", nodes.address]
     where += [part for option in store.options.items() for part in ("--storage-option", "=".join(option))]
-    with Cluster(nodes.address).joined() as ray, pytest.raises(ray.exceptions.WorkerCrashedError):
+    with Cluster(nodes.address).connected() as ray, pytest.raises(ray.exceptions.WorkerCrashedError):
         ray.get(ray.remote(max_retries=0)(lambda: os._exit(1)).remote())  # one is lost before
     with monkeypatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")  # which the cluster has not
