@@ -12,9 +12,25 @@ from seasync.json_forms import ClipForm
 
 @dataclass(frozen=True)
 class Clip:
-    """The frames of `file` shown from `start` (inclusive) to `end` (exclusive), in seconds.
+    """The frames of a video file that are shown from `start` (inclusive) to `end` (exclusive).
 
-    Seconds count from the file's first video frame. `end=None` means to the end of the file.
+    Attributes
+    ----------
+    file : str
+        Path or URI of the video.
+    start : float
+        Start, in seconds from the file's first video frame.
+    end : float, optional
+        End, in seconds. None means the end of the file.
+    label : str, optional
+        Label of the clip, such as the action it shows.
+    id : str, optional
+        Id of the clip in its sea.
+
+    Raises
+    ------
+    VideoError
+        If the span is empty or begins before 0.
     """
 
     file: str

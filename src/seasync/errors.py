@@ -1,15 +1,15 @@
-"""Everything Seasync raises on purpose.
+"""The errors that Seasync raises on purpose.
 
 SeasyncError
-├── VideoError          a file that cannot be read, or not as asked
-├── EncoderError        an unknown, unfit or mismatched encoder
-│   └── WeightsError    weights that cannot be fetched or are not what they should be
-├── FeatureError        features that cannot be aligned (NaN, other dimension, empty)
-├── SeaError            a sea that cannot be opened, written or searched as asked
-│   └── StoreError      object storage that cannot be reached, or not as asked
-├── RenderError         a film, picture or timeline that cannot be made
-├── DataError           an evaluation data set or label file that is not as expected
-├── ServeError          a request that cannot be answered, or a server that cannot run as asked
+├── VideoError          a video cannot be read
+├── EncoderError        an encoder is unknown, unusable or does not match
+│   └── WeightsError    a model's weights cannot be downloaded, or are wrong
+├── FeatureError        features cannot be aligned (NaN, another dimension, empty)
+├── SeaError            a sea cannot be opened, written or searched
+│   └── StoreError      object storage cannot be reached or refuses
+├── RenderError         a film, picture or timeline cannot be made
+├── DataError           a data set or label file is not as expected
+├── ServeError          a request cannot be answered, or a server cannot run
 └── MissingExtra        an optional dependency is not installed
 
 Each message is one line: what is wrong with which file or argument, what was expected, what to do.
@@ -23,27 +23,27 @@ class SeasyncError(Exception):
 
 
 class VideoError(SeasyncError):
-    """A video cannot be read, or not as asked."""
+    """A video cannot be read."""
 
 
 class EncoderError(SeasyncError):
-    """An encoder is unknown, unfit, or not the one that was used before."""
+    """An encoder is unknown, unusable, or not the one that was used before."""
 
 
 class WeightsError(EncoderError):
-    """A model's weights cannot be fetched or are not what they should be."""
+    """A model's weights cannot be downloaded, or are wrong."""
 
 
 class FeatureError(SeasyncError):
-    """Features, costs or times that cannot be aligned."""
+    """Features, costs or times cannot be aligned."""
 
 
 class SeaError(SeasyncError):
-    """A sea cannot be opened, written or searched as asked."""
+    """A sea cannot be opened, written or searched."""
 
 
 class StoreError(SeaError):
-    """Object storage cannot be reached, or not as asked."""
+    """Object storage cannot be reached or refuses."""
 
 
 class RenderError(SeasyncError):
@@ -55,7 +55,7 @@ class DataError(SeasyncError):
 
 
 class ServeError(SeasyncError):
-    """A request cannot be answered, or a server cannot run as asked; `status` is HTTP's."""
+    """A request cannot be answered, or a server cannot run. `status` is the HTTP status."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)

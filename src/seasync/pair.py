@@ -31,18 +31,49 @@ def align(
 ) -> Alignment:
     """Align two videos, or clips of them.
 
-    query, match  files (paths or URIs), or clips of files
-    encoder       name or instance; it makes the frame features
-    recipe        what is done with them: `seasync.MOTION` (default) or `seasync.PAPER`
-    fps           sampling rate; default: the encoder's own
-    anchors       pairs (query seconds, match seconds) that the path must pass through
-    cache         keep encodings in the cache folder, and use those that are there
-    band          keep the path within this share of the length from the straight line
-    partial       "auto": leave out what has no counterpart where that is clearly better; "never"; "always"
-    order         "any" also looks for stretches that come in another order
-    progress      called with what is being read, the seconds that are done, and their total
+    Parameters
+    ----------
+    query, match
+        Files (paths or URIs), or clips of files.
+    encoder
+        Encoder of the frames, by name or as an object.
+    recipe
+        How the features are compared and aligned: `seasync.MOTION` (default) or `seasync.PAPER`.
+    fps
+        Frames to sample per second. Default: the encoder's rate.
+    anchors
+        Pairs (query seconds, match seconds) that the path must pass through.
+    band
+        Keep the path within this share of the length from the straight line.
+    partial
+        Whether footage without a counterpart is left out: ``"auto"`` (if that is clearly better),
+        ``"never"`` or ``"always"``.
+    order
+        ``"any"`` also finds parts that come in another order in the match.
+    cache
+        Keep encodings in the cache folder, and use those that are there.
+    progress
+        Called with what is being done, the seconds that are done, and their total.
 
+    Returns
+    -------
+    Alignment
+        Which moment of the query goes with which moment of the match, and how well.
+
+    Raises
+    ------
+    VideoError
+        If a video cannot be read.
+    EncoderError
+        If the encoder does not exist or cannot be used.
+    FeatureError
+        If no path satisfies the anchors and the band.
+
+    Examples
+    --------
     >>> alignment = seasync.align("query.mp4", "other.mp4")     # doctest: +SKIP
+    >>> print(alignment.summary)                                # doctest: +SKIP
+    aligns in full (DRAQ 0.456, below 0.57)
     >>> alignment.warp(keep="query").at(1.5)                    # doctest: +SKIP
     """
     from seasync.align import MOTION, align_encodings
@@ -51,11 +82,13 @@ def align(
 
     clips = Clip.of(query), Clip.of(match)
     for clip in clips:
-        probe(clip.file)  # a wrong name is told before weights are fetched, and the other clip encoded
+        probe(clip.file)  # report a wrong name before weights are fetched and the other clip is encoded
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     first, second = (
         encode_clip(clip, model, fps=fps, cache=cache, progress=reading(clip, progress)) for clip in clips
     )
+    if progress is not None:
+        progress("aligning", 0, 0)
     alignment = align_encodings(
         first, second, recipe=recipe or MOTION, anchors=anchors, band=band, partial=partial, order=order
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -81,10 +83,26 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:  # a full disk, a folder without permission: the system's own words will do
+    except OSError as error:  # a full disk, a folder without permission: the system's own words, and advice
         named = f"{error.filename}: " if error.filename else ""
-        print(f"seasync: {named}{error.strerror or error}", file=sys.stderr)
+        print(f"seasync: {named}{error.strerror or error}{_advice(error)}", file=sys.stderr)
         sys.exit(1)
+
+
+def _advice(error: OSError) -> str:
+    """What to do about an error of the system, where its own words do not say enough."""
+    import tempfile
+
+    from seasync.files import cache_folder
+
+    cache = cache_folder()
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        places = "" if error.filename else " where you write to,"
+        return f"; make room{places} in {cache} (SEASYNC_CACHE) or in {tempfile.gettempdir()} (TMPDIR)"
+    forbidden = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    if forbidden and error.filename and Path(str(error.filename)).is_relative_to(cache):
+        return "; set SEASYNC_CACHE to a folder that you can write to"
+    return ""
 
 
 def _one_line_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -15,7 +15,7 @@ QUIET_SECONDS = 30.0  # between two lines where no terminal shows a bar
 
 @contextmanager
 def progress(what: str = "reading") -> Iterator[Show]:
-    """A function that shows what is being done, how much of it is done, and of how much.
+    """A function that shows what is being done, how much of it is done, and of how much (0: unknown).
 
     On a terminal it moves a bar. Elsewhere it prints a line every 30 seconds: nothing for short work.
     """
@@ -29,7 +29,9 @@ def progress(what: str = "reading") -> Iterator[Show]:
     columns = (BarColumn(), TaskProgressColumn(), description, TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total or None
+        )
 
 
 def _line_printer() -> Show:

@@ -1,4 +1,4 @@
-"""What a search gives: matches, best first, and what to say of them."""
+"""The result of a search: matches, best first, with a verdict in words."""
 
 from __future__ import annotations
 
@@ -16,12 +16,22 @@ from seasync.json_forms import MatchForm, SearchForm
 class Match:
     """A clip of the sea that was found for a query, aligned with it.
 
-    duration      of the clip, in seconds
-    similarity    of the clip vectors, 1 at most
-    alignability  how likely it is the same kind of movement (0–1, at even odds); None if not calibrated
-    better_than   share of random pairs of the sea that fit worse, where there is no calibration
-    alignment     which moment goes with which
-    part          the clip it was found by, where that is part of a film and the film around it fits better
+    Attributes
+    ----------
+    clip : Clip
+        The clip, or the stretch of its film that fits better.
+    duration : float
+        Length of the clip, in seconds.
+    similarity : float
+        Similarity of the clip vectors, 1 at most.
+    alignability : float, optional
+        Probability (at even odds) that it shows the same kind of movement. None if the sea is not calibrated.
+    better_than : float, optional
+        Share of random pairs of the sea that fit worse, if the sea is not calibrated.
+    alignment : Alignment
+        Which moment of the query goes with which moment of the clip.
+    part : Clip, optional
+        The clip of the sea that led to it, if the film around that clip fits better than the clip.
     """
 
     clip: Clip
@@ -34,16 +44,17 @@ class Match:
 
     @property
     def draq(self) -> float:
-        """Cost of the alignment over that of random ones: lower is better."""
+        """DRAQ of the alignment: its cost over the mean cost of random paths. Lower is better."""
         return self.alignment.draq
 
     @property
     def dtw_cost(self) -> float:
+        """Cost of the alignment's path."""
         return self.alignment.dtw_cost
 
     @property
     def alignable(self) -> bool:
-        """Whether the recipe takes that for a correspondence."""
+        """Whether the timing of the clip can be aligned with the query's."""
         return self.alignment.alignable
 
     @property
@@ -73,7 +84,18 @@ class Match:
 class Matches(list[Match]):
     """The matches of one query, best first.
 
-    candidates  how many were looked at; best_draq is the lowest of all of theirs, None if there were none
+    Attributes
+    ----------
+    query : Clip, optional
+        The query, if it is a clip.
+    encoder : str
+        Name of the sea's encoder.
+    recipe : Recipe
+        How the clips were compared and ranked.
+    candidates : int
+        How many clips were compared closely.
+    best_draq : float, optional
+        Lowest DRAQ of all candidates. None if there were none.
     """
 
     def __init__(
@@ -108,7 +130,7 @@ class Matches(list[Match]):
     def verdict(self) -> str:
         """In words: how many matches align, or why none does."""
         if self.best_draq is None:
-            return "Nothing to compare with: no other clip of the sea fulfils what was asked for."
+            return "Nothing to compare with: no other clip of the sea meets the conditions."
         count = sum(match.alignable for match in self)
         if count:
             return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}."
