@@ -121,6 +121,20 @@ def test_paths_of_windows_are_paths(
     assert PureWindowsPath(str(place.parent.join("b.mp4"))) == PureWindowsPath(text).with_name("b.mp4")
 
 
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["/f/a/1.mp4", "/f/b/2.mp4"], ["a/1.mp4", "b/2.mp4"]),
+        (["/f/a/1.mp4"], ["1.mp4"]),
+        (["s3://b/a/1.mp4", "s3://b/2.mp4"], ["a/1.mp4", "2.mp4"]),
+        (["/f/1.mp4", "s3://b/f/1.mp4"], ["/f/1.mp4", "s3://b/f/1.mp4"]),
+        ([], []),
+    ],
+)
+def test_names_below_the_folder_that_files_share(files: list[str], names: list[str]) -> None:
+    assert list(location.below_common_folder(files).values()) == names
+
+
 def test_file_uris_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     class System:
         name = "nt"

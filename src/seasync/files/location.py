@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from os import PathLike
 from pathlib import Path, PurePath
 from urllib.parse import quote, unquote
@@ -118,12 +120,15 @@ class Location(PathLike[str]):
     @property
     def suffix(self) -> str:
         """The last part's file extension, with its dot, as in `Path.suffix`."""
-        return PurePath(self.name).suffix
+        return self.name[len(self.stem) :]
 
     @property
     def stem(self) -> str:
         """The last part without its extension, as in `Path.stem`."""
-        return PurePath(self.name).stem
+        if self.is_local:
+            return PurePath(self.name).stem
+        start, _, end = self.name.rpartition(".")  # a store knows no `.`, `..` or backslashes
+        return start if start and end else self.name
 
     @property
     def parent(self) -> Location:
@@ -167,6 +172,18 @@ def printable(place: Place) -> str:
     """
     shown = re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", str(place))
     return shown.encode(errors="backslashreplace").decode()  # Windows has other surrogates
+
+
+def below_common_folder(files: Iterable[str]) -> dict[str, str]:
+    """What each file is called below the folder that all of them share, by path or URI, with slashes.
+
+    >>> below_common_folder(["s3://b/clips/a/1.mp4", "s3://b/clips/2.mp4"])
+    {'s3://b/clips/a/1.mp4': 'a/1.mp4', 's3://b/clips/2.mp4': '2.mp4'}
+    """
+    parts = {file: (file if is_uri(file) else PurePath(file).as_posix()).split("/") for file in files}
+    folders = [names[:-1] for names in parts.values()]
+    shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, zip(*folders, strict=False)))
+    return {file: "/".join(names[shared:]) for file, names in parts.items()}
 
 
 def expect_ordinary(place: Place) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from seasync.encoding import Floats
 from seasync.errors import ServeError
+from seasync.files import Location, Place, atomic_write, fetch
 from seasync.options import (
     Audio,
     FilmFormat,
@@ -91,13 +91,13 @@ class Client:
         """Remove the clip with this id from the sea."""
         self._http.ask("DELETE", f"/seas/{sea}/clips/{clip}")
 
-    def upload(self, file: str | Path) -> Upload:
+    def upload(self, file: Place) -> Upload:
         """Upload a video."""
-        path = Path(file)
+        path = fetch(file)
         length = {"Content-Length": str(path.stat().st_size)}
         with path.open("rb") as opened:
             answer = self._http.ask(
-                "POST", "/uploads", params={"name": path.name}, content=opened, headers=length
+                "POST", "/uploads", params={"name": Location(file).name}, content=opened, headers=length
             )
         return Upload(**answer.json())
 
@@ -242,9 +242,13 @@ class Client:
         place = f"/seas/{sea}/alignment/report"
         return self._http.model(models.Report, "GET", place, params=_params(request))
 
-    def fetch(self, job: Job, file: str | Path) -> None:
+    def fetch(self, job: Job, file: Place) -> None:
         """Write the film that a job has made to `file`."""
-        with self._http.stream(f"/jobs/{job.id}/result") as answer, Path(file).open("wb") as out:
+        with (
+            self._http.stream(f"/jobs/{job.id}/result") as answer,
+            atomic_write(file, error=ServeError) as part,
+            part.open("wb") as out,
+        ):
             for chunk in answer.iter_bytes():
                 out.write(chunk)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from seasync.errors import ServeError
+from seasync.files import Place, atomic_write, fetch
 from seasync.serve.connection import Connection
 from seasync.serve.models import (
     NO_SEA,
@@ -65,19 +65,21 @@ class ComparisonsClient:
         """Forget a comparison."""
         self._http.ask("DELETE", f"/comparisons/{comparison.id}")
 
-    def save(self, comparison: Comparison, file: str | Path, *, embed: bool = True) -> None:
+    def save(self, comparison: Comparison, file: Place, *, embed: bool = True) -> None:
         """Save a comparison as a `.seasync` file, with its videos if `embed`."""
         params = {"embed": str(embed).lower()}
         with (
             self._http.stream(f"/comparisons/{comparison.id}/file", params=params) as answer,
-            Path(file).open("wb") as out,
+            atomic_write(file, error=ServeError) as part,
+            part.open("wb") as out,
         ):
             for chunk in answer.iter_bytes():
                 out.write(chunk)
 
-    def open(self, file: str | Path) -> Comparison:
+    def open(self, file: Place) -> Comparison:
         """Open a `.seasync` file on the server."""
-        length = {"Content-Length": str(Path(file).stat().st_size)}
-        with Path(file).open("rb") as opened:
+        path = fetch(file)
+        length = {"Content-Length": str(path.stat().st_size)}
+        with path.open("rb") as opened:
             answer = self._http.ask("POST", "/comparisons/file", content=opened, headers=length)
         return Comparison(**answer.json())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.errors import ServeError
+from seasync.files.location import below_common_folder
 from seasync.options import MarkKind
 from seasync.serve.models import LATEST, Mark, Marks
 
@@ -90,10 +89,10 @@ def _marks_by_path(sea: ServedSea) -> Iterable[tuple[str, Sequence[Mark]]]:
     if not sea.exists():
         return
     files = {f"clip:{clip.id}": clip.file for clip in sea.snapshot().clips()}
-    top = os.path.commonpath([Path(file).parent for file in files.values()]) if files else ""
+    names = below_common_folder(files.values())
     marked = [marks for marks in all_marks(sea) if marks.ref in files]
     for marks in sorted(marked, key=lambda marks: files[marks.ref]):
-        yield Path(files[marks.ref]).relative_to(top).as_posix(), marks.marks
+        yield names[files[marks.ref]], marks.marks
 
 
 def _csv(columns: list[str], rows: Iterable[Sequence[object]]) -> str:
