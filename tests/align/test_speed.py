@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seasync.align.speed import slow_stretches
+from seasync.align.speed import slow_stretches, speed_warnings
 from seasync.align.warp import Stretch, Warp
 
 TIMES = np.arange(0, 10, 1 / 15)
@@ -45,3 +45,13 @@ def test_clips_may_begin_and_end_at_different_moments() -> None:
 
 def test_a_warp_of_one_moment_has_no_speed() -> None:
     assert not slow_stretches(Warp.through([1.0], [2.0]))
+
+
+def test_the_words_name_the_speed_the_time_and_the_clip() -> None:
+    plain, odd = warp([(10, 1)]), warp([(4, 1), (6.5, 0.1), (10, 1)])
+    (slow,) = speed_warnings(odd, plain)
+    assert slow.startswith("the match plays at ")
+    assert slow.endswith("s of the query; the query may show something there that the match does not")
+    (fast,) = speed_warnings(plain, odd)
+    assert int(fast.split("%")[0].split()[-1]) > 250
+    assert "it may show something there that the query does not" in fast

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from seasync.align.recipe import Recipe
 from seasync.align.scores import coverage_score, draq_ratio
-from seasync.align.speed import slow_stretches
+from seasync.align.speed import speed_warnings
 from seasync.align.verdict import Verdict
 from seasync.align.warp import Stretch, Warp
 from seasync.clip import Clip
@@ -152,17 +152,7 @@ class Alignment:
         """What to check, in words: long stretches at an absurd speed. None if the clips do not align."""
         if not self.alignable:
             return ()
-        slow = (
-            f"the match plays at {max(each.speed, 0):.0%} speed from {each.start:.1f} to {each.end:.1f} s of "
-            "the query; the query may show something there that the match does not"
-            for each in slow_stretches(self.warp(keep="query"))
-        )
-        fast = (
-            f"the match plays at {1 / max(each.speed, 0.01):.0%} speed from {each.start:.1f} to "
-            f"{each.end:.1f} s of its own time; it may show something there that the query does not"
-            for each in slow_stretches(self.warp(keep="match"))
-        )
-        return (*slow, *fast)
+        return tuple(speed_warnings(self.warp(keep="query"), self.warp(keep="match")))
 
     @property
     def verdict(self) -> str:

@@ -30,6 +30,20 @@ class SlowStretch:
     speed: float
 
 
+def speed_warnings(query: Warp, match: Warp) -> Iterator[str]:
+    """What to check, in words, by the warps of an alignment that keep the query and the match."""
+    for each in slow_stretches(query):
+        yield (
+            f"the match plays at {each.speed:.0%} speed from {each.start:.1f} to {each.end:.1f} s of the "
+            "query; the query may show something there that the match does not"
+        )
+    for each in slow_stretches(match):
+        yield (
+            f"the match plays at {1 / max(each.speed, 0.01):.0%} speed from {each.start:.1f} to "
+            f"{each.end:.1f} s of its own time; it may show something there that the query does not"
+        )
+
+
 def slow_stretches(warp: Warp) -> list[SlowStretch]:
     """The longer stretches in which the kept clip moves and the other one hardly goes on."""
     smooth = warp.smooth()

@@ -151,4 +151,4 @@ def _report(trained: TrainingResult, kind: TrainKind, out: Location, as_json: bo
     if trained.steps and not trained.kept:
         print(UNLEARNED)
     name = f"the encoder {trained.encoder}+{kind}:{out}"
-    print(f"use it as {name}" if trained.kept else f"untrained, a control: {name}")
+    print(f"use it as {name}" if trained.kept else f"untrained, it is a control: {name}")
