@@ -106,7 +106,7 @@ def composite(seed: int) -> Encoding:
     return replace(first, streams=(stream,))
 
 
-@pytest.mark.parametrize("rerank", ["product", "draq", "dtw", "none"])
+@pytest.mark.parametrize("rerank", ["evidence", "product", "draq", "dtw", "none"])
 @pytest.mark.parametrize("recipe", [MOTION, PAPER], ids=lambda recipe: recipe.name)
 def test_the_tables_and_a_search_put_the_same_clips_in_the_same_order(
     tmp_path: Path, recipe: Recipe, rerank
@@ -120,8 +120,8 @@ def test_the_tables_and_a_search_put_the_same_clips_in_the_same_order(
     candidates = study.retrieved(recipe, recipe.candidates)
     rankings = study.rankings(candidates, recipe)
     for at, (chosen, ranking) in enumerate(zip(candidates, rankings, strict=True)):
-        matches = sea.search(made[at].clip, recipe=recipe, rerank=rerank, k=len(chosen))
-        expected = [made[n].clip.id for n in chosen[ranking.order(rerank)]]
+        matches = sea.search(made[at].entry.clip, recipe=recipe, rerank=rerank, k=len(chosen))
+        expected = [made[n].entry.clip.id for n in chosen[ranking.order(rerank)]]
         assert [match.clip.id for match in matches] == expected
     coverage = np.concatenate([ranking.scores.query_coverage for ranking in rankings])
     assert (coverage < 1).any() == (recipe is MOTION)
