@@ -158,8 +158,8 @@ def test_cubic_positions_equal_torch() -> None:
 def test_graph_equals_the_published_file(real_weights: None, tmp_path: Path, size: int) -> None:
     """The export as it was packaged, on two textures.
 
-    A plain ramp will not do: on it the export differs from itself by 1.5e-4 between onnxruntime's optimized and
-    unoptimized runs, on textures by 4e-5.
+    A plain ramp will not do: on it the export differs from itself by 1.5e-4 between onnxruntime's optimized
+    and unoptimized runs, on textures by 4e-5.
     """
     import onnx.utils
     from onnx import TensorProto, helper, numpy_helper

@@ -126,7 +126,7 @@ def test_weights_that_learned_nothing_are_called_untrained(
     assert "use it" not in said
     asked = run([*arguments, *QUICK[2:-1], "--steps", "0", "--restart"]).stdout
     assert "nothing was learned" not in asked, "nothing was to be"
-    assert "untrained, a control" in asked
+    assert "untrained, it is a control" in asked
 
 
 def test_a_model_on_other_features_is_refused(tmp_path: Path, videos: Path, encoder: str) -> None:
