@@ -16,7 +16,17 @@ MARK_SECONDS = 0.8  # how long the name of a key moment stays
 
 @dataclass(frozen=True)
 class Mark:
-    """A phase of the kept clip from `start` to `end` seconds, or, without an end, a key moment."""
+    """A named phase of the kept clip, or a key moment.
+
+    Parameters
+    ----------
+    start
+        Seconds.
+    text
+        Its name.
+    end
+        Seconds; None for a key moment.
+    """
 
     start: float
     text: str

@@ -9,7 +9,7 @@ from seasync.encoding import Seconds
 from seasync.files import Place
 from seasync.options import Side
 from seasync.render.lettering import clock, ticks
-from seasync.render.page import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, page
+from seasync.render.page import FAINT, LINE, MATCH, PATH, QUERY, TEXT, Page, fitting_size, page
 from seasync.render.schedule import clips_of
 
 WIDTH, LEFT, RIGHT = 1200, 110, 48
@@ -20,14 +20,23 @@ SLOWEST, FASTEST = 0.25, 4.0  # speeds beyond these are drawn at the edge
 def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> None:
     """Draw the smoothed warp: above, the other clip's seconds over the kept clip's; below, its speed.
 
-    PNG, or SVG if `file` is named so.
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files.
+    file
+        A path or URI: .svg for vectors, else .png, .jpg or .webp.
+    keep
+        The clip whose time runs to the right.
     """
     kept, other = clips_of(alignment, keep)
     warp = alignment.warp(keep=keep).smooth()
     colors = (QUERY, MATCH) if keep == "query" else (MATCH, QUERY)
     sheet = page(WIDTH, SPEED[1] + 74, file)
     sheet.text((LEFT, 30), f"{other.name} on the clock of {kept.name}", size=24, bold=True)
-    sheet.text((LEFT, 66), alignment.summary, size=16, fill=FAINT)
+    room = WIDTH - LEFT - RIGHT
+    for top, text, size in ((66, alignment.verdict, 16), (88, alignment.decision.reason, 13)):
+        sheet.text((LEFT, top), text, size=fitting_size(text, size=size, width=room), fill=FAINT)
     first, last = warp.spans[0][0], max(warp.spans[-1][1], warp.spans[0][0] + 1e-3)
     ends = [edge for piece in warp.stretches for edge in (float(piece.values[0]), piece.value_end)]
     low, high = min(ends), max(*ends, min(ends) + 1e-3)

@@ -46,20 +46,44 @@ def compare(
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
-    """A film of both clips in step, on the clock of the kept one, at its frame rate.
+    """Make a film of both clips in step, on the clock of the kept one, at its frame rate.
 
-    file    .mp4, .mov, .mkv or .webm; .webp and .gif become a small animation without sound
-    layout  "side" by side, "stack" (above each other), "overlay" (the one through the other)
-    keep    whose clock the film has
-    audio   the "query"'s sound, the "match"'s, a "mix" of both, "none"; it follows the warp, pitch kept
-    smooth  "nearest" frame to the path, "blend" of the two around it, or "pieces" of even speed
-    gaps    frames that have no partner: the other clip runs on "dim"med, they are "skip"ped, or play "alone"
-    labels  names, time codes and DRAQ on the picture
-    marks   key moments or phases of the kept clip, shown by name
-    size    (width, height) to fit the film into; default: the sources' own
-    codec, crf  of the picture: FFmpeg's name (default: H.264; VP9 for .webm), and quality: lower is better
+    If it fails, nothing is left behind and an older file of the same name stays as it was.
 
-    Nothing is left behind if it fails; an older file of the same name then stays as it was.
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files.
+    file
+        A path or URI ending in .mp4, .mov, .mkv or .webm; .webp and .gif become a small animation without
+        sound.
+    layout
+        "side" by side, "stack" (one above the other) or "overlay" (one shining through the other).
+    keep
+        The clip whose clock the film has.
+    audio
+        The sound of the "query", of the "match", a "mix" of both, or "none". It follows the warp; its pitch
+        stays.
+    smooth
+        Along the warp, the "nearest" frame, a "blend" of the two around it, or "pieces" of even speed.
+    gaps
+        What to do with frames that have no partner: "dim" the other clip, "skip" them, or play them
+        "alone".
+    labels
+        Write names, time codes and DRAQ on the picture.
+    marks
+        Key moments and phases of the kept clip, shown by name.
+    size
+        (width, height) to fit the film into. Default: the sources' own size.
+    codec, crf
+        FFmpeg's name of the video encoder (default: H.264, VP9 for .webm) and its quality: lower is better.
+    progress
+        Called after each frame with the frames done and their total.
+
+    Raises
+    ------
+    RenderError
+        If an argument is not one of the above or the file cannot be written.
     """
     kept, other = clips_of(alignment, keep)
     is_animation = Location(file).suffix.lower() in ANIMATIONS
@@ -101,9 +125,19 @@ def retime(
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
-    """A film of the other clip alone, at its full resolution, brought to the clock of the kept one.
+    """Make a film of the other clip alone, in full resolution, brought to the clock of the kept one.
 
-    The options are those of `compare`; with gaps="alone" the film is black where nothing corresponds.
+    Parameters
+    ----------
+    alignment, file, keep, audio, smooth, size, codec, crf, progress
+        As in `compare`.
+    gaps
+        As in `compare`; with "alone" the film is black where nothing corresponds.
+
+    Raises
+    ------
+    RenderError
+        As in `compare`.
     """
     kept, other = clips_of(alignment, keep)
     warp = film_warp(alignment.warp(keep=keep), other, smooth)
@@ -129,11 +163,27 @@ def grid(
     crf: int = 18,
     progress: Progress | None = None,
 ) -> None:
-    """A film of the query (first) and several matches of it, all in step with it, in the order given.
+    """Make a film of the query and several of its matches, all in step with it, in the order given.
 
-    titles name the matches on the picture; by default their number and DRAQ.
-    audio is the "query"'s, or the first "match"'s. What has no partner is dimmed. Without a size the film
-    is at most 1920×1080. The other options are those of `compare`.
+    Frames without a partner are dimmed.
+
+    Parameters
+    ----------
+    alignments
+        Alignments of one query; it is shown first.
+    columns
+        Default: as many as make the grid about square.
+    audio
+        The sound of the "query", or of the first "match".
+    size
+        (width, height) to fit the film into. Default: 1920×1080, or less if the query is smaller.
+    file, smooth, labels, marks, codec, crf, progress
+        As in `compare`.
+
+    Raises
+    ------
+    RenderError
+        If there is no alignment, or they do not share their query; else as in `compare`.
     """
     query, first = query_of(alignments), clips_of(alignments[0], "query")[1]
     clock = clock_of(query)

@@ -94,9 +94,23 @@ class LabelTable:
 
 
 def read_marks(file: Place, video: Place) -> list[Mark]:
-    """Key moments or phases of `video` to show in a film, from a CSV as `transfer` takes it.
+    """Read key moments or phases to show in a film.
 
-    Their names are in its first column that is no time.
+    Parameters
+    ----------
+    file
+        A CSV as `transfer` takes it. The names are in its first column that is not a time.
+    video
+        The video they belong to: it gives frame numbers their times.
+
+    Returns
+    -------
+    list of Mark
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or has no column with names.
     """
     table, frames = LabelTable.read(fetch(file)), frame_table(video).seconds
     names = [column for column in table.columns if column not in {*FRAMES, *FRAMES.values()}]

@@ -32,13 +32,31 @@ class Carried:
 def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "match") -> Carried:
     """Carry the labels of one clip to the other and write them to `file`.
 
-    labels  subtitles (.srt .vtt .ass .ssa), or a CSV with one of these column sets, and any others beside:
-            `start`, `end` (seconds) or `start_frame`, `end_frame` (the end exclusive): phases;
-            `seconds` or `frame`: key moments, or, if every frame has a row, labels of frames
-    to      the clip the new labels are for; the old ones are the other's
-
     Seconds and frame numbers count from the beginning of the file, frames from 0. Where nothing corresponds
     there is no label. Labels of frames follow the paper's propagation: each frame takes its partner's row.
+
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files.
+    labels
+        Subtitles (.srt .vtt .ass .ssa), or a CSV with one of these sets of columns, and any others beside
+        them: `start` and `end` (seconds) or `start_frame` and `end_frame` (the end exclusive) for phases;
+        `seconds` or `frame` for key moments, or, if every frame has a row, for labels of frames.
+    file
+        Where to write the new labels: a path or URI. Subtitles become subtitles, a table a table.
+    to
+        The clip the new labels are for. The old ones are the other's.
+
+    Returns
+    -------
+    Carried
+        How many labels were carried, and how many have no place.
+
+    Raises
+    ------
+    DataError
+        If the labels cannot be read or `file` cannot hold them.
     """
     target, source = clips_of(alignment, to)
     expect_labels(labels, file)

@@ -77,6 +77,11 @@ def text_width(text: str, *, size: int, bold: bool = False) -> float:
     return float(font(size, bold=bold).getlength(drawable(text)))
 
 
+def fitting_size(text: str, *, size: int, width: float, bold: bool = False) -> int:
+    """The largest size up to `size`, but at least 9, at which `text` is at most `width` wide."""
+    return next((each for each in range(size, 9, -1) if text_width(text, size=each, bold=bold) <= width), 9)
+
+
 class PixelPage:
     """Drawn at twice its size, so that lines and letters are smooth."""
 

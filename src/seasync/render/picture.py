@@ -24,6 +24,7 @@ from seasync.render.page import (
     TEXT,
     Page,
     PixelPage,
+    fitting_size,
     page,
     sea_colors,
     text_width,
@@ -37,11 +38,19 @@ GAUGE = 300  # width
 
 
 def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> None:
-    """Draw `alignment` into one picture: the cost matrix with its path, below it `strips` pairs of frames.
+    """Draw an alignment: the cost matrix with its path, and below it pairs of frames in step.
 
-    The query's time runs to the right through all of it, so each pair stands below its point of the path; the
-    match's time runs upwards. What the alignment leaves out is shaded. Two thin lines bound the partners that
-    the path could have at little more cost: where they are far apart, it is unsure.
+    The query's time runs to the right through all of it, so each pair stands below its point of the path.
+    The match's time runs upwards. What the alignment leaves out is shaded.
+
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files. Without its cost matrix only the path is drawn.
+    file
+        A path or URI: .svg for vectors, else .png, .jpg or .webp.
+    strips
+        How many pairs of frames.
     """
     query, match = clips_of(alignment, "query")
     warp = alignment.warp(keep="query")
@@ -114,7 +123,9 @@ def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
         sheet.text((left, 50), text, size=size, fill=color, bold=True, anchor="lm")
         left += text_width(text, size=size, bold=True)
     reason = "" if alignment.alignable else f" ({alignment.decision.reason})"
-    sheet.text((MARGIN, 80), f"{alignment.verdict}{reason}", size=20)
+    verdict = f"{alignment.verdict}{reason}"
+    room = WIDTH - 2 * MARGIN - GAUGE - 40
+    sheet.text((MARGIN, 80), verdict, size=fitting_size(verdict, size=20, width=room))
     _gauge(sheet, alignment.draq, alignment.decision.threshold)
 
 

@@ -17,9 +17,17 @@ WIDTH, MARGIN, NAMES, GAP = 1600, 40, 190, 8
 
 
 def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int = 8) -> None:
-    """Draw the query and its matches, in the order given, as rows of `strips` frames; a column is one moment.
+    """Draw the query and its matches as rows of frames; a column is one moment.
 
-    PNG, or SVG if `file` is named so. What has no partner is left empty.
+    Parameters
+    ----------
+    alignments
+        Alignments of one query, in the order to show them. Where a match has no partner, its place is
+        empty.
+    file
+        A path or URI: .svg for vectors, else .png, .jpg or .webp.
+    strips
+        How many frames in a row.
     """
     query = query_of(alignments)
     moments = clock_of(query).seconds

@@ -63,7 +63,24 @@ def soundtrack(
 
 
 def write_sound(alignment: Alignment, file: Place, *, keep: Side = "query", audio: Audio = "match") -> bool:
-    """Write the sound of a film of `alignment` as 16-bit WAV; False, and no file, if there is none."""
+    """Write the sound of a film of `alignment` as 16-bit WAV.
+
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files.
+    file
+        A path or URI.
+    keep
+        The clip whose clock the sound has.
+    audio
+        Whose sound, as in `compare`.
+
+    Returns
+    -------
+    bool
+        False if the clips have no such sound; no file is written then.
+    """
     kept, other = clips_of(alignment, keep)
     clock = clock_of(kept)
     track = soundtrack(audio, keep, kept, other, alignment.warp(keep=keep), clock, file=file)

@@ -23,10 +23,36 @@ def make(
     jobs: int | None = None,
     progress: Callable[[SampleClip], None] | None = None,
 ) -> Sample:
-    """Film `clips` clips of `seconds` (shortest, longest) into `folder`, with truth.json and phases.csv.
+    """Film a sample: clips in `<action>/<clip>.mp4`, their truth in truth.json and phases.csv.
 
-    The eight actions take turns; from 17 clips on there are distractors by look, from 25 on by motion too. A
-    larger sample begins with the clips of a smaller one. `progress` is called with each clip that is done.
+    The eight actions take turns. From 17 clips on there are distractors by look, from 25 on by motion too.
+    A larger sample begins with the clips of a smaller one of the same seed.
+
+    Parameters
+    ----------
+    folder
+        Where to put it.
+    clips
+        How many.
+    seed
+        One seed always makes the same sample.
+    seconds
+        The shortest and the longest clip.
+    size
+        (width, height) in pixels.
+    jobs
+        Clips made at once. Default: one for each core.
+    progress
+        Called with each clip that is done.
+
+    Returns
+    -------
+    Sample
+
+    Raises
+    ------
+    DataError
+        If an argument is out of range.
     """
     if clips < 1 or not 1 <= seconds[0] <= seconds[1] or min(size) < 32:
         wanted = "clips ≥ 1, seconds (shortest ≥ 1, longest) and a size ≥ 32 × 32"

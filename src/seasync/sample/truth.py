@@ -23,12 +23,20 @@ TRUTH, PHASES = "truth.json", "phases.csv"
 class SampleClip:
     """One generated clip and all that is known of it.
 
-    look          number of performer and place: clips with the same number share their look
-    distractor    "look": has the look of a clip of another action; "motion": has a look like no other
-    action_time   (N,) how far the action is in each frame, 0 to 1, never falling
-    phases        (N,) number of the phase in each frame; its name is phase_names[number]
-    key_seconds   (K,) when each phase but the last ends: a click is heard there
-    tone          hertz of the tone heard all along
+    Attributes
+    ----------
+    look : int
+        Number of performer and place: clips with the same number share their look.
+    distractor : str
+        "look": has the look of a clip of another action; "motion": has a look like no other; else empty.
+    action_time : array [shape=(N,)]
+        How far the action is in each frame, 0 to 1, never falling.
+    phases : array [shape=(N,)]
+        Number of the phase in each frame; its name is phase_names[number].
+    key_seconds : array [shape=(K,)]
+        When each phase but the last ends: a click is heard there.
+    tone : float
+        Hertz of the tone heard all along.
     """
 
     file: Path
@@ -130,9 +138,23 @@ class Sample:
 
 
 def true_warp(query: SampleClip, match: SampleClip) -> Array:
-    """For each frame of the query, (N,), the second at which the match is as far in the action.
+    """When the match is as far in the action as the query is.
 
-    NaN where the query's action stands still: any frame of the match's own stillness would be right there.
+    Parameters
+    ----------
+    query, match
+        Clips of one action.
+
+    Returns
+    -------
+    array [shape=(N,)]
+        For each frame of the query, seconds of the match. NaN where the query's action stands still: any
+        frame of the match's own stillness would be right there.
+
+    Raises
+    ------
+    DataError
+        If the clips are of different actions.
     """
     if query.action != match.action:
         raise DataError(
@@ -149,10 +171,22 @@ def alignment_error(
     *,
     fps: float | Fraction | None = None,
 ) -> Array:
-    """How far `warp` (from seconds of the query to seconds of the match) is from the truth, in frames, (M,).
+    """How far a warp is from the truth, in frames.
 
-    One value for each moving frame of the query; frames are the match's own, or those of `fps`. NaN from the
-    warp (a moment that it does not cover) stays NaN.
+    Parameters
+    ----------
+    query, match
+        Clips of one action.
+    warp
+        From seconds of the query to seconds of the match.
+    fps
+        Frames a second to count in. Default: the match's own.
+
+    Returns
+    -------
+    array [shape=(M,)]
+        One value for each moving frame of the query. NaN from the warp, at a moment that it does not cover,
+        stays NaN.
     """
     moving = query.moving
     away = np.abs(np.asarray(warp(query.seconds[moving])) - true_warp(query, match)[moving])

@@ -37,13 +37,31 @@ def sound(
     rate: int = 48000,
     channels: int | None = None,
 ) -> Samples:
-    """The sound from `start` to `end` seconds: float32 (channels, N), N = (end − start) · rate, rounded.
+    """The sound from `start` to `end` seconds, on the picture's clock.
 
-    Second 0 is the first video frame, as everywhere, so sound and picture stay together. Where the file has
-    no sound (before it sets in, in gaps, after its end) there is silence. end=None is the picture's end.
-    channels=None keeps one or two, and mixes more down to two; 1 is their mean.
+    Second 0 is the first video frame, so sound and picture stay together. Where the file has no sound
+    (before it sets in, in gaps, after its end) there is silence.
 
-    Raises VideoError if the file has no sound at all, which `probe(file).audio` tells beforehand.
+    Parameters
+    ----------
+    file
+        A video; a path or URI.
+    start, end
+        Seconds. None is the end of the picture.
+    rate
+        Samples a second.
+    channels
+        1 (their mean) or 2. None keeps one or two, and mixes more down to two.
+
+    Returns
+    -------
+    array [shape=(channels, N)]
+        float32; N is (end − start) · rate, rounded.
+
+    Raises
+    ------
+    VideoError
+        If the file has no sound at all (ask `probe(file).audio` first) or an argument is out of range.
     """
     end = frame_table(file).end if end is None else end
     if not 0 <= start < end < math.inf:

@@ -12,10 +12,21 @@ T = TypeVar("T")
 
 
 def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
-    """The same items in the same order, made in a background thread, at most `depth` waiting.
+    """Make the items of an iterable in a background thread, ahead of their consumer.
 
-    An exception is raised here where it happened there. Closing this iterator early closes the other one
-    and ends its thread.
+    Closing this iterator early closes the other one and ends its thread.
+
+    Parameters
+    ----------
+    items
+        What to iterate over.
+    depth
+        How many items may wait.
+
+    Yields
+    ------
+    object
+        The same items in the same order. An exception is raised here where it happened there.
     """
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")

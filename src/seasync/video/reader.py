@@ -20,9 +20,14 @@ from seasync.video.timetable import FrameTable, frame_table
 class Frames:
     """Some frames of a video.
 
-    data     (B, H, W, 3) uint8 RGB, upright
-    seconds  (B,) float64, when each is shown, from the file's first frame
-    numbers  (B,) int64, their numbers in the file, from 0
+    Attributes
+    ----------
+    data : array [shape=(B, H, W, 3)]
+        uint8 RGB, upright.
+    seconds : array [shape=(B,)]
+        float64, when each frame is shown, from the file's first frame.
+    numbers : array [shape=(B,)]
+        int64, their numbers in the file, from 0.
     """
 
     data: NDArray[np.uint8]
@@ -57,19 +62,37 @@ def read(
     batch: int = 16,
     fit: Fit = "squash",
 ) -> Iterator[Frames]:
-    """The frames of a video (or a folder of images) shown from `start` to `end` seconds, in batches.
+    """The frames of a video that are shown from `start` to `end` seconds, in batches.
 
-    fps   sample at start, start + 1/fps, …: each time takes the frame then on screen, no frame twice.
-          None takes every frame
-    size  (height, width) of the arrays; None keeps the picture as shown. `fit` says what happens to its
-          shape: "squash" scales each side, "crop" scales evenly and cuts the longer side, centerd,
-          "within" scales evenly until it is nowhere larger than `size`
+    All frames with start ≤ time < end are in the span, and so is the one on screen at `start` if none
+    begins right there; its own time is then before `start`. Memory holds one batch. Frames that do not
+    decode are left out, and a PartlyDecoded warning at the end says how many.
 
-    All frames with start ≤ time < end are in the span, and so is the one on screen at `start` if none begins
-    right there; its own time is then before `start`. Memory holds one batch. Frames that do not decode are
-    left out, and a PartlyDecoded warning at the end says how many.
+    Parameters
+    ----------
+    file
+        A video, or a folder of images; a path or URI.
+    fps
+        Sample at start, start + 1/fps, …: each time takes the frame then on screen, no frame twice. None
+        takes every frame.
+    start, end
+        Seconds from the first frame. None is the end of the file.
+    size
+        (height, width) of the arrays. None keeps the picture as shown.
+    batch
+        How many frames come together.
+    fit
+        How the picture's shape meets `size`: "squash" scales each side, "crop" scales evenly and cuts the
+        longer side, "within" scales evenly until it is nowhere larger.
 
-    Raises VideoError if the file cannot be read, nothing in it decodes, or the span is empty or past its end.
+    Yields
+    ------
+    Frames
+
+    Raises
+    ------
+    VideoError
+        If the file cannot be read, nothing in it decodes, or the span is empty or past its end.
     """
     if batch < 1:
         raise VideoError(f"batch must be at least 1, got {batch}")

@@ -37,6 +37,8 @@ FAILED_READS = 16  # a demuxer that fails so often in a row will not recover
 
 @dataclass(frozen=True)
 class AudioInfo:
+    """The sound of a file: samples a second, channels, and FFmpeg's name of the codec."""
+
     rate: int
     channels: int
     codec: str
@@ -46,12 +48,20 @@ class AudioInfo:
 class VideoInfo:
     """What a file says of itself.
 
-    width, height  as shown: upright, with square pixels
-    fps            the file's average frame rate, which single frames need not keep; None if unknown
-    seconds        how long the picture lasts, None if the file does not know
-    rotation       counter-clockwise degrees by which the stored picture is turned to stand upright
-    sar            width of a stored pixel over its height
-    start_offset   the container's time of the first frame; that frame is 0 seconds everywhere else
+    Attributes
+    ----------
+    width, height : int
+        As shown: upright, with square pixels.
+    fps : Fraction or None
+        The average frame rate, which single frames need not keep. None if unknown.
+    seconds : float or None
+        How long the picture lasts. None if the file does not say.
+    rotation : int
+        Degrees, counter-clockwise, by which the stored picture is turned to stand upright.
+    sar : Fraction
+        Width of a stored pixel over its height.
+    start_offset : float
+        The container's time of the first frame. That frame is at 0 seconds everywhere else.
     """
 
     file: str
@@ -189,7 +199,22 @@ def pixel_shape(stream: VideoStream) -> Fraction:
 
 
 def probe(file: File) -> VideoInfo:
-    """What `file` (a video or a folder of images) says of itself; its first frame is decoded."""
+    """What a file says of itself. Its first frame is decoded.
+
+    Parameters
+    ----------
+    file
+        A video, or a folder of images; a path or URI.
+
+    Returns
+    -------
+    VideoInfo
+
+    Raises
+    ------
+    VideoError
+        If the file cannot be read or none of its frames decodes.
+    """
     path = fetch(file)
     pictures = images(path) if path.is_dir() else []
     with open_picture(pictures[0] if pictures else file) as (container, stream):

@@ -16,10 +16,22 @@ WIDTH = 256  # pixels; what PySceneDetect itself scales pictures down to
 
 
 def shots(file: File, *, shortest: float = 0.5) -> list[Span]:
-    """(start, end) in seconds of every shot, one after the other from the first frame to the end.
+    """Find the shots of a video, one after the other from the first frame to the end.
 
-    Cuts are found by PySceneDetect's AdaptiveDetector, which compares each change of content with those
-    around it; a cut less than `shortest` seconds after another is passed over. Every frame is decoded.
+    PySceneDetect's AdaptiveDetector compares each change of content with those around it. Every frame is
+    decoded.
+
+    Parameters
+    ----------
+    file
+        A video; a path or URI.
+    shortest
+        A cut less than this many seconds after another is passed over.
+
+    Returns
+    -------
+    list of (float, float)
+        Start and end of each shot, in seconds.
     """
     from scenedetect.common import FrameTimecode
     from scenedetect.detectors import AdaptiveDetector
@@ -39,7 +51,25 @@ def shots(file: File, *, shortest: float = 0.5) -> list[Span]:
 
 
 def windows(file: File, seconds: float) -> list[Span]:
-    """(start, end) of windows of `seconds`, one after the other; a rest shorter than half joins the last."""
+    """Split a video into windows of equal length; a rest shorter than half a window joins the last one.
+
+    Parameters
+    ----------
+    file
+        A video; a path or URI.
+    seconds
+        Length of a window.
+
+    Returns
+    -------
+    list of (float, float)
+        Start and end of each window, in seconds.
+
+    Raises
+    ------
+    VideoError
+        If `seconds` is not positive.
+    """
     if not (math.isfinite(seconds) and seconds > 0):
         raise VideoError(f"{file}: windows must last more than 0 seconds, got {seconds}")
     end = frame_table(file).end

@@ -40,14 +40,24 @@ SLACK = 0.001  # seconds; containers round times, some to milliseconds
 class FrameTable:
     """The frames of a file, in the order shown.
 
-    seconds   (N,) float64, increasing from 0
-    end       when the last frame ends, in seconds
-    slack     times that differ by less are the same moment
-    pts       (N,) int64 in the stream's time base; None if only counting numbers the frames
-    keys      (K,) int64, numbers of the frames from which decoding can start
-    promised  how many frames the file says it has, if that is more than N; else N
-    sar       width over height of a stored pixel
-    offset    the container's time of the first frame, in seconds
+    Attributes
+    ----------
+    seconds : array [shape=(N,)]
+        float64, increasing from 0.
+    end : float
+        When the last frame ends, in seconds.
+    slack : float
+        Times that differ by less are the same moment.
+    pts : array [shape=(N,)] or None
+        int64 in the stream's time base. None if only counting numbers the frames.
+    keys : array [shape=(K,)]
+        int64, numbers of the frames from which decoding can start.
+    promised : int
+        How many frames the file says it has, if that is more than N; else N.
+    sar : Fraction
+        Width over height of a stored pixel.
+    offset : float
+        The container's time of the first frame, in seconds.
     """
 
     file: str
@@ -107,7 +117,22 @@ class FrameTable:
 
 
 def frame_table(file: File) -> FrameTable:
-    """The table of a video or a folder of images, remembered until the file changes."""
+    """The table of a file's frames, remembered until the file changes.
+
+    Parameters
+    ----------
+    file
+        A video, or a folder of images; a path or URI.
+
+    Returns
+    -------
+    FrameTable
+
+    Raises
+    ------
+    VideoError
+        If the file cannot be read.
+    """
     path = fetch(file)
     if path.is_dir():
         numbers = np.arange(len(images(path)))

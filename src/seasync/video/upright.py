@@ -29,10 +29,26 @@ class ShownFrame:
 
 
 def frames(file: File, start: float = 0.0, end: float | None = None) -> Iterator[ShownFrame]:
-    """The frames shown from `start` to `end` seconds, the same as `read` gives, ready for a film.
+    """The frames shown from `start` to `end` seconds, as a film shows them; the same that `read` gives.
 
-    Each is upright, with square pixels, not interlaced, yuv420p in BT.709 limited range, in SDR. What is so
-    already is passed on untouched. Sides may be odd; the Writer evens them.
+    Each is upright, with square pixels, not interlaced, yuv420p in BT.709 limited range, in SDR. A frame
+    that is so already is passed on untouched. Sides may be odd; the Writer makes them even.
+
+    Parameters
+    ----------
+    file
+        A video, or a folder of images; a path or URI.
+    start, end
+        Seconds from the first frame. None is the end of the file.
+
+    Yields
+    ------
+    ShownFrame
+
+    Raises
+    ------
+    VideoError
+        As `read` does.
     """
     table = frame_table(file)
     span = table.shown(start, end)

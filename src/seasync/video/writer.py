@@ -38,15 +38,35 @@ def expect_codec(codec: str, file: File) -> None:
 
 
 class Writer:
-    """A film under way: H.264, yuv420p, BT.709, with AAC sound if asked for.
-
-    with Writer("film.mp4", fps=Fraction(30), size=(640, 360), audio=(48000, 2)) as film:
-        film.write(picture)                  # (H, W, 3) uint8 RGB, or an av.VideoFrame (YUV stays YUV)
-        film.write_audio(samples)            # float32 (channels, N); little by little, beside the pictures
+    """A film being written: H.264, yuv420p, BT.709, with AAC sound if asked for.
 
     Pictures are shown 1/fps apart, samples without gaps; both start at 0. An odd width or height gets one
-    more column or row, a copy of the last (`film.size` is the size written). The file appears under its name
-    when the `with` block ends well; until then, and after an error or Ctrl-C, an older one stays untouched.
+    more column or row, a copy of the last. The file appears under its name when the `with` block ends well;
+    until then, and after an error or Ctrl-C, an older one stays untouched.
+
+    Parameters
+    ----------
+    file
+        A path or URI.
+    fps
+        Pictures a second.
+    size
+        (width, height) of the pictures. The attribute `size` is what is written: even.
+    codec, crf, options
+        FFmpeg's name of the video encoder, its quality (lower is better), and further options for it.
+    audio
+        (rate, channels) of the sound; None for a silent film.
+
+    Raises
+    ------
+    VideoError
+        If an argument is out of range, or the film cannot be written.
+
+    Examples
+    --------
+    >>> with Writer("film.mp4", fps=30, size=(640, 360), audio=(48000, 2)) as film:    # doctest: +SKIP
+    ...     film.write(picture)            # (H, W, 3) uint8 RGB, or an av.VideoFrame (YUV stays YUV)
+    ...     film.write_audio(samples)      # float32 (channels, N); little by little, beside the pictures
     """
 
     def __init__(

@@ -68,15 +68,34 @@ def replace_clip(
     *,
     media: Place | None = None,
 ) -> Replaced:
-    """Write `timeline` (.otio, .fcpxml, .edl) to `file` with another clip in the place of `clip`.
+    """Write a timeline with another clip in the place of one of its own.
 
-    clip   its name in the timeline, or its number, counted from 1
-    find   gives the alignment of the old clip (the query) with the new one, such as
-           `lambda query: sea.search(query, k=1)[0].alignment`
-    media  a folder to look for files in whose path the timeline does not know (EDLs know only names)
+    All else in the timeline stays, the clip's name too (in an EDL the name is the file's: a comment keeps
+    the old one). Where nothing corresponds, the new clip goes on at its own speed.
 
-    All else in the timeline stays, the clip's name too (in an EDL the name is the file's: a comment keeps the
-    old one). Where nothing corresponds, the new clip goes on at its own speed. `file` must not be `timeline`.
+    Parameters
+    ----------
+    timeline
+        An .otio, .fcpxml or .edl file; a path or URI.
+    clip
+        The clip's name in the timeline, or its number, counted from 1.
+    find
+        Gives the alignment of the old clip (the query) with the new one, such as
+        `lambda query: sea.search(query, k=1)[0].alignment`.
+    file
+        Where to write the new timeline. It has the format of `timeline` and must be another file.
+    media
+        A folder with files whose path the timeline does not know. EDLs know only names.
+
+    Returns
+    -------
+    Replaced
+        What went out, what came in, and how well they fit.
+
+    Raises
+    ------
+    RenderError
+        If the timeline cannot be read, has no such clip, or the clip cannot be replaced.
     """
     suffix = Location(timeline).suffix.lower()
     opened = _open(Location(timeline), None if media is None else Location(media))
