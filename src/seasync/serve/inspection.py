@@ -72,14 +72,14 @@ def check_container(path: Path, pixels: int) -> set[str]:
     """
     import av
 
-    from seasync.video.source import images
+    from seasync.video.source import LENIENT, images
 
     names: set[str] = set()
     allowed = {"format_whitelist": STILLS if path.is_dir() else CONTAINERS, "protocol_whitelist": "file"}
     for part in images(path) if path.is_dir() else [path]:
         expect_ordinary(part)
         try:
-            with av.open(str(part), options=allowed, metadata_errors="ignore") as container:
+            with av.open(str(part), options=allowed, **LENIENT) as container:
                 names |= set(container.format.name.split(","))
                 known = [s for s in container.streams.video if s.codec_context is not None]
                 size = max((s.width * s.height for s in known), default=0)
