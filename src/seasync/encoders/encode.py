@@ -68,6 +68,8 @@ def encode_part(
     if isinstance(encoder, str):
         encoder = get_encoder(encoder)
     if isinstance(encoder, TakesClips):
+        if progress is None:  # encoders of others need not know about progress
+            return encoder.encode_clip(clip, fps=fps, cache=cache)
         return encoder.encode_clip(clip, fps=fps, cache=cache, progress=progress)
     if not isinstance(encoder, TakesFrames):
         raise EncoderError(f"{encoder!r}: expected an encoder that takes frames or clips")

@@ -24,6 +24,7 @@ from seasync.options import (
     Rerank,
     Side,
     Smooth,
+    Split,
     TimelineFormat,
 )
 from seasync.serve import models
@@ -107,7 +108,7 @@ class Client:
         *,
         paths: Sequence[str] = (),
         uploads: Sequence[str] = (),
-        split: Literal["none", "shots"] | float = "none",
+        split: Split | float = "none",
         label: str | None = None,
         labels: Literal["folder"] | None = None,
         tags: Sequence[str] = (),
