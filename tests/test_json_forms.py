@@ -23,7 +23,7 @@ def keys(form: Any) -> set[str]:
         ("Match", forms.MatchForm, set()),
         ("SearchResult", forms.SearchForm, set()),
         ("Clip", forms.ClipForm, {"ref", "name", "tags", "viewable"}),
-        ("Alignment", forms.AlignmentForm, {"request", "warps", "axes", "has_cost"}),
+        ("Alignment", forms.AlignmentForm, {"request", "warps", "axes", "has_cost", "detail"}),
     ],
 )
 def test_the_api_has_the_same_keys_and_adds_only_what_a_server_knows(

@@ -112,7 +112,7 @@ def test_reranking_orders_by_each_score(study):
 
 def test_avr_has_every_setting_and_errors_of_the_pick(study):
     table = avr(study, k=4)
-    assert len(table.rows) == 2 * (3 + 3 + 4)
+    assert len(table.rows) == 2 * (3 + 3 + 5)
     found = row(table, candidates="retrieved", recipe="paper", context=True, rerank="draq")
     candidates = study.retrieved(PAPER, 4)
     rankings = study.rankings(candidates, PAPER)

@@ -160,7 +160,8 @@ class Record:
             with plain_errors(self.uri):
                 lance.write_dataset(table, self.uri, storage_options=self.storage_options or None)
         except SeaError as error:
-            if self.folder is None and "already exists" in str(error):
+            lost_the_race = "already exists" in str(error) or "commit conflict" in str(error)
+            if self.folder is None and lost_the_race:
                 return False
             raise
         return True

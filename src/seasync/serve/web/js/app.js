@@ -119,7 +119,7 @@ document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
 if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
 window.addEventListener("keydown", (event) => event.key === "?" && !isTyping(event) && showHelp());
 window.addEventListener("unhandledrejection", (event) => {
-  if (event.reason?.name === "AbortError") return;
+  if (event.reason?.name === "AbortError") return event.preventDefault(); // the view it was for is left
   if (event.reason instanceof Problem) event.preventDefault(); // shown in words, that is enough
   toast(event.reason?.message ?? String(event.reason), "bad");
 });
