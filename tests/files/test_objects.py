@@ -17,7 +17,9 @@ from seasync.files.objects import (
     objects,
     opened,
     parse_options,
+    read,
     storage_options,
+    write,
 )
 from tests.cli.run import seasync
 
@@ -109,3 +111,23 @@ def test_a_wrong_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_environment_of_other_processes_has_the_options() -> None:
     add_storage_options({"aws_region": "x y"})
     assert json.loads(os.environ[OPTIONS]) == {"aws_region": "x y"}
+
+
+@pytest.mark.cluster
+def test_an_object_that_goes_while_it_is_read_is_not_there(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"{bucket}/announcement"
+    write(uri, b"short")
+    system, path = opened(uri)
+
+    class Raced:
+        """A file system on which another process is quicker."""
+
+        def open_input_stream(self, path: str) -> object:
+            stream = system.open_input_stream(path)
+            system.delete_file(path)
+            return stream
+
+    monkeypatch.setattr("seasync.files.objects.opened", lambda *_: (Raced(), path))
+    assert read(uri) is None

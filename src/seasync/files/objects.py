@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,6 +170,12 @@ def read(uri: str, options: Mapping[str, str] | None = None) -> bytes | None:
             with system.open_input_stream(path) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
+            return None
+        except OSError:
+            # One deleted between the request for its size and the one for its content reads as a broken
+            # stream, because the answer "not found" is longer than the object.
+            with suppress(FileNotFoundError), system.open_input_stream(path) as stream:
+                return bytes(stream.read())
             return None
 
 
