@@ -80,7 +80,7 @@ def _proxy(folder: Path, aligned: Alignment) -> None:
 
 
 def _report(folder: Path, aligned: Alignment) -> None:
-    from seasync.evaluate.report import write_report
+    from seasync.evaluate.report_file import write_report
 
     write_report([], folder / "report.html", title="long " * 4000)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seasync.errors import FeatureError
-from seasync.group.solve import group_of, medoid
+from seasync.group.align_takes import group_of, medoid
 from tests.group.takes import take, true_seconds
 
 BENDS = {"a": 0.3, "b": -0.3, "c": 0.15, "d": -0.15}

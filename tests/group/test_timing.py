@@ -7,7 +7,7 @@ import csv
 import pytest
 
 from seasync.errors import DataError
-from seasync.group.solve import group_of
+from seasync.group.align_takes import group_of
 from seasync.marks import Mark
 from seasync.render.timing_page import timing_page
 from seasync.render.timing_report import timing_csv, timing_markdown, write_timing

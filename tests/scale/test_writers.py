@@ -14,7 +14,7 @@ from seasync.errors import SeaError
 from seasync.files.objects import objects
 from seasync.sea import writers
 from seasync.sea.commit import Appender, write_fragments
-from seasync.sea.lock import Busy
+from seasync.sea.folder_lock import Busy
 from seasync.sea.rows import to_table
 from seasync.sea.snapshot import plain_errors
 from seasync.search import Sea

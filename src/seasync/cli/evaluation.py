@@ -123,22 +123,22 @@ class Evaluation:
         self, tables: list[Table], *, form: Literal["json", "csv", "latex"] | None, report: Location | None
     ) -> None:
         """Print the tables in the format asked for; write the report."""
-        from seasync.evaluate import formats
-        from seasync.evaluate.report import write_report
+        from seasync.evaluate import table_text
+        from seasync.evaluate.report_file import write_report
 
         progress("", 0, 0)
         if report:
             write_report(tables, report, title=f"Seasync on {Path(self.data).absolute().name}")
         if form == "json" and len(tables) > 1:
-            print(formats.all_as_json(tables))
+            print(table_text.all_as_json(tables))
             return
         for table in tables:
             if form == "json":
-                print(formats.as_json(table))
+                print(table_text.as_json(table))
             elif form is not None:
-                print((formats.as_csv if form == "csv" else formats.as_latex)(table), end="")
+                print((table_text.as_csv if form == "csv" else table_text.as_latex)(table), end="")
             else:
-                formats.print_table(table)
+                table_text.print_table(table)
         if report:
             print(f"report: {report}", file=sys.stderr)
 

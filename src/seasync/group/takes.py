@@ -12,9 +12,9 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.errors import DataError, FeatureError, SeasyncError
 from seasync.files import Place, is_uri
+from seasync.group.align_takes import group_of, medoid
 from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, LabeledClip, expect_inside
 from seasync.group.clock import Group, LeftOut, Take
-from seasync.group.solve import group_of, medoid
 from seasync.group.timing import marks_of
 from seasync.marks import FrameSeconds, MarkedClips, clip_names, frame_seconds, read_marks
 from seasync.pair import end_of

@@ -18,7 +18,7 @@ from seasync.errors import SeaError
 from seasync.files import Place, is_uri
 from seasync.files.objects import objects
 from seasync.sea import index
-from seasync.sea.lock import Busy
+from seasync.sea.folder_lock import Busy
 from seasync.sea.snapshot import MOVES, Move, Snapshot, one_of, plain_errors, quoted, relocated
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from seasync.errors import SeaError
 from seasync.files import Location, Place, is_uri
 from seasync.files.objects import storage_options as environment_options
-from seasync.sea import lock, writers
+from seasync.sea import folder_lock, writers
 from seasync.sea import rows as layout
 from seasync.sea.commit import Appender, write_fragments
 from seasync.sea.migrations import facts_of, migrate
@@ -70,7 +70,7 @@ class Record:
     def check_can_begin(self) -> None:
         """Raise SeaError if a new sea would begin in a folder that holds other things."""
         folder = self.folder
-        if folder is None or not folder.exists() or (folder / lock.NAME).exists():
+        if folder is None or not folder.exists() or (folder / folder_lock.NAME).exists():
             return  # a lock file remains of an `add` that was killed before its first commit
         if not folder.is_dir() or any(not each.name.startswith(".") for each in folder.iterdir()):
             what = "a folder with other things in it" if folder.is_dir() else "a file"
@@ -111,7 +111,7 @@ class Record:
             If others are writing and `wait` is false.
         """
         if self.folder is not None:
-            with lock.writing(self.folder, wait=wait, waiting=waiting):
+            with folder_lock.writing(self.folder, wait=wait, waiting=waiting):
                 self._migrate()
                 yield
             return

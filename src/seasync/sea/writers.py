@@ -21,7 +21,7 @@ from typing import Any
 
 from seasync.errors import SeaError, SeasyncError
 from seasync.files.objects import delete, objects, read, write
-from seasync.sea.lock import Busy
+from seasync.sea.folder_lock import Busy
 
 FOLDER = "_writers"
 BEAT_SECONDS, DEAD_SECONDS = 20.0, 180.0

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from seasync.errors import ServeError
-from seasync.sea.lock import Busy
+from seasync.sea.folder_lock import Busy
 from seasync.sea.snapshot import quoted
 from seasync.serve import models
 from seasync.serve.backend import Backend

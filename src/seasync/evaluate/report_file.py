@@ -7,9 +7,9 @@ import html
 from collections.abc import Sequence
 
 from seasync.errors import DataError
-from seasync.evaluate.formats import as_html, as_markdown
 from seasync.evaluate.plots import plot
 from seasync.evaluate.results import Table
+from seasync.evaluate.table_text import as_html, as_markdown
 from seasync.files import Location, Place, atomic_write, write_text
 
 STYLE = """

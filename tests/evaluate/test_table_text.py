@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from seasync.errors import DataError
-from seasync.evaluate import formats
+from seasync.evaluate import table_text
 from seasync.evaluate.plots import plot
-from seasync.evaluate.report import write_report
+from seasync.evaluate.report_file import write_report
 from seasync.evaluate.results import Curve, Table, add_figure, add_mean, add_median, run_settings
 
 
@@ -48,7 +48,7 @@ def curves(table):
 
 
 def test_json_has_rows_paper_and_settings(table):
-    content = json.loads(formats.as_json(table))
+    content = json.loads(table_text.as_json(table))
     assert content["rows"][1]["FPE"] == 0.75
     low, high = content["rows"][1]["FPE_interval"]
     assert 0.5 <= low <= 0.75 <= high <= 1
@@ -58,14 +58,14 @@ def test_json_has_rows_paper_and_settings(table):
 
 def test_json_holds_no_nan(table):
     table.rows[0]["FPE"] = float("nan")
-    assert json.loads(formats.as_json(table))["rows"][0]["FPE"] is None
+    assert json.loads(table_text.as_json(table))["rows"][0]["FPE"] is None
     table.rows[0] = {}
     add_mean(table.rows[0], "FPE", [np.nan])
-    assert json.loads(formats.as_json(table))["rows"][0] == {"FPE": None, "FPE_interval": None}
+    assert json.loads(table_text.as_json(table))["rows"][0] == {"FPE": None, "FPE_interval": None}
 
 
 def test_csv_has_ours_and_the_papers_rows(table):
-    rows = list(csv.DictReader(io.StringIO(formats.as_csv(table))))
+    rows = list(csv.DictReader(io.StringIO(table_text.as_csv(table))))
     assert [row["source"] for row in rows] == ["seasync", "seasync", "paper"]
     assert float(rows[0]["FPE"]) == 2
     assert float(rows[0]["FPE_low"]) <= 2 <= float(rows[0]["FPE_high"])
@@ -73,19 +73,19 @@ def test_csv_has_ours_and_the_papers_rows(table):
 
 
 def test_csv_of_curves_has_their_points(curves):
-    rows = list(csv.DictReader(io.StringIO(formats.as_csv(curves))))
+    rows = list(csv.DictReader(io.StringIO(table_text.as_csv(curves))))
     assert [float(row["APA"]) for row in rows] == [0.25, 0.5, 0.75]
 
 
 def test_latex_escapes_names(table):
-    text = formats.as_latex(table)
+    text = table_text.as_latex(table)
     assert r"dino\_v2" in text
     assert text.count(r"\\") == 3
     assert r"\bottomrule" in text
 
 
 def test_markdown_puts_the_papers_figure_beside_the_same_setting(table):
-    lines = formats.as_markdown(table).splitlines()
+    lines = table_text.as_markdown(table).splitlines()
     none, draq = (next(line for line in lines if f"| {name} |" in line) for name in ("none", "draq"))
     assert "NMS 9.5" in draq
     assert "NMS" not in none
@@ -93,7 +93,7 @@ def test_markdown_puts_the_papers_figure_beside_the_same_setting(table):
 
 
 def test_the_terminal_shows_the_figures(table, capsys):
-    formats.print_table(table)
+    table_text.print_table(table)
     assert "0.750 [" in capsys.readouterr().out
 
 
@@ -111,7 +111,7 @@ class _Text(HTMLParser):
 def test_names_with_brackets_are_shown_as_they_are(table, capsys):
     rows = [row | {"features": "onnx:[mine].onnx"} for row in table.rows]
     named = replace(table, title="Cycle on [takes]", rows=rows, notes=("Without [this].",))
-    formats.print_table(named)
+    table_text.print_table(named)
     shown = capsys.readouterr().out
     assert "Cycle on [takes]" in shown
     assert "onnx:[mine].onnx" in shown
