@@ -25,7 +25,7 @@ def test_a_match_around_a_part_of_a_film_is_aligned_where_it_was_found(
     Sea(tmp_path / "parts.sea", encoder).add(film, split=2.0)
     server = start(tmp_path / "parts.sea", roots=[film.parent])
     query = server.upload(video(tmp_path / "query.mp4", "dive", look=50, frames=36)).json()["ref"]
-    asked = {"query": {"ref": query}, "rerank": "product"}
+    asked = {"query": {"ref": query}}
     best = server.client.post(f"{API}/search", json=asked).json()["matches"][0]
     assert (best["match_start"], best["match_end"]) == pytest.approx((40 / 15, 80 / 15), abs=0.4)
     span = {"match_start": best["match_start"], "match_end": best["match_end"]}

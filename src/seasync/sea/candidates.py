@@ -10,6 +10,7 @@ from seasync.align import Alignment, Recipe, align_encodings
 from seasync.align.consensus import apply_consensus
 from seasync.align.spans import Span
 from seasync.clip import Clip
+from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.options import Partial, Rerank
 from seasync.ranking import rank
@@ -137,7 +138,7 @@ class Candidates:
     def _clips(self, order: list[int], k: int) -> dict[int, tuple[Clip, float, Clip | None]]:
         """The first k as (clip, duration, the clip that led to it if it is a stretch of a film).
 
-        A stretch is left out if one before it shows most of it.
+        A stretch is cut to what corresponds, and left out if one before it shows most of it.
         """
         table = self.snapshot.take(self.rows[order if self.stretches else order[:k]], CLIP_COLUMNS)
         found: dict[int, tuple[Clip, float, Clip | None]] = {}
@@ -147,11 +148,26 @@ class Candidates:
             if n not in self.stretches:
                 found[n] = clip, duration, None
                 continue
-            span = self.stretches[n]
+            span = self._trimmed(n)
             shown = Clip.of(clip, span.start, span.end), span.end - span.start
             if not any(_shared(shown, other[:2]) > 0.5 for other in found.values()):
                 found[n] = *shown, clip
         return dict(islice(found.items(), k))
+
+
+    def _trimmed(self, n: int) -> Span:
+        """A stretch of a film without what its alignment leaves out at the ends.
+
+        The scores of a longer stretch that holds the same movement differ by chance alone, so its ends are
+        not known before it is aligned.
+        """
+        encoding, span = self.encodings[n], self.stretches[n]
+        aligned = align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
+        starts, ends = zip(*(piece.match for piece in aligned.pieces), strict=True)
+        trimmed = Span(max(span.start, min(starts)), min(span.end, max(ends)))
+        if not aligned.whole and trimmed != span:
+            self.stretches[n], self.encodings[n] = trimmed, cut(encoding, trimmed.start, trimmed.end)
+        return self.stretches[n]
 
 
 def _shared(one: tuple[Clip, float], other: tuple[Clip, float]) -> float:
