@@ -154,7 +154,6 @@ class Candidates:
                 found[n] = *shown, clip
         return dict(islice(found.items(), k))
 
-
     def _trimmed(self, n: int) -> Span:
         """A stretch of a film without what its alignment leaves out at the ends.
 
