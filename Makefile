@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Add torch to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
+# Add train and models to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
 EXTRAS ?= dev,evaluate,serve,pose,ray
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: demo test test-latest check bench docs
+.PHONY: demo test test-latest check coverage wheel bench docs
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,12 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+coverage: $(READY)  ## the tests again, with the share of lines they run; subprocesses count
+	$(BIN)/python -m pytest -n logical --cov --cov-report=term:skip-covered
+
+wheel:  ## the wheel without extras, in a fresh environment: align, add, search, render, export
+	$(PYTHON) tests/wheel.py
 
 bench: $(READY)  ## every benchmark that needs no data of yours
 	@for name in alignment extract find render search ingest scale evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done

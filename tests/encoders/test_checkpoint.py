@@ -17,7 +17,7 @@ import pytest
 from seasync.encoders.checkpoint import read_checkpoint, tensors
 from seasync.errors import EncoderError
 
-torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 
 
 @pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])

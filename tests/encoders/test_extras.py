@@ -13,7 +13,7 @@ from seasync.errors import MissingExtra
 
 
 @pytest.mark.parametrize(
-    ("name", "extra"), [("timm:resnet50", "timm"), ("hf:some/model", "torch"), ("torch:file.pt", "torch")]
+    ("name", "extra"), [("timm:resnet50", "timm"), ("hf:some/model", "models"), ("torch:file.pt", "models")]
 )
 def test_without_torch_the_extra_is_named(name: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is the one that brings all that this encoder needs: `timm` brings torch too."""
@@ -25,7 +25,7 @@ def test_without_torch_the_extra_is_named(name: str, extra: str, monkeypatch: py
 
 def test_training_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"seasync train needs the extra 'torch'"):
+    with pytest.raises(MissingExtra, match=r"seasync train needs the extra 'train'"):
         CliRunner().invoke(app, ["train", "nms", "a.mp4", "--out", "m.onnx"], catch_exceptions=False)
-    with pytest.raises(MissingExtra, match=r"seasync sea adapt needs the extra 'torch'"):
+    with pytest.raises(MissingExtra, match=r"seasync sea adapt needs the extra 'train'"):
         CliRunner().invoke(app, ["sea", "adapt", "--to", "new.sea"], catch_exceptions=False)

@@ -14,7 +14,7 @@ from seasync.encoders import get_encoder
 from seasync.errors import EncoderError, MissingExtra
 from seasync.video import Frames
 
-torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ class TestTransformers:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
         """A DINOv2 with registers and 2 × 2 patches that wants 28 px, normalized its own way."""
-        transformers = pytest.importorskip("transformers", reason="needs the extra 'torch'")
+        transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
         torch.manual_seed(0)
         config = transformers.Dinov2WithRegistersConfig(
             hidden_size=16,
@@ -78,7 +78,7 @@ class TestTransformers:
         np.testing.assert_allclose(encoder.encode([batch]).features, weighed(tokens[:, 4:]), atol=2e-3)
 
     def test_the_vision_half_of_a_two_tower_model_is_taken(self, tmp_path: Path) -> None:
-        transformers = pytest.importorskip("transformers", reason="needs the extra 'torch'")
+        transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
         small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
         vision = {**small, "image_size": 32, "patch_size": 8}
         config = transformers.CLIPConfig(text_config=small | {"vocab_size": 30}, vision_config=vision)
@@ -87,7 +87,7 @@ class TestTransformers:
         assert (encoder.input_size, encoder.dimension) == ((32, 32), 16)
 
     def test_other_models_are_refused(self, tmp_path: Path) -> None:
-        transformers = pytest.importorskip("transformers", reason="needs the extra 'torch'")
+        transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
         config = transformers.BertConfig(
             hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, vocab_size=9
         )

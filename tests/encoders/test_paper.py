@@ -15,7 +15,7 @@ from seasync.errors import EncoderError
 from seasync.video import Frames, read
 from tests.videos import numbered
 
-torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 nn, functional = torch.nn, torch.nn.functional
 
 

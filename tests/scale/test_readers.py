@@ -72,7 +72,7 @@ def test_evaluation_reads_a_sea(sea: Sea) -> None:
 
 
 def test_training_reads_a_sea(sea: Sea, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+    torch = pytest.importorskip("torch", reason="needs the extra 'train'")
     torch.set_num_threads(1)
     quick = ["--steps", "4", "--batch", "4", "--width", "16", "--layers", "1", "--json"]
     words = ["train", "nms", "--sea", sea.uri, "--out", str(tmp_path / "trained.onnx"), *quick]
@@ -90,7 +90,7 @@ def test_a_sea_is_adapted_whose_videos_lie_on_the_store(
     bucket: str, tmp_path: Path, place: str, recipe: str
 ) -> None:
     """Planted truth needs the videos; what was learned lies beside the new sea, for all who search it."""
-    torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+    torch = pytest.importorskip("torch", reason="needs the extra 'train'")
     torch.set_num_threads(1)
     upload(sliding_squares(tmp_path / "videos", 8), f"{bucket}/videos")
     home = bucket if place == "uri" else str(tmp_path)
@@ -115,7 +115,7 @@ def test_a_sea_is_adapted_whose_videos_lie_on_the_store(
 def test_an_adapted_sea_at_a_uri_is_searched_by_nodes_that_did_not_train_it(
     bucket: str, tmp_path: Path, own_cache: Path
 ) -> None:
-    torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+    torch = pytest.importorskip("torch", reason="needs the extra 'train'")
     torch.set_num_threads(1)
     from seasync.train import TrainingPlan, train_on
     from seasync.train.adapt import reencode
@@ -143,7 +143,7 @@ def test_an_adapted_sea_at_a_uri_is_searched_by_nodes_that_did_not_train_it(
 def test_a_store_that_refuses_the_new_sea_says_so_before_training(
     bucket: str, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("torch", reason="needs the extra 'torch'")
+    pytest.importorskip("torch", reason="needs the extra 'train'")
     sea = Sea(tmp_path / "old.sea", f"onnx:{token_grid(tmp_path / 'frames.onnx')}")
     sea.add(sliding_squares(tmp_path / "videos", 5))
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")

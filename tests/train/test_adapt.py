@@ -19,7 +19,7 @@ from seasync.search import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import Swings, sliding_squares
 
-torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
 from seasync.options import TrainKind  # noqa: E402
 from seasync.train import TrainingPlan, train_on  # noqa: E402

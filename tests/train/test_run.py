@@ -17,7 +17,7 @@ from seasync.search import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import sliding_squares
 
-torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
 QUICK = ["--steps", "4", "--batch", "4", "--width", "16", "--layers", "1", "--json"]
 

@@ -18,7 +18,7 @@ from seasync.errors import EncoderError, FeatureError
 from tests.encoders.test_checkpoint import Trap
 from tests.train.footage import Swings
 
-torch = pytest.importorskip("torch", reason="needs the extra 'torch'")
+torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
 from seasync.train.carl_task import CarlTask  # noqa: E402
 from seasync.train.fit import Training  # noqa: E402

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seasync.errors import VideoError
-from seasync.video import shots, windows
+from seasync.video import read, shots, windows
 from tests.videos import numbered, write
 
 
@@ -36,6 +36,28 @@ def test_cuts_of_variable_rate_video_are_at_their_true_times(tmp_path: Path) -> 
     pts = np.cumsum([0, *([20, 50, 33] * 40)])[:100]
     file = write(tmp_path / "a.mkv", map(np.ascontiguousarray, scenes([40, 60])), pts=pts.tolist(), fps=1000)
     assert [start for start, _ in shots(file)] == pytest.approx([0, pts[40] / 1000])
+
+
+def test_cuts_are_those_of_pyscenedetect(tmp_path: Path) -> None:
+    """Textures of similar colors, some flashes, noise: where cuts are near the threshold, both agree."""
+    from scenedetect.common import FrameTimecode
+    from scenedetect.detectors import AdaptiveDetector
+
+    chance = np.random.default_rng(5)
+    pictures = []
+    for picture in scenes([20, 4, 40, 25, 3, 30, 50]):
+        noise = chance.integers(-6, 7, picture.shape)
+        flash = 60 if chance.random() < 0.05 else 0
+        pictures.append(np.clip(picture * 0.3 + 60 + noise + flash, 0, 255).astype(np.uint8))
+    file = write(tmp_path / "a.mp4", pictures)
+    detector = AdaptiveDetector(min_scene_len=15)
+    expected = []
+    for batch in read(file, size=(192, 256)):
+        for picture, number in zip(batch.data, batch.numbers.tolist(), strict=True):
+            now = FrameTimecode(number, 30.0)
+            expected += detector.process_frame(now, np.ascontiguousarray(picture[..., ::-1]))
+    assert len(expected) >= 2
+    assert [start for start, _ in shots(file)][1:] == pytest.approx([cut.frame_num / 30 for cut in expected])
 
 
 def test_no_cut_is_one_shot(tmp_path: Path) -> None:

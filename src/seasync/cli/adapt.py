@@ -53,7 +53,7 @@ def adapt(
     """
     from seasync.encoders.torch_model import require_torch
 
-    require_torch("seasync sea adapt")
+    require_torch("seasync sea adapt", extra="train")
     from seasync.align import RECIPES
     from seasync.search import Sea as OpenSea
     from seasync.train import TrainingPlan

@@ -109,7 +109,7 @@ def train(
     """
     from seasync.encoders.torch_model import require_torch
 
-    require_torch("seasync train")
+    require_torch("seasync train", extra="train")
     from seasync.train import TrainingPlan, train_on
 
     if bool(videos) == bool(sea):

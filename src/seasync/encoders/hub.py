@@ -67,7 +67,7 @@ def hf_encoder(repo: str) -> FrameEncoder:
         from transformers import AutoModel
         from transformers.utils import cached_file, logging
     except ImportError as error:
-        raise MissingExtra("torch", "hf:REPO") from error
+        raise MissingExtra("models", "hf:REPO") from error
     logging.disable_progress_bar()
     try:
         model = AutoModel.from_pretrained(repo)

@@ -44,7 +44,7 @@ class Preparation:
             raise EncoderError(f"{file}: expected size, mean, std and scale as JSON ({error})") from error
 
 
-def require_torch(needed_for: str, *, extra: str = "torch") -> Any:
+def require_torch(needed_for: str, *, extra: str = "models") -> Any:
     """torch, or an error that says how to get it."""
     try:
         import torch

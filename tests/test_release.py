@@ -1,0 +1,95 @@
+"""What a release promises about itself: extras, versions, workflows and checklist agree."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import seasync
+from seasync.cli import app
+from seasync.errors import MissingExtra
+from tests.videos import numbered
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def texts(*patterns: str) -> str:
+    files = [file for pattern in patterns for file in ROOT.glob(pattern)]
+    assert files
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    said = texts(".github/workflows/*.yml", "Dockerfile", "Makefile", "docs/**/*.[my]*", "pyproject.toml")
+    lists = re.findall(r"(?:\bseasync|whl\)\"?|'?\.)\[([a-z][a-z,]*)\]", said)
+    lists += re.findall(r"EXTRAS ?\??= ?([a-z][a-z,]*)", said + texts(".ci/run"))
+    code = texts("src/**/*.py")
+    lists += re.findall(r'(?:MissingExtra\(|torch\([^)]*extra=)"(\w+)"', code)
+    named = {name for each in lists for name in each.split(",")}
+    assert {"serve", "pose", "evaluate", "ray", "train", "test", "dev"} <= named
+    assert not named - set(EXTRAS)
+
+
+def test_all_brings_what_users_may_want_except_what_conflicts() -> None:
+    """`gpu` replaces onnxruntime and exists for some machines only."""
+    (everything,) = EXTRAS["all"]
+    listed = set(re.findall(r"\w+", everything)) - {"seasync"}
+    assert listed == set(EXTRAS) - {"all", "gpu", "docs", "test", "dev"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "command", "extra"),
+    [
+        ("fastapi", ["serve", "--sea", "a.sea"], "serve"),
+        ("ray", ["add", "a.mp4", "--sea", "a.sea", "--on", "ray"], "ray"),
+        ("torch", ["train", "nms", "a.mp4", "--out", "m.onnx"], "train"),
+        ("torch", ["align", "a.mp4", "b.mp4", "--encoder", "hf:some/model"], "models"),
+        ("torch", ["align", "a.mp4", "b.mp4", "--encoder", "timm:resnet50"], "timm"),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_names_it(
+    missing: str, command: list[str], extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.mp4", "b.mp4"):
+        numbered(tmp_path / name, 3)
+    for name in [
+        name for name in sys.modules if name.split(".")[0] == missing or name == "seasync.serve.app"
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtra) as raised:
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert str(raised.value).endswith(f"needs the extra '{extra}': pip install 'seasync[{extra}]'")
+    assert "\n" not in str(raised.value)
+
+
+def test_the_version_has_one_source() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+    assert cited == PROJECT["version"] == seasync.__version__
+
+
+def test_ci_runs_every_python_that_is_promised() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    classified = [found[1] for each in PROJECT["classifiers"] if (found := re.search(r":: (3\.\d+)$", each))]
+    matrix = jobs["platforms"]["strategy"]["matrix"]
+    assert matrix["python"] == classified
+    assert classified[0] == PROJECT["requires-python"].removeprefix(">=")
+    assert len(matrix["os"]) == 3
+
+
+def test_what_the_checklist_names_is_there() -> None:
+    text = (ROOT / "RELEASE.md").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= set(targets)
+    files = re.findall(r"`(?:python )?([\w./]+\.(?:py|toml|md|cff|yml|txt|json))\b", text)
+    assert files
+    assert not [file for file in files if not (ROOT / file).exists()]
