@@ -10,6 +10,7 @@ SeasyncError
 ├── RenderError         a film, picture or timeline cannot be made
 ├── DataError           a data set or label file is not as expected
 ├── ServeError          a request cannot be answered, or a server cannot run
+├── PluginError         what another package adds to Seasync failed
 └── MissingExtra        an optional dependency is not installed
 
 Each message is one line: what is wrong with which file or argument, what was expected, what to do.
@@ -62,6 +63,10 @@ class ServeError(SeasyncError):
         self.status = status
 
 
+class PluginError(SeasyncError):
+    """What another package adds to Seasync failed."""
+
+
 class MissingExtra(SeasyncError):
     """An optional dependency is not installed."""
 
@@ -76,6 +81,10 @@ class PartlyDecoded(UserWarning):
 
 class SubjectNotFound(UserWarning):
     """An encoder did not find what it looks for in most of a clip; the message says what follows."""
+
+
+class BrokenPlugin(UserWarning):
+    """What another package adds to Seasync does not load; the message says why."""
 
 
 class DeviceFailed(UserWarning):

@@ -68,9 +68,10 @@ def export(
     from seasync.errors import RenderError
     from seasync.files import expect_writable
     from seasync.render.timelines import export as write
+    from seasync.render.timelines import known_formats
 
-    if to.suffix.lower() not in suffixes(TimelineFormat):  # before minutes are spent on aligning
-        raise RenderError(f"{to}: expected a name that ends in one of {' '.join(suffixes(TimelineFormat))}")
+    if to.suffix.lower() not in known_formats():  # before minutes are spent on aligning
+        raise RenderError(f"{to}: expected a name that ends in one of {' '.join(known_formats())}")
     expect_writable(to, error=RenderError)
     clips = Clip.of(query, start, end), Clip.of(match, match_start, match_end)
     alignment = align_pair(

@@ -46,6 +46,7 @@ def _facts() -> dict[str, str]:
 
     from seasync.encoders import cache_folder
     from seasync.encoders.device import active_device
+    from seasync.plugins import described
 
     facts = {}
     for part in _PARTS.split():
@@ -61,5 +62,6 @@ def _facts() -> dict[str, str]:
         "platform": platform.platform(),
         "cores": str(os.cpu_count()),
         "cache folder": str(cache_folder()),
+        "plugins": ", ".join(described()) or "none",
         "models folder": os.environ.get("SEASYNC_MODELS", "not set (SEASYNC_MODELS)"),
     }

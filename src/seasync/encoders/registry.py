@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 
+from seasync import plugins
 from seasync.encoders.encoder import (
     Encoder,
     FrameEncoder,
@@ -113,13 +114,13 @@ def names() -> list[str]:
         *_BUILT_IN,
         "dinov2-small@SIZE",
         "dinov2-small+pose",
-        *(f"{scheme}:…" for scheme in (*_SCHEMES, "nms", "carl", "taught")),
+        *(f"{scheme}:…" for scheme in (*_SCHEMES, "nms", "carl", "taught", *plugins.names("encoders"))),
     ]
 
 
 def _parts(name: str) -> list[str]:
     """The terms of a sum; a plus that no encoder's name follows belongs to a file's name."""
-    known = [*_BUILT_IN, *(f"{scheme}:" for scheme in _SCHEMES), *_TEMPORAL]
+    known = [*_BUILT_IN, *(f"{scheme}:" for scheme in (*_SCHEMES, *plugins.names("encoders"))), *_TEMPORAL]
     return re.split(rf"\+(?={'|'.join(map(re.escape, known))})", name)
 
 
@@ -192,4 +193,12 @@ def loaded(name: str, written: tuple[tuple[int, int], ...]) -> Encoder:
         if at and not size:
             raise EncoderError(f"{name}: no size follows the @; expected {plain}, or dinov2-small@168")
         return _BUILT_IN[plain](plain, size)
+    if colon and (plugin := plugins.find("encoders", scheme)):
+        return plugin.run(lambda make: _expect_encoder(name, make(rest)))
     raise EncoderError(f"{name}: no such encoder; expected one of {', '.join(names())}")
+
+
+def _expect_encoder(name: str, made: object) -> Encoder:
+    if not isinstance(made, Encoder):
+        raise EncoderError(f"{name}: expected an encoder (docs/plugins.md), got {made!r}")
+    return made

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from seasync.errors import SeasyncError, StoreError
 from seasync.files.location import Location, Place
-from seasync.files.systems import PREFIXES, file_system
+from seasync.files.systems import file_system, is_known
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -73,7 +73,7 @@ def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSyst
         If the scheme is unknown or the options do not fit it.
     """
     scheme, _, path = uri.partition("://")
-    if scheme not in PREFIXES:
+    if not is_known(scheme):
         raise StoreError(f"{uri}: expected a path, or a URI that begins with s3://, gs:// or az://")
     if scheme == "file":
         path = Location(uri).path.as_posix()
@@ -108,7 +108,7 @@ def exists(place: Place) -> bool:
     location = Location(place)
     if location.is_local:
         return location.path.is_file()
-    if location.scheme not in PREFIXES:
+    if not is_known(location.scheme):
         return False
     system, path = opened(location.text)
     with plain(location.text):

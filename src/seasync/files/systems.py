@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from seasync import plugins
+
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
@@ -26,8 +28,15 @@ Option = Callable[..., str | None]
 _kept: OrderedDict[tuple[str, bytes], FileSystem] = OrderedDict()
 
 
+def is_known(scheme: str | None) -> bool:
+    """Whether there is a file system for this scheme, here or in an installed package."""
+    return scheme in PREFIXES or plugins.find("storage", scheme or "") is not None
+
+
 def file_system(scheme: str, options: Mapping[str, str]) -> FileSystem:
     """That of a scheme, by options of Lance and, beneath them, the store's own environment variables."""
+    if scheme not in PREFIXES and (plugin := plugins.find("storage", scheme)):
+        return plugin.run(lambda make: make(options))
     if scheme == "file":
         from pyarrow.fs import LocalFileSystem
 

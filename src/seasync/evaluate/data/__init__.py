@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from seasync import plugins
 from seasync.errors import DataError
 from seasync.evaluate.data import events, folder, kinetics, penn, sea_clips, ucf
 from seasync.evaluate.dataset import Dataset
@@ -18,7 +19,7 @@ def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: floa
     Parameters
     ----------
     path : path or URI
-        A folder, or a sea.
+        A folder, a sea, or `NAME:PATH` for a kind of data set that an installed package adds.
     kind : str, optional
         One of `seasync.options.DatasetKind`. Default: recognized from the layout.
     fps : float
@@ -29,6 +30,9 @@ def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: floa
     DataError
         If there is no such folder, or it is not laid out as expected.
     """
+    name, colon, rest = str(path).partition(":")
+    if kind is None and colon and (plugin := plugins.find("datasets", name)):
+        return plugin.run(lambda load: _expect_dataset(str(path), load(rest)))
     if kind == "sea" or (kind is None and sea_clips.is_sea(path)):
         return sea_clips.load(path)
     root = Path(path)
@@ -45,6 +49,12 @@ def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: floa
     if kind is not None:
         expect("kind", kind, DatasetKind, DataError)
     return loaders[kind or recognize(root)](root)
+
+
+def _expect_dataset(path: str, loaded: object) -> Dataset:
+    if not isinstance(loaded, Dataset):
+        raise DataError(f"{path}: expected a seasync.evaluate.dataset.Dataset, got {loaded!r}")
+    return loaded
 
 
 def recognize(root: Path) -> DatasetKind:

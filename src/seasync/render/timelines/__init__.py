@@ -10,12 +10,18 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from seasync import plugins
 from seasync.align import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, Place
 from seasync.options import Side, TimelineFormat, suffixes
 
 FORMATS = suffixes(TimelineFormat)
+
+
+def known_formats() -> tuple[str, ...]:
+    """The endings of all formats, those of installed packages too."""
+    return (*FORMATS, *(f".{name}" for name in plugins.names("timelines")))
 
 
 def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[Path | Location]:
@@ -47,10 +53,13 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
     """
     place = Location(file)
     suffix = place.suffix.lower()
-    if suffix not in FORMATS:
+    if suffix in FORMATS:
+        written = import_module(f"{__name__}.formats{suffix}").write(alignment, place, keep=keep)
+    elif plugin := plugins.find("timelines", suffix.removeprefix(".")):
+        written = plugin.run(lambda write: list(map(Location, write(alignment, place, keep=keep))))
+    else:
         raise RenderError(
-            f"{file}: no timeline format is named {suffix!r}; expected one of {' '.join(FORMATS)}"
+            f"{file}: no timeline format is named {suffix!r}; expected one of {' '.join(known_formats())}"
         )
-    written = import_module(f"{__name__}.formats{suffix}").write(alignment, place, keep=keep)
     # As callers know them: paths, unless they are at a URI.
     return [each.path if each.is_local else each for each in written]
