@@ -28,7 +28,7 @@ app = typer.Typer(
 
 _PANELS = {
     "Two videos": ("align", "render", "export", "transfer", "group"),
-    "A sea of footage": ("add", "search", "find", "replace", "sea", "calibrate", "serve"),
+    "A sea of footage": ("add", "search", "find", "replace", "sea", "calibrate", "serve", "mcp"),
     "Encoders and measurements": ("models", "train", "evaluate"),
     "About Seasync": ("demo", "version"),
 }

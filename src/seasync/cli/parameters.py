@@ -133,10 +133,15 @@ Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Prin
 
 def cluster(on: str, jobs: int | None, cpus: float, gpus: float) -> Cluster | None:
     """The Ray cluster that `--on` names, None for this machine without Ray."""
+    from importlib.util import find_spec
+
+    from seasync.errors import MissingExtra
     from seasync.sea.cluster import Cluster
 
     if on == "local":
         return None
     if not (on in ("ray", "auto") or ":" in on):
         raise typer.BadParameter(f"--on {on}: expected local, ray, auto, ray://HOST:PORT or HOST:PORT")
+    if find_spec("ray") is None:  # before weights are fetched
+        raise MissingExtra("ray", f"--on {on}")
     return Cluster(on, jobs or 0, cpus, gpus)

@@ -1,0 +1,1 @@
+"""Seasync inside other programs: assistants that speak MCP, and FiftyOne."""
