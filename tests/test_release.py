@@ -50,6 +50,7 @@ def test_all_brings_what_users_may_want_except_what_conflicts() -> None:
     [
         ("fastapi", ["serve", "--sea", "a.sea"], "serve"),
         ("ray", ["add", "a.mp4", "--sea", "a.sea", "--on", "ray"], "ray"),
+        ("mcp", ["mcp", "--root", "."], "mcp"),
         ("torch", ["train", "nms", "a.mp4", "--out", "m.onnx"], "train"),
         ("torch", ["align", "a.mp4", "b.mp4", "--encoder", "hf:some/model"], "models"),
         ("torch", ["align", "a.mp4", "b.mp4", "--encoder", "timm:resnet50"], "timm"),
@@ -61,9 +62,8 @@ def test_a_missing_extra_is_one_line_that_names_it(
     monkeypatch.chdir(tmp_path)
     for name in ("a.mp4", "b.mp4"):
         numbered(tmp_path / name, 3)
-    for name in [
-        name for name in sys.modules if name.split(".")[0] == missing or name == "seasync.serve.app"
-    ]:
+    users = ("seasync.serve.app", "seasync.integrations.mcp_server")
+    for name in [name for name in sys.modules if name.split(".")[0] == missing or name in users]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(MissingExtra) as raised:

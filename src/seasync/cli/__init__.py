@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from seasync.cli.standard_error import StandardError
 from seasync.errors import SeasyncError
 
 app = typer.Typer(
@@ -21,7 +22,6 @@ app = typer.Typer(
     epilog="Examples:\n\nseasync align mine.mp4 reference.mp4\n\nseasync demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -30,7 +30,7 @@ _PANELS = {
     "Two videos": ("align", "render", "export", "transfer", "group"),
     "A sea of footage": ("add", "search", "find", "replace", "sea", "calibrate", "serve", "mcp"),
     "Encoders and measurements": ("models", "train", "evaluate"),
-    "About Seasync": ("demo", "version"),
+    "About Seasync": ("demo", "doctor", "version"),
 }
 
 for _panel, _names in _PANELS.items():
@@ -56,8 +56,17 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show results and errors only: no progress, no warnings.")
+    ] = False,
+    log_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append what is shown on stderr to this file, with the time."),
+    ] = None,
 ) -> None:
-    """Options of the program itself."""
+    """Options of the program itself, before the command's name."""
+    if quiet or log_file:
+        sys.stderr = StandardError(sys.stderr, quiet=quiet, log_file=log_file)
 
 
 # Usage errors, by the class that typer itself uses: newer versions bring their own copy of click.
@@ -72,21 +81,31 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
+        if isinstance(sys.stderr, StandardError):
+            sys.stderr = sys.stderr.stream
         error.show()
         sys.exit(2)
     except typer.Abort:
-        print("seasync: interrupted", file=sys.stderr)
+        _end("interrupted")
         sys.exit(130)
     except SeasyncError as error:
-        print(f"seasync: {error}", file=sys.stderr)
+        _end(str(error))
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a full disk, a folder without permission: the system's own words, and advice
         named = f"{error.filename}: " if error.filename else ""
-        print(f"seasync: {named}{error.strerror or error}{_advice(error)}", file=sys.stderr)
+        _end(f"{named}{error.strerror or error}{_advice(error)}")
         sys.exit(1)
+
+
+def _end(text: str) -> None:
+    """Say why a command ends, in one line that `--quiet` does not hide."""
+    if isinstance(sys.stderr, StandardError):
+        sys.stderr.end(f"seasync: {text}")
+    else:
+        print(f"seasync: {text}", file=sys.stderr)
 
 
 def _advice(error: OSError) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from seasync.cli.output import print_bold, print_table
 from seasync.cli.parameters import Json
+from seasync.cli.progress import shows_bars
 
 if TYPE_CHECKING:
     from seasync.demo import Result
@@ -43,7 +44,7 @@ def demo(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     began = time.monotonic()
     columns = (TextColumn("       "), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not shows_bars()) as bar:
         task = bar.add_task("", total=None, visible=False)
 
         def step(text: str) -> None:

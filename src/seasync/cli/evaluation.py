@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from seasync.cli.progress import shows_bars
 from seasync.files import Location
 from seasync.options import DatasetKind
 
@@ -145,6 +146,6 @@ class Evaluation:
 
 def progress(what: str, done: int, total: int) -> None:
     """Show on a terminal, in one line, what is under way."""
-    if sys.stderr.isatty():
+    if shows_bars():
         text = f"{what} {done + 1}/{total}" if total else ""
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

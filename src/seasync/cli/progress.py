@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,13 +14,18 @@ Show = Callable[[str, float, float], None]
 QUIET_SECONDS = 30.0  # between two lines where no terminal shows a bar
 
 
+def shows_bars() -> bool:
+    """Whether standard error is a terminal that can move its cursor."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
 @contextmanager
 def progress(what: str = "reading") -> Iterator[Show]:
     """A function that shows what is being done, how much of it is done, and of how much (0: unknown).
 
     On a terminal it moves a bar. Elsewhere it prints a line every 30 seconds: nothing for short work.
     """
-    if not sys.stderr.isatty():
+    if not shows_bars():
         yield _line_printer()
         return
     from rich.console import Console

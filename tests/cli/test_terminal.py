@@ -1,0 +1,125 @@
+"""Terminals of all kinds, quiet runs, log files, completion, and the doctor."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import seasync
+from tests.videos import numbered
+
+COLOR = re.compile(r"\x1b\[[\d;]*\b(?:3[0-8]|4[0-8]|9\d)\b[\d;]*m")
+NOISY = """
+import warnings, sys, seasync.cli, seasync.pair
+from seasync.cli.progress import progress
+def noisy(*_, **__):
+    warnings.warn("careful")
+    print("failed: a.mp4: broken", file=sys.stderr)
+    with progress("reading") as show:
+        for n in range(5): show("reading a.mp4", n, 5)
+    raise seasync.SeasyncError("it ends here")
+seasync.cli.app.registered_commands[0].callback = noisy
+seasync.cli.main()
+"""
+
+
+def noisy(*options: str, command: str = "align") -> subprocess.CompletedProcess[str]:
+    """A command that warns, shows progress, names a file that failed, and fails itself."""
+    run = [sys.executable, "-c", NOISY, *options, command, "a.mp4", "b.mp4"]
+    return subprocess.run(run, capture_output=True, text=True, check=False, timeout=60)
+
+
+def on_terminal(*command: str, **variables: str) -> str:
+    """What a command shows on a terminal."""
+    pty = pytest.importorskip("pty", reason="Windows has no pseudo-terminals of this kind")
+    ours, theirs = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if not name.endswith("_COLOR")}
+    environment = {**plain, "TERM": "xterm-256color", **variables}
+    shown = b""
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment):
+        os.close(theirs)
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # how Linux reports that the other end is closed
+            pass
+    os.close(ours)
+    return shown.decode()
+
+
+def test_quiet_shows_only_what_failed() -> None:
+    assert "warning: careful" in noisy().stderr
+    done = noisy("--quiet")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["failed: a.mp4: broken", "seasync: it ends here"]
+
+
+def test_quiet_shows_wrong_usage() -> None:
+    done = seasync("--quiet", "align", "a.mp4", "b.mp4", "--partial", "sometimes")
+    assert done.returncode == 2
+    assert "'sometimes' is not one of" in done.stderr
+
+
+def test_the_log_file_has_every_line_with_its_time_and_no_secret(tmp_path: Path) -> None:
+    log = tmp_path / "seasync.log"
+    for quiet in ([], ["--quiet"]):
+        noisy(*quiet, "--log-file", str(log))
+    lines = log.read_text().splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", line) for line in lines)
+    said = [line[20:] for line in lines]
+    assert said[0].startswith("$ seasync --log-file")
+    assert said[1:4] == ["seasync: warning: careful", "failed: a.mp4: broken", "seasync: it ends here"]
+    assert said[5:] == said[1:4]
+    seasync("--log-file", log, "search", "a", "--sea", "x", "--storage-option", "aws_secret_access_key=abc")
+    assert "abc" not in log.read_text()
+
+
+def test_no_color_and_dumb_terminals() -> None:
+    help_page = (sys.executable, "-m", "seasync", "--help")
+    assert COLOR.search(on_terminal(*help_page, FORCE_COLOR="1"))
+    assert not COLOR.search(on_terminal(*help_page, NO_COLOR="1"))
+    assert "\x1b" not in on_terminal(*help_page, TERM="dumb")
+    moving = (sys.executable, "-c", NOISY, "align", "a.mp4", "b.mp4")
+    assert "\x1b[" in on_terminal(*moving)
+    still = on_terminal(*moving, TERM="dumb")
+    assert "\x1b" not in still
+    assert "it ends here" in still
+
+
+def test_completion_knows_the_commands() -> None:
+    asked = {"_SEASYNC_COMPLETE": "complete_bash", "COMP_WORDS": "seasync al", "COMP_CWORD": "1"}
+    program = [
+        sys.executable,
+        "-c",
+        "import sys; sys.argv[0] = 'seasync'; from seasync.cli import main; main()",
+    ]
+    done = subprocess.run(program, capture_output=True, text=True, env=os.environ | asked, timeout=60)
+    assert done.stdout.split() == ["align"]
+
+
+def test_the_doctor_finds_everything_at_hand(tmp_path: Path) -> None:
+    done = seasync("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert checks["FFmpeg"]["state"] == checks["cache folder"]["state"] == "ok"
+    assert checks["weights"]["state"] == "note"  # each test has an empty cache
+    assert "seasync models pull" in checks["weights"]["advice"]
+    assert "evaluate installed" in checks["extras"]["found"]
+    assert done.returncode == 0
+    assert "→" in seasync("doctor").stdout
+
+
+def test_the_doctor_reports_a_cache_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEASYNC_CACHE", str(numbered(tmp_path / "a.mp4", 1) / "cache"))
+    done = seasync("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert done.returncode == 1
+    assert checks["cache folder"]["state"] == "fails"
+    assert checks["cache folder"]["advice"] == "set SEASYNC_CACHE to another folder"
