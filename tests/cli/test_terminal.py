@@ -14,7 +14,7 @@ import pytest
 from tests.cli.run import seasync
 from tests.videos import numbered
 
-COLOR = re.compile(r"\x1b\[[\d;]*\b(?:3[0-8]|4[0-8]|9\d)\b[\d;]*m")
+COLOR = re.compile(r"[\[;](?:3[0-8]|4[0-8]|9\d)[;m]")
 NOISY = """
 import warnings, sys, seasync.cli, seasync.pair
 from seasync.cli.progress import progress
