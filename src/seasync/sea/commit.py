@@ -7,7 +7,8 @@ whether an earlier one has added the same clips, and removes its own copies agai
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
@@ -30,6 +31,27 @@ def write_fragments(table: pa.Table, dataset: lance.LanceDataset) -> list[Any]:
     from lance.fragment import write_fragments
 
     return list(write_fragments(table, dataset))
+
+
+def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str] | None) -> bool:
+    """Begin a dataset with these rows, in one commit; false if somebody else has begun it meanwhile.
+
+    `lance.write_dataset` looks first and commits later: a dataset that another writer begins in between is
+    overwritten, rows and all. A commit without retries overwrites no version that it has not read.
+    """
+    import lance
+    from lance.fragment import write_fragments
+
+    options = dict(storage_options) if storage_options else None
+    try:
+        begun = write_fragments(table, uri, mode="create", return_transaction=True, storage_options=options)
+        lance.LanceDataset.commit(uri, begun, storage_options=options, max_retries=0)
+    except (OSError, ValueError, RuntimeError):
+        with suppress(OSError, ValueError, RuntimeError):
+            lance.dataset(uri, storage_options=options)
+            return False
+        raise
+    return True
 
 
 class Appender:

@@ -15,7 +15,7 @@ from seasync.files import Location, Place, is_uri
 from seasync.files.objects import storage_options as environment_options
 from seasync.sea import folder_lock, writers
 from seasync.sea import rows as layout
-from seasync.sea.commit import Appender, write_fragments
+from seasync.sea.commit import Appender, create_dataset, write_fragments
 from seasync.sea.migrations import facts_of, migrate
 from seasync.sea.rows import Row, SeaFacts
 from seasync.sea.snapshot import Snapshot, plain_errors
@@ -154,17 +154,8 @@ class Record:
 
     def create(self, table: pa.Table) -> bool:
         """Begin the sea with these rows, in one commit; false if another writer has begun it meanwhile."""
-        import lance
-
-        try:
-            with plain_errors(self.uri):
-                lance.write_dataset(table, self.uri, storage_options=self.storage_options or None)
-        except SeaError as error:
-            lost_the_race = "already exists" in str(error) or "commit conflict" in str(error)
-            if self.folder is None and lost_the_race:
-                return False
-            raise
-        return True
+        with plain_errors(self.uri):
+            return create_dataset(table, self.uri, self.storage_options)
 
     def write_fragments(self, table: pa.Table) -> tuple[list[Any], list[str]]:
         """Store rows without committing them: their fragments, and the ids of their clips."""

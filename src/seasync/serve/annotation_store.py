@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from seasync.errors import SeaError
+from seasync.sea.commit import create_dataset
 from seasync.sea.snapshot import plain_errors, quoted
 
 if TYPE_CHECKING:
@@ -52,7 +54,6 @@ class AnnotationStore:
 
     def put(self, name: str, value: Any) -> None:
         """Set a value. None removes it."""
-        import lance
         import pyarrow as pa
 
         with self._lock, plain_errors(self._uri):
@@ -63,8 +64,10 @@ class AnnotationStore:
                 return
             table = pa.table({"name": [name], "value": [json.dumps(value)], "changed": [time.time()]})
             if dataset is None:
-                lance.write_dataset(table, self._uri, storage_options=self._options())
-                return
+                if create_dataset(table, self._uri, self._options()):
+                    return
+                dataset = self._open()
+                assert dataset is not None
             merge = dataset.merge_insert("name").when_matched_update_all().when_not_matched_insert_all()
             merge.execute(table)
             self._commits += 1
@@ -81,6 +84,9 @@ class AnnotationStore:
         import lance
 
         try:
-            return lance.dataset(self._uri, storage_options=self._options())
-        except (ValueError, OSError):  # nothing has been set yet
-            return None
+            with plain_errors(self._uri):
+                return lance.dataset(self._uri, storage_options=self._options())
+        except SeaError as error:
+            if "was not found" not in str(error):  # the store may be out of reach, with notes in it
+                raise
+            return None  # nothing has been set yet
