@@ -52,6 +52,7 @@ bench: $(READY)  ## every benchmark that needs no data of yours
 docs: $(READY)  ## the documentation site, into docs/_build/html
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_json.py
+	$(BIN)/python docs/make_http.py
 	$(BIN)/python docs/make_graph.py
 	$(BIN)/python docs/check_prose.py
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html

@@ -42,6 +42,7 @@ def test_help_loads_nothing_heavy() -> None:
     [
         ("make_cli", "reference", "cli.md"),
         ("make_json", "reference", "json.md"),
+        ("make_http", "reference", "reference/http.md"),
         ("make_graph", "picture", "_static/architecture.svg"),
     ],
 )

@@ -200,7 +200,7 @@ class Sea(ClipLibrary):
         Parameters
         ----------
         label
-            The query's label, if it is not a labelled clip of this sea.
+            The query's label, if it is not a labeled clip of this sea.
         seed
             Chooses the random clips.
         """
@@ -208,7 +208,7 @@ class Sea(ClipLibrary):
         asked = resolve(snapshot, query, self._encode)
         label = label or (asked.clip.label if asked.clip else None)
         if label is None:
-            raise SeaError("oracle: the query has no label; ask for a labelled clip of the sea, or give one")
+            raise SeaError("oracle: the query has no label; ask for a labeled clip of the sea, or give one")
         rows = snapshot.table([], labelled(label))["_rowid"].to_numpy()
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]

@@ -94,5 +94,5 @@ def test_features_of_another_width_are_refused(made: tuple[Path, Path]) -> None:
     np.save(folder / "swing.npy", rows(48))
     encoder = get_encoder(f"features:{folder}")
     np.save(folder / "swing.npy", np.zeros((48, 7), np.float32))
-    with pytest.raises(FeatureError, match="7 numbers a frame, others have 4"):
+    with pytest.raises(FeatureError, match="7 numbers per frame, the others have 4"):
         encode_clip(video, encoder)

@@ -69,7 +69,7 @@ def test_a_part_that_found_nobody_is_left_out_and_that_is_said(
 ) -> None:
     video = numbered(tmp_path / "v.mp4")
     lost = SumEncoder([get_encoder(parts[0]), Seeker(0.5)])
-    with pytest.warns(SubjectNotFound, match=r"v\.mp4: seeker found nobody to follow in 50% of the frames"):
+    with pytest.warns(SubjectNotFound, match=r"v\.mp4: seeker: no person detected in 50% of the frames"):
         one = encode_clip(video, lost)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -83,7 +83,7 @@ def test_a_part_that_found_nobody_is_left_out_and_that_is_said(
 def test_who_finds_nobody_says_so_alone_too(tmp_path: Path) -> None:
     video = numbered(tmp_path / "v.mp4")
     with pytest.warns(
-        SubjectNotFound, match=r"v\.mp4: seeker found nobody to follow in 100% of the frames"
+        SubjectNotFound, match=r"v\.mp4: seeker: no person detected in 100% of the frames"
     ) as told:
         encode_clip(video, Seeker(0.0))
     assert len(told) == 1

@@ -96,7 +96,7 @@ def test_wrong_options_are_told_before_anything_is_aligned(tmp_path: Path) -> No
         ((*render, "--codec", "foo"), "no encoder named 'foo'"),
         (
             (*render, "--layout", "retime", "--marks", tmp_path / "keys.csv"),
-            "a retimed film is the bare match",
+            "a retimed film shows no marks",
         ),
         (("transfer", tmp_path / "keys.csv", text, text, "--to", tmp_path / "o.srt"), "a table a table"),
     ):

@@ -31,7 +31,7 @@ from seasync.files import Location
 from seasync.options import TimelineFormat, suffixes
 
 EXAMPLES = """\
-seasync export mine.mp4 better.mp4 --to edit.otio
+seasync export mine.mp4 better.mp4 --to sync.otio
 
 seasync export mine.mp4 better.mp4 --to frames.csv --keep match"""
 

@@ -163,7 +163,7 @@ def render(
     if codec is not None:
         expect_codec(codec, to)
     if marks and layout == "retime":
-        raise typer.BadParameter("--marks: a retimed film is the bare match; expected another --layout")
+        raise typer.BadParameter("--marks: a retimed film shows no marks; choose another --layout")
     kept = query if keep == "query" or layout == "grid" else matches[0]
     shown = room.read_marks(marks, kept) if marks else ()
     asked = Clip.of(query, start, end)

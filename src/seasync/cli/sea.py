@@ -197,7 +197,9 @@ def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> No
     print(f"{sea}: {OpenSea(sea, create=False).sweep() / 1e6:.1f} MB deleted")
 
 
-@sea.command(epilog="Examples:\n\nseasync sea reencode --sea footage.sea --to new.sea")
+@sea.command(
+    epilog="Examples:\n\nseasync sea reencode --sea footage.sea --encoder dinov2-small+pose --to new.sea"
+)
 def reencode(
     to: Annotated[str, typer.Option(metavar="SEA", help="The new sea, by path or URI.")],
     sea: Sea = "footage.sea",

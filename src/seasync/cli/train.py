@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 seasync train taught --sea footage.sea --out model.onnx
 
-seasync train nms videos/ --out model.onnx --steps 1000"""
+seasync train nms videos/ --out nms.onnx --steps 1000"""
 UNLEARNED = (
     "nothing was learned: no step scored higher on held-out clips than the untrained weights, so these were "
     "kept; try more --steps or more clips"

@@ -66,9 +66,7 @@ def _temporal(file: Path, state: dict[str, Array], settings: dict[str, Any], fra
     try:
         weights = _renamed(embed)
     except KeyError as error:
-        raise EncoderError(
-            f"{file}: {error.args[0]} is missing; the transformer in it is not whole"
-        ) from None
+        raise EncoderError(f"{file}: {error.args[0]} is missing; its transformer is incomplete") from None
     weights["shift"], weights["scale"] = np.zeros(frames.dimension), np.ones(frames.dimension)
     model = settings.get("MODEL", {})
     shape = Shape(

@@ -42,8 +42,8 @@ def encode_clip(
     for stream in encoding.streams:
         if stream.found < FOUND:
             warnings.warn(
-                f"{Clip.of(source).file}: {stream.name} found nobody to follow in {1 - stream.found:.0%} of "
-                "the frames; it tells little here, and is left out where it stands beside another encoder",
+                f"{Clip.of(source).file}: {stream.name}: no person detected in {1 - stream.found:.0%} of the "
+                "frames; beside another encoder, this stream is ignored for this clip",
                 SubjectNotFound,
                 stacklevel=2,
             )

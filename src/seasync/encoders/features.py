@@ -47,7 +47,9 @@ class ReadyFeatures:
             raise FeatureError(f"{clip.file}: no features; expected {files[0]}")
         features = _load(file)
         if features.shape[1] != self.dimension:
-            raise FeatureError(f"{file}: {features.shape[1]} numbers a frame, others have {self.dimension}")
+            raise FeatureError(
+                f"{file}: {features.shape[1]} numbers per frame, the others have {self.dimension}"
+            )
         seconds, frames = self._times(clip.file, len(features))
         inside = (seconds >= clip.start) & (seconds < (np.inf if clip.end is None else clip.end))
         if fps:

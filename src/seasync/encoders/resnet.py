@@ -120,9 +120,7 @@ class _ResNet(Nodes):
             kernel = self._weights[f"{name}.weight"].astype(np.float64)
             gain, bias = folded(self._weights, norm)
         except KeyError as error:
-            raise EncoderError(
-                f"{error.args[0]}: not in the checkpoint; the ResNet in it is not whole"
-            ) from None
+            raise EncoderError(f"{error.args[0]}: not in the checkpoint; its ResNet is incomplete") from None
         kernel = (kernel * gain[:, None, None, None]).astype(np.float32)
         size = kernel.shape[2]
         return self.node(

@@ -153,7 +153,7 @@ def torch_file_encoder(file: str) -> FrameEncoder:
             forward = torch.export.load(path).module()
         except Exception as error:  # zip, pickle and torch errors of a file that is something else
             raise EncoderError(
-                f"torch:{file}: neither TorchScript nor a program of torch.export; weights alone do not do"
+                f"torch:{file}: neither TorchScript nor torch.export; weights alone are not enough"
             ) from error
         device = "cpu"
     fingerprint = f"torch/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"

@@ -135,7 +135,7 @@ def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
     if len(table) < FEWEST_CLIPS or len(set(labels)) < 2:
         raise SeaError(
             f"{snapshot.dataset.uri}: {len(table)} clips with {len(set(labels))} labels; calibration needs "
-            f"{FEWEST_CLIPS} labelled clips of 2 labels or more (add them with `--labels`)"
+            f"{FEWEST_CLIPS} labeled clips of 2 labels or more (add them with `--labels`)"
         )
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(table))

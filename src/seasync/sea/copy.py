@@ -117,7 +117,7 @@ def _manifest(record: Record, version: int) -> str:
     names = {f"_versions/{version}.manifest", f"_versions/{2**64 - 1 - version:020}.manifest"}
     found = sorted(names & _files(record).keys())
     if not found:
-        raise SeaError(f"{record.uri}: version {version} has gone meanwhile; copy it again")
+        raise SeaError(f"{record.uri}: version {version} was deleted meanwhile; run the copy again")
     return found[0]
 
 

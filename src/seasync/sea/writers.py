@@ -72,8 +72,8 @@ class Writer:
         """Raise SeaError if others may take this writer for dead."""
         if time.monotonic() - self._beaten > DEAD_SECONDS - BEAT_SECONDS:
             raise SeaError(
-                f"{self._folder}: could not be reached for {DEAD_SECONDS:g} s; run it again, it goes on from "
-                "what is committed"
+                f"{self._folder}: could not be reached for {DEAD_SECONDS:g} s; run the command again: it "
+                "continues after what is committed"
             )
 
     def withdraw(self) -> None:

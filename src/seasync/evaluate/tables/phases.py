@@ -136,7 +136,7 @@ def _add_labelled(
         train = [s for s in study.gallery if s.item.label == action]
         if not train:
             raise DataError(
-                f"{study.name}: no training clip of {action!r}; the proxy tasks need some of every action"
+                f"{study.name}: no training clip of {action}; the proxy tasks need some of every action"
             )
         known = ([embed(s.encoding) for s in train], _phases(train))
         asked = (embedded[action], _phases(test[action]))
