@@ -98,6 +98,33 @@ def test_clips_that_another_brought_meanwhile_are_taken_back(bucket: str) -> Non
     )
 
 
+def test_copies_that_a_killed_writer_could_not_take_back_are_removed_by_the_next(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sea, dying = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
+    sea.record.append([row(0)], facts())
+    appender = Appender(dying.record)
+    sea.record.append([row(1), row(2)], facts())
+    killed = writers.Writer(sea.uri, sea.record.storage_options)
+    killed.announce()
+    writers._own_writers.discard(killed.id)  # as if its process had ended
+
+    def die(*given: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seasync.sea.commit._remove_duplicates", die)
+    with pytest.raises(KeyboardInterrupt):
+        appender.append([row(2), row(3)], facts())
+    assert len(sea) == 5
+    with Sea(sea.uri).record.writing():
+        assert objects(f"{sea.uri}/_writers") != []
+    assert Counter(clip.id for clip in Sea(sea.uri).clips()) == Counter(
+        row(n).entry.clip.id for n in range(4)
+    )
+    killed.end()
+    assert objects(f"{sea.uri}/_writers") == []
+
+
 def test_a_commit_whose_answer_was_lost_is_not_made_again(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,8 @@
 """Appending to the record: fragments are written anywhere, then committed once, and no clip comes in twice.
 
 On object storage others may commit meanwhile. Lance lets appends pass each other, so the later writer checks
-whether an earlier one has added the same clips, and removes its own copies again.
+whether an earlier one has added the same clips, and removes its own copies again. If it dies before that, the
+next writer removes them.
 """
 
 from __future__ import annotations
@@ -141,4 +142,20 @@ def _remove_duplicates(committed: Any, fragments: Sequence[Any], ids: Sequence[s
             f"(_rowid >= {n << ROW_ID_BITS} AND _rowid < {(n + 1) << ROW_ID_BITS})" for n in own
         )
         committed.delete(f"({mine}) AND {one_of('id', twice)}")
+    return len(twice)
+
+
+def remove_doubled(dataset: lance.LanceDataset) -> int:
+    """Delete the later copies of clips that are there twice; returns how many clips were.
+
+    A writer that is killed after its commit cannot take back what another one had added before.
+    """
+    import pyarrow.compute as pc
+
+    rows = dataset.scanner(columns=["id"], with_row_id=True).to_table()
+    counted = rows.group_by("id").aggregate([("_rowid", "count"), ("_rowid", "min")])
+    twice = counted.filter(pc.greater(counted["_rowid_count"], 1))
+    if len(twice):
+        first = " AND ".join(f"_rowid != {row}" for row in twice["_rowid_min"].to_pylist())
+        dataset.delete(f"{one_of('id', twice['id'].to_pylist())} AND {first}")
     return len(twice)

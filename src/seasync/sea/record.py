@@ -15,7 +15,7 @@ from seasync.files import Location, Place, is_uri
 from seasync.files.objects import storage_options as environment_options
 from seasync.sea import folder_lock, writers
 from seasync.sea import rows as layout
-from seasync.sea.commit import Appender, create_dataset, write_fragments
+from seasync.sea.commit import Appender, create_dataset, remove_doubled, write_fragments
 from seasync.sea.migrations import facts_of, migrate
 from seasync.sea.rows import Row, SeaFacts
 from seasync.sea.snapshot import Snapshot, plain_errors
@@ -124,12 +124,22 @@ class Record:
     @contextmanager
     def _announced(self, *, alone: bool, wait: bool, waiting: Callable[[], None] | None) -> Iterator[None]:
         with writers.writing(
-            self.uri, self.storage_options, alone=alone, wait=wait, waiting=waiting
+            self.uri,
+            self.storage_options,
+            alone=alone,
+            wait=wait,
+            waiting=waiting,
+            repair=self._remove_doubled,
         ) as self._writer:
             try:
                 yield
             finally:
                 self._writer = None
+
+    def _remove_doubled(self) -> None:
+        if self.exists():
+            with plain_errors(self.uri):
+                remove_doubled(self.open())
 
     def _is_old(self) -> bool:
         return self.exists() and self.snapshot().facts.format < layout.FORMAT

@@ -39,6 +39,7 @@ class Writer:
         self._folder, self._options = f"{uri.rstrip('/')}/{FOLDER}", options
         self._announcement = json.dumps({"alone": alone, "host": _host(), "process": os.getpid()}).encode()
         self._beaten = time.monotonic()
+        self._dead: set[str] = set()  # objects of writers that were found dead
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -51,7 +52,7 @@ class Writer:
             self._thread.start()
 
     def others(self) -> dict[str, bool]:
-        """The other writers, by id, and whether they want exclusive access; objects of dead ones go."""
+        """The other writers, by id, and whether they want exclusive access."""
         there = objects(self._folder, self._options)
         now = max((each.written for each in there if each.uri == self._object), default=0.0)
         found = {}
@@ -63,10 +64,17 @@ class Writer:
                 continue
             writer, name = json.loads(announcement or b"{}"), each.uri.rpartition("/")[2]
             if _has_ended(name, writer) or each.written < now - DEAD_SECONDS:
-                delete(each.uri, self._options)
+                self._dead.add(each.uri)
             else:
                 found[name] = bool(writer.get("alone"))
         return found
+
+    def clear_dead(self, repair: Callable[[], None]) -> None:
+        """Repair what dead writers may have left, then delete their objects, so that it is done once."""
+        if self._dead:
+            repair()
+        while self._dead:
+            delete(self._dead.pop(), self._options)
 
     def check(self) -> None:
         """Raise SeaError if others may take this writer for dead."""
@@ -107,8 +115,11 @@ def writing(
     alone: bool = False,
     wait: bool = True,
     waiting: Callable[[], None] | None = None,
+    repair: Callable[[], None] = lambda: None,
 ) -> Iterator[Writer]:
     """Be a writer of the sea at `uri`. `waiting` is called once if other writers are in the way.
+
+    `repair` is called first if other writers have died.
 
     Raises
     ------
@@ -126,6 +137,7 @@ def writing(
                 waiting = None
             time.sleep(LOOK_SECONDS)
             writer.announce()
+        writer.clear_dead(repair)
         yield writer
     finally:
         writer.end()
