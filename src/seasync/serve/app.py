@@ -24,6 +24,7 @@ from seasync.serve.routes import (
     comparisons,
     footage,
     jobs,
+    labeling,
     marks,
     report,
     search,
@@ -92,7 +93,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.backend = backend
-    for routes in (seas, footage, search, alignments, report, marks, comparisons, uploads, jobs):
+    for routes in (seas, footage, search, alignments, report, marks, labeling, comparisons, uploads, jobs):
         app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
     app.mount("/", _Page(directory=WEB, html=True))
     _handle_errors(app, backend)

@@ -9,6 +9,7 @@ from typing import Any
 from seasync.errors import ServeError
 from seasync.files import DiskCache, cache_folder, is_uri
 from seasync.serve import models, tasks
+from seasync.serve.carried_marks import CarriedStore
 from seasync.serve.comparison_store import ComparisonStore
 from seasync.serve.job_queue import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
@@ -52,7 +53,9 @@ class Backend:
         self.state = StateFolder(state)
         self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes)
         self._encoder = WorkerProcess("encode")
-        self._adder, self._maker = (WorkerProcess(name, low_priority=True) for name in ("add", "make"))
+        self._adder, self._maker, self._carrier = (
+            WorkerProcess(name, low_priority=True) for name in ("add", "make", "carry")
+        )
         self.seas = {
             name: ServedSea(name, location, self._encoder, limits.encode_seconds)
             for name, location in seas.items()
@@ -62,6 +65,7 @@ class Backend:
         self.uploads = UploadStore(self.state, self.inspector, limits)
         openable = Roots([*self.roots.all, self.state.uploads])
         self.comparisons = ComparisonStore(self.state)
+        self.carried = CarriedStore(self.state.folder / "carried")
         self.cache = DiskCache(cache_folder() / "serve", limits.cache_bytes)
         self.films = DiskCache(self.state.films, limits.film_bytes, in_use_seconds=FILM_IN_USE_SECONDS)
         self.library = VideoLibrary(openable, self.uploads, self.inspector, self.cache, limits)
@@ -70,6 +74,7 @@ class Backend:
             "add": JobType(self._adder, tasks.add, self._add_arguments, self._after_add),
             "film": JobType(self._maker, tasks.film, self._film_arguments, self._after_film),
             "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, self._after_film),
+            "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments, lambda *_: None),
             "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_proxy),
         }
         self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
@@ -111,7 +116,7 @@ class Backend:
         self.jobs.close()
         for sea in (*self.seas.values(), self._workspace):
             sea.close()
-        for worker in (self.inspector, self._encoder, self._adder, self._maker):
+        for worker in (self.inspector, self._encoder, self._adder, self._maker, self._carrier):
             worker.close()
         self.state.close()
 
@@ -143,6 +148,9 @@ class Backend:
 
     def _after_film(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
         self.films.trim_after(Path(arguments[-1]))
+
+    def _carry_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        return self.sea(sea).location, models.LabelingRequest(**request), str(self.carried.place(sea))
 
     def _proxy_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         clip = self.library.opened(self.sea(sea), models.Span(ref=request["ref"]))

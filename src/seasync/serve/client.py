@@ -30,6 +30,7 @@ from seasync.options import (
 from seasync.serve import models
 from seasync.serve.comparisons_client import ComparisonsClient
 from seasync.serve.connection import Connection
+from seasync.serve.labeling_client import LabelingClient
 from seasync.serve.models import AlignmentRequest, Anchor, Clip, Job, Mark, SeaInfo, Upload
 
 
@@ -55,6 +56,7 @@ class Client:
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
         self._http = Connection(address, token=token, timeout=timeout)
         self.comparisons = ComparisonsClient(self._http)
+        self.labeling = LabelingClient(self._http)
 
     def __enter__(self) -> Client:
         return self

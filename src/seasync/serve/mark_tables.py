@@ -60,7 +60,7 @@ def events_csv(sea: ServedSea) -> str:
         frames = {mark.name: mark.frame for mark in marks if mark.kind == "moment"}
         if frames.keys() == set(names):
             rows.append([clip, *(frames[name] for name in names)])
-    return _csv(["clip", *names], rows)
+    return csv_text(["clip", *names], rows)
 
 
 def phases_csv(sea: ServedSea) -> str:
@@ -72,7 +72,7 @@ def phases_csv(sea: ServedSea) -> str:
         for mark in marks
         if mark.kind == "phase"
     ]
-    return _csv(["clip", "frame", "phase", "name"], rows)
+    return csv_text(["clip", "frame", "phase", "name"], rows)
 
 
 def moments_csv(sea: ServedSea, ref: str) -> str:
@@ -81,7 +81,7 @@ def moments_csv(sea: ServedSea, ref: str) -> str:
     if not marks:
         raise ServeError(f"{ref}: this video has no marks yet", status=409)
     rows = [[mark.frame, f"{mark.seconds:.6f}", mark.kind, mark.name] for mark in marks]
-    return _csv(["frame", "seconds", "kind", "name"], rows)
+    return csv_text(["frame", "seconds", "kind", "name"], rows)
 
 
 def _marks_by_path(sea: ServedSea) -> Iterable[tuple[str, Sequence[Mark]]]:
@@ -95,7 +95,8 @@ def _marks_by_path(sea: ServedSea) -> Iterable[tuple[str, Sequence[Mark]]]:
         yield names[files[marks.ref]], marks.marks
 
 
-def _csv(columns: list[str], rows: Iterable[Sequence[object]]) -> str:
+def csv_text(columns: list[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)

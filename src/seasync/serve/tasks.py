@@ -1,4 +1,4 @@
-"""What worker processes do: encode, add to a sea, write films, timelines and pictures.
+"""What worker processes do: encode, add to a sea, carry marks, write films, timelines and pictures.
 
 Each function gets everything it needs as arguments. Films, timelines and pictures get the solved alignment,
 so that it is never computed twice.
@@ -17,10 +17,11 @@ from seasync.errors import SeaError, SeasyncError, ServeError
 if TYPE_CHECKING:
     from seasync.align import Alignment
     from seasync.encoding import Encoding
-    from seasync.render import Mark
+    from seasync.options import MarkKind
+    from seasync.render import Mark as ShownMark
     from seasync.sea.ingest import Added
     from seasync.search import Sea
-    from seasync.serve.models import AddRequest, FilmRequest, GridRequest, Side
+    from seasync.serve.models import AddRequest, FilmRequest, GridRequest, LabelingRequest, Side
 
 Progress = Callable[[tuple[float, str]], None]
 
@@ -151,7 +152,7 @@ def _counts(added: Added) -> str:
 
 
 def film(
-    alignment: Alignment, request: FilmRequest, marks: Sequence[Mark], out: str, report: Progress
+    alignment: Alignment, request: FilmRequest, marks: Sequence[ShownMark], out: str, report: Progress
 ) -> dict[str, Any]:
     """Write the film of an alignment to `out`."""
     from seasync.render import compare, retime
@@ -208,6 +209,55 @@ def grid_film(
         progress=progress,
     )
     return {"file": Path(out).name, "bytes": Path(out).stat().st_size}
+
+
+def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Progress) -> dict[str, Any]:
+    """Carry marks to all clips of a sea, and write `Carried` to `out`.
+
+    Returns
+    -------
+    dict
+        `labeled`, `carried` (clips that have marks now) and `doubtful`.
+    """
+    from seasync.group import carry_over_sea
+    from seasync.marks import Mark
+    from seasync.serve.carried_marks import Carried, CarriedRow
+    from seasync.serve.models import CarriedMark
+
+    def progress(what: str, done: int, total: int) -> None:
+        if done % max(total // 100, 1) == 0:
+            report((done / total, f"{100 * done // total} %"))
+
+    known: dict[str, tuple[MarkKind, str]] = {}  # a moment and a phase may have the same name
+    given: dict[str, list[Mark]] = {}
+    for one in request.marks or ():
+        for mark in one.marks:
+            name = mark.name if mark.kind == "moment" else f"{mark.name} ({mark.kind})"
+            known[name] = mark.kind, mark.name
+            given.setdefault(one.ref.removeprefix("clip:"), []).append(Mark(name, mark.seconds))
+    labeled, carried = carry_over_sea(
+        sea.open(), given, label=request.label, tolerance_seconds=request.tolerance, progress=progress
+    )
+    rows = []
+    for each in sorted(carried, key=lambda each: each.confidence):
+        marks = [
+            CarriedMark(kind=kind, name=name, seconds=mark.seconds, confidence=mark.confidence or 0.0)
+            for mark in each.marks
+            for kind, name in [known[mark.name]]
+        ]
+        rows.append(CarriedRow(clip=str(each.clip.id), sources=each.sources, marks=marks))
+    Carried(
+        labeled=len(labeled),
+        label=request.label,
+        tolerance=request.tolerance,
+        marks=request.marks or [],
+        rows=rows,
+    ).save(Path(out))
+    return {
+        "labeled": len(labeled),
+        "carried": sum(bool(row.marks) for row in rows),
+        "doubtful": sum(not row.sure for row in rows),
+    }
 
 
 def timeline(alignment: Alignment, keep: Side, file: str) -> list[str]:

@@ -16,6 +16,7 @@ from seasync.serve.models.comparisons import NO_SEA, Comparison, ComparisonReque
 from seasync.serve.models.fields import HEX, LATEST, Model, Moment, Problem
 from seasync.serve.models.footage import Footage, Upload
 from seasync.serve.models.jobs import Job
+from seasync.serve.models.labeling import CarriedClip, CarriedMark, CarriedPage, LabelingRequest
 from seasync.serve.models.marks import Anchor, Anchors, Mark, Marks
 from seasync.serve.models.report import Report, Tempo, TimedMoment, TimedPhase
 from seasync.serve.models.search import Match, Piece, SearchRequest, SearchResult, Span
@@ -32,6 +33,9 @@ __all__ = [
     "Anchor",
     "Anchors",
     "Axis",
+    "CarriedClip",
+    "CarriedMark",
+    "CarriedPage",
     "CarryRequest",
     "Clip",
     "ClipPage",
@@ -42,6 +46,7 @@ __all__ = [
     "Footage",
     "GridRequest",
     "Job",
+    "LabelingRequest",
     "Mark",
     "Marks",
     "Match",

@@ -10,12 +10,13 @@ import { searchView } from "./search.js";
 import { syncView } from "./sync.js";
 import { gridView } from "./grid.js";
 import { reportView } from "./report.js";
+import { labelView } from "./label.js";
 import { markView } from "./mark.js";
 import { foldTray, showTray } from "./tray.js";
 import { showHelp } from "./help.js";
 
-const VIEWS = { start: startView, sea: seaView, search: searchView, sync: syncView, grid: gridView, report: reportView, mark: markView };
-const TITLES = { start: "Compare", search: "Search", sync: "In step", grid: "Many in step", report: "Report", mark: "Mark" };
+const VIEWS = { start: startView, sea: seaView, search: searchView, sync: syncView, grid: gridView, report: reportView, label: labelView, mark: markView };
+const TITLES = { start: "Compare", search: "Search", sync: "In step", grid: "Many in step", report: "Report", label: "Label", mark: "Mark" };
 const NO_SEA = "-"; // uploads are compared there without any sea
 const main = document.getElementById("main");
 const bar = document.getElementById("bar");
@@ -72,7 +73,7 @@ function drawBar(sea, view) {
   const seas = about.seas.length > 1 && menu("Sea", about.seas.map((name) => [name, name]), sea, (name) => (location.hash = link(name, "sea")));
   bar.replaceChildren(
     h("a.brand", { href: "#/", "aria-label": "Seasync: start" }, h("img", { src: "icon.svg", alt: "", width: 26, height: 26 }), h("span", {}, "Seasync")),
-    h("nav", { "aria-label": "Views" }, tab("start", "Compare", "#/"), tab("sea", "Sea"), tab("search", "Search"), tab("mark", "Mark")),
+    h("nav", { "aria-label": "Views" }, tab("start", "Compare", "#/"), tab("sea", "Sea"), tab("search", "Search"), tab("label", "Label")),
     seas || h("span.sea-name", {}, sea),
     h("span", { id: "offline", role: "status", hidden: true }, "no connection, trying again…"),
     h("span.space"),

@@ -10,6 +10,7 @@ const KEYS = {
     ["[ ]", "slower, faster"], ["L", "loop"], ["B", "loop a span: press at its start, at its end, and once more to end it"], ["S", "skip frames without a counterpart"], ["O", "side by side, stacked, overlaid"], ["K", "keep the query's clock, or the match's"], ["I", "mirror the match"], ["F", "full screen"], ["+ − 0", "zoom in, out, reset; drag to move the picture"],
     ["A", "set an anchor: ← → move the other video, Enter pins, Esc leaves"],
   ],
+  "Check carried marks": [["Enter", "confirm, then the next doubtful clip"], ["N", "next without confirming"], ["← →", "move the mark by a frame; with Shift, ten"], ["↑ ↓", "choose another mark"]],
   "Marks": [["M", "key moment"], ["P", "start of a phase"], ["1 – 9", "the key moment of that number"], ["Backspace", "remove the mark here"]],
 };
 

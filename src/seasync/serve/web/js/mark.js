@@ -25,9 +25,10 @@ export async function markView({ sea, params, place, signal, ready }) {
   const shown = stage(session);
   const marks = marksPanel(session, { signal, changed: () => control?.drawMarks() });
   const control = transport(session, { ticks: () => marks.ticks(), signal });
+  const back = params.get("back") === "label" && h("a.button.small", { href: link(sea, "label") }, icon("back"), "Back to labeling");
   place.replaceChildren(
     h("div.heading", {},
-      h("h1", {}, h("span.query", { title: session.lead.footage.file }, session.lead.footage.name)), h("span.space"),
+      h("h1", {}, h("span.query", { title: session.lead.footage.file }, session.lead.footage.name)), h("span.space"), back,
       h("a.button.small", { href: link(sea, "search", { query: clip }) }, icon("search"), "Find what moves like it")),
     h("div.sync", {}, h("section.watch", {}, shown, control), h("section.why", {}, h("h2", {}, "Marks"), marks)));
 }

@@ -21,7 +21,8 @@ export async function seaView({ sea, params, about, place, signal }) {
   const labels = h("span");
   const open = (files) => addDialog(sea, about, files, refresh);
   const companion = params.get("with"); // an upload that waits for its model
-  const title = h("h1", {}, companion ? "Choose the model to compare with" : `Clips of ${sea}`);
+  const marking = params.get("pick") === "mark"; // a clip is chosen to be marked
+  const title = h("h1", {}, marking ? "Choose a clip to mark" : companion ? "Choose the model to compare with" : `Clips of ${sea}`);
   const tools = h("div.tools", {}, text, labels, count, h("span.space"),
     h("button", { type: "button", onclick: () => open([]) }, "Add by path"),
     h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
@@ -46,7 +47,7 @@ export async function seaView({ sea, params, about, place, signal }) {
     turn += 1;
     shown = 0;
     total = Infinity;
-    history.replaceState(null, "", link(sea, "sea", { ...filter, with: companion }));
+    history.replaceState(null, "", link(sea, "sea", { ...filter, with: companion, pick: marking ? "mark" : "" }));
     await more(true);
   }
 
@@ -78,8 +79,8 @@ export async function seaView({ sea, params, about, place, signal }) {
 
   function card(clip) {
     const { box, begin, end } = preview(sea, clip);
-    const search = companion ? link(sea, "sync", { query: clip.ref, match: companion, keep: "yes" }) : link(sea, "search", { query: clip.ref });
-    const words = companion ? `Compare with ${clip.name}` : `Search with ${clip.name}`;
+    const search = marking ? link(sea, "mark", { clip: clip.ref, back: "label" }) : companion ? link(sea, "sync", { query: clip.ref, match: companion, keep: "yes" }) : link(sea, "search", { query: clip.ref });
+    const words = marking ? `Mark ${clip.name}` : companion ? `Compare with ${clip.name}` : `Search with ${clip.name}`;
     if (clip.label) box.append(h("span.label", { title: clip.label }, clip.label));
     const item = h("li.clip", { onpointerenter: begin, onpointerleave: end, onfocusin: begin, onfocusout: end, data: { ref: clip.ref } },
       h("a.open", { href: search, draggable: "false" }, spoken(`${words}, `), box),

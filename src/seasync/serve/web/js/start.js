@@ -24,7 +24,7 @@ export async function startView({ sea, place, signal }) {
     h("ul.ways", {},
       way("swap", "Compare with a model", "Your video beside a clip of the sea.", async () => withModel((await chooseFiles(false))[0])),
       way("search", "Search a collection", "Find the clips that move like yours.", link(sea, "search")),
-      way("mark", "Label a collection", "Mark moments once, carry them to other clips.", link(sea, "mark"))),
+      way("mark", "Label a collection", "Mark moments on a few clips, carry them to all.", link(sea, "label"))),
     list);
   acceptDrops(place, "Drop one or two videos", take, signal);
   showComparisons();
