@@ -79,6 +79,10 @@ class PartlyDecoded(UserWarning):
     """A damaged file gave fewer frames than it promised; the message says how much was read."""
 
 
+class UnknownClips(UserWarning):
+    """Marks are of clips that are not there; they are ignored."""
+
+
 class SubjectNotFound(UserWarning):
     """An encoder did not find what it looks for in most of a clip; the message says what follows."""
 

@@ -134,13 +134,16 @@ def _over_sea(
     from seasync.errors import DataError
     from seasync.files import expect_writable
     from seasync.group import carry_over_sea, doubtful_first
-    from seasync.marks import mark_key, write_marks
+    from seasync.group.episodes import named_for
+    from seasync.marks import write_marks
+    from seasync.sea.stored_clips import StoredClips
     from seasync.search import Sea
 
     expect_writable(to, sources=[marks], error=DataError)
+    opened = Sea(sea, create=False)
     with progress("carrying marks") as show:
         labeled, carried = carry_over_sea(
-            Sea(sea, create=False),
+            opened,
             marks,
             label=label,
             recipe=RECIPES[recipe],
@@ -148,7 +151,7 @@ def _over_sea(
             progress=show,
         )
     everyone = [(each.clip, each.marks) for each in labeled] + [(each.clip, each.marks) for each in carried]
-    write_marks(to, {mark_key(clip): found for clip, found in everyone if found})
+    write_marks(to, named_for(StoredClips.of(opened.record.snapshot(), label=label), everyone, to))
     doubtful = doubtful_first(carried)
     if as_json:
         import json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING
 from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
-from seasync.errors import DataError, FeatureError, SeasyncError
+from seasync.errors import DataError, FeatureError, SeasyncError, UnknownClips
 from seasync.files import Place, is_uri
 from seasync.group.align_takes import group_of, medoid
 from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, LabeledClip, expect_inside
 from seasync.group.clock import Group, LeftOut, Take
-from seasync.group.timing import marks_of
+from seasync.group.episodes import from_episodes
+from seasync.group.timing import marks_of, take_name
 from seasync.marks import FrameSeconds, MarkedClips, clip_names, frame_seconds, read_marks
 from seasync.pair import end_of
 from seasync.sea.sources import find_videos
@@ -158,15 +160,22 @@ def carry_over_sea(
     Raises
     ------
     DataError
-        If no clip of the sea has marks.
+        If no clip of the sea has marks, or a mark lies outside its clip.
+
+    Warns
+    -----
+    UnknownClips
+        If some marks are of clips that the sea does not have.
     """
     stored = StoredClips.of(sea.record.snapshot(), label=label, where=where)
     if isinstance(marks, str | PathLike):
         marks = read_marks(marks, _stored_frame_seconds(stored))
+    marks = from_episodes(stored, marks)
     own = {n: found for n, clip in enumerate(stored.clips) if (found := marks_of(clip, marks))}
     if not own:
         known = ", ".join(sorted(marks)[:3]) or "no clip"
         raise DataError(f"the marks are of {known}: expected clips of this sea, by id, path or file name")
+    _warn_of_unknown(sea, marks, stored.clips)
     labeled = [
         LabeledClip(stored.clips[n], encoding, tuple(own[n]))
         for n, encoding in zip(own, stored.encodings(list(own)), strict=True)
@@ -181,6 +190,23 @@ def carry_over_sea(
         progress=report,
     )
     return labeled, carried
+
+
+def _warn_of_unknown(sea: Sea, marks: MarkedClips, chosen: Sequence[Clip]) -> None:
+    """Warn of marks that are of no clip of the sea, whether it was chosen or not."""
+    if rest := marks.keys() - _names(chosen):
+        rest -= _names(sea.record.snapshot().clips())
+    if rest:
+        some = ", ".join(sorted(rest)[:3]) + (", …" if len(rest) > 3 else "")
+        warnings.warn(
+            f"marks of {len(rest)} clips that are not in this sea are ignored: {some}",
+            UnknownClips,
+            stacklevel=3,
+        )
+
+
+def _names(clips: Sequence[Clip]) -> set[str]:
+    return {name for clip in clips for name in (*clip_names(clip), take_name(clip))}
 
 
 def _stored_frame_seconds(stored: StoredClips) -> FrameSeconds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,16 @@ class Episode:
     task: str | None
     start: float | None = None
     end: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What marks of the episode go by, such as episode_000012."""
+        return f"episode_{self.index:06d}"
+
+
+def is_episode(name: str) -> bool:
+    """Whether a name or tag is that of an episode."""
+    return re.fullmatch(r"episode_\d{6,}", name) is not None
 
 
 def episodes(root: str | Path, camera: str | None = None) -> list[Episode]:

@@ -57,7 +57,7 @@ def find_videos(
         patterns such as ``clips/*.mp4``, and lists: .csv or .tsv with the column ``file`` (relative to the
         list) and optionally ``label``, ``start``, ``end``, ``tags`` (separated by semicolons). Any of these
         may be at a URI. ``lerobot:DIR#CAMERA`` names the episodes of a LeRobot data set; their task is the
-        label.
+        label, and their name (such as episode_000012) a tag.
     labels
         ``"folder"``: the name of the folder that contains a video; or a list with the columns ``file`` and
         ``label``.
@@ -81,7 +81,9 @@ def _videos(path: Place) -> Iterator[SourceVideo]:
     if str(path).startswith(PREFIX):
         root, _, camera = str(path).removeprefix(PREFIX).partition("#")
         for episode in episodes(root, camera or None):
-            yield SourceVideo(episode.file.absolute(), episode.task, (), episode.start, episode.end)
+            yield SourceVideo(
+                episode.file.absolute(), episode.task, (episode.name,), episode.start, episode.end
+            )
         return
     if is_uri(path):
         yield from _stored(str(path))

@@ -26,6 +26,7 @@ class StoredClips:
     clips : tuple of Clip
     ends : ndarray [shape=(N,)]
         When each clip's last frame ends, in seconds of its file.
+    tags : tuple of tuple of str
     without_features : tuple of Clip
         Clips that keep only their clip vector.
     """
@@ -33,6 +34,7 @@ class StoredClips:
     snapshot: Snapshot
     clips: tuple[Clip, ...]
     ends: Seconds
+    tags: tuple[tuple[str, ...], ...]
     without_features: tuple[Clip, ...]
     _rows: RowIds
 
@@ -40,11 +42,12 @@ class StoredClips:
     def of(cls, snapshot: Snapshot, *, label: str | None = None, where: str | None = None) -> StoredClips:
         """The clips of a snapshot that have this label and fulfil this condition."""
         asked = condition(snapshot, where, label)
-        table = snapshot.table(CLIP_COLUMNS, all_of(asked, WITH_FEATURES))
+        table = snapshot.table([*CLIP_COLUMNS, "tags"], all_of(asked, WITH_FEATURES))
         clips = tuple(snapshot.clips_of(table))
         without = tuple(snapshot.clips(all_of(asked, f"NOT ({WITH_FEATURES})")))
         ends = np.array([clip.start for clip in clips]) + table["duration"].to_numpy()
-        return cls(snapshot, clips, ends, without, table["_rowid"].to_numpy())
+        tags = tuple(tuple(row or ()) for row in table["tags"].to_pylist())
+        return cls(snapshot, clips, ends, tags, without, table["_rowid"].to_numpy())
 
     def __len__(self) -> int:
         return len(self.clips)
