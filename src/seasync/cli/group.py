@@ -77,6 +77,22 @@ def group(
             help="Write a film of all takes in step.",
         ),
     ] = None,
+    tempo_bars: Annotated[
+        bool,
+        typer.Option(
+            "--tempo-bars",
+            rich_help_panel=OUTPUT,
+            help="Draw each take's tempo below it in the film: orange is faster than the reference.",
+        ),
+    ] = False,
+    mark_outliers: Annotated[
+        bool,
+        typer.Option(
+            "--mark-outliers",
+            rich_help_panel=OUTPUT,
+            help="Draw a frame around takes in the film while they are far ahead or behind.",
+        ),
+    ] = False,
     tables: Annotated[
         Location | None,
         typer.Option(
@@ -115,6 +131,8 @@ def group(
         raise typer.BadParameter("give TAKES (videos or folders) beside the reference, or --sea SEA")
     if timing and not marks:
         raise typer.BadParameter("--timing needs --marks: the moments to compare")
+    if (tempo_bars or mark_outliers) and not film:
+        raise typer.BadParameter("--tempo-bars and --mark-outliers belong to --film")
     if bool(tables) != bool(resampled):
         raise typer.BadParameter("--tables and --resampled belong together")
     with progress("reading") as show:
@@ -138,7 +156,14 @@ def group(
         if film:
             from seasync.render import group_film
 
-            group_film(found, film, most=LONGEST_FILM, progress=lambda done, all_: show("film", done, all_))
+            group_film(
+                found,
+                film,
+                most=LONGEST_FILM,
+                tempo=tempo_bars,
+                outliers=mark_outliers,
+                progress=lambda done, all_: show("film", done, all_),
+            )
     if as_json:
         import json
 

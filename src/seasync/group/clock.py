@@ -10,11 +10,13 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seasync.align import Alignment, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.files import Place
+from seasync.group.votes import weighted_median
 from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_marks
 
 if TYPE_CHECKING:
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 # Tempo is the slope over this much time before and after a moment: shorter, and it shows the grid's steps.
 TEMPO_SECONDS = 0.15
-STARTED = 0.03  # the movement has started when this share of all motion is over
+# A take's clock starts while the movement begins: when these shares of all motion are over.
+STARTED, UNDER_WAY = 0.03, 0.25
+UNUSUAL_SPREADS, UNUSUAL_SECONDS = 2.0, 0.1  # a take so far from the group is unusual at that moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +127,7 @@ class Group:
         """
         moments = np.asarray(seconds, np.float64)
         rows = [np.where(take.warp.covers(moments), take.warp.at(moments), np.nan) for take in self.takes]
-        return np.stack(rows) if rows else np.empty((0, len(moments)))
+        return np.array(rows).reshape(len(rows), len(moments))
 
     @cached_property
     def tempo(self) -> Seconds:
@@ -149,17 +153,23 @@ class Group:
     def ahead(self) -> Seconds:
         """How far each take is ahead of the group, in seconds; below 0 is behind. [shape=(K, N)]
 
-        A take's own clock starts when the movement does, so that takes that are cut differently, or wait
-        before they begin, can be compared.
+        A take's own clock starts while the movement begins: at the median of its delays there, weighted by
+        motion. So takes that are cut differently, or wait before they begin, can be compared.
         """
-        times = self.at(self.seconds)
-        begun = np.cumsum(self.motion) >= STARTED * self.motion.sum()
-        shared = np.flatnonzero(begun & np.isfinite(times).all(0))
-        if len(shared):
-            elapsed = times - times[:, shared[:1]]
-        else:
-            elapsed = times - np.nanmean(times - self.seconds, axis=1, keepdims=True)
-        return np.asarray(_over_takes(np.nanmean, elapsed) - elapsed)
+        delays = self.at(self.seconds) - self.seconds
+        share = np.cumsum(self.motion) / max(float(self.motion.sum()), 1e-12)
+        early = (share >= STARTED) & (share <= UNDER_WAY)
+        for row in delays:
+            known = np.isfinite(row)
+            first = known & early if (known & early).any() else known
+            if first.any():
+                row -= weighted_median(row[first], self.motion[first] + 1e-9)
+        return np.asarray(_over_takes(np.nanmean, delays) - delays)
+
+    def unusual(self) -> NDArray[np.bool_]:
+        """Where each take is far ahead of the group, or far behind. [shape=(K, N)]"""
+        spread = _over_takes(np.nanstd, self.ahead)
+        return np.asarray(np.abs(self.ahead) > np.maximum(UNUSUAL_SPREADS * spread, UNUSUAL_SECONDS))
 
     def outliers(self) -> list[tuple[AlignedTake, float]]:
         """The takes with their root-mean-square distance from the group in seconds, the farthest first.

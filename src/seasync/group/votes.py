@@ -40,12 +40,12 @@ class Votes:
             known = np.isfinite(self.moments[:, column])
             values, weights = self.moments[known, column], self.weights[known]
             if len(values):
-                middle[column] = _weighted_median(values, weights)
+                middle[column] = weighted_median(values, weights)
                 spread[column] = np.average(np.abs(values - middle[column]), weights=weights)
         return middle, spread
 
 
-def _weighted_median(values: Seconds, weights: Seconds) -> float:
+def weighted_median(values: Seconds, weights: Seconds) -> float:
     """Where the weights on both sides are equal, between values in proportion."""
     order = np.argsort(values, kind="stable")
     sums = np.cumsum(weights[order])

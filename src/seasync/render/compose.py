@@ -10,10 +10,11 @@ from av.video.frame import VideoFrame
 from seasync.errors import RenderError
 from seasync.files import Location, Place, expect_writable
 from seasync.render.captions import captions
-from seasync.render.composition import Film
+from seasync.render.composition import Cell, Film
 from seasync.render.frame_reader import scheduled_pictures
 from seasync.render.page import save
 from seasync.render.soundtrack import Soundtrack, is_webm
+from seasync.render.tempo_bar import draw_bar, draw_frame
 from seasync.render.yuv_canvas import DIM, Canvas, Panel
 from seasync.video import Writer
 
@@ -80,6 +81,15 @@ def _picture(film: Film, number: int, shown: tuple[VideoFrame, ...]) -> VideoFra
         is_through = film.overlay and cell is not film.cells[0]
         light = 1.0 if is_known else DIM
         canvas.put(frame, cell.left, cell.top, opacity=0.5 if is_through else 1.0, light=light)
+        _decorate(canvas, film, cell, number)
     for caption in captions(film, number) if film.labels else ():
         canvas.text(caption.text, (caption.left, caption.top), size=caption.size)
     return canvas.frame
+
+
+def _decorate(canvas: Canvas, film: Film, cell: Cell, number: int) -> None:
+    if cell.bar is not None:
+        share = number / max(len(film.clock.seconds) - 1, 1)
+        draw_bar(canvas, cell.bar, cell.left, cell.top + cell.height - len(cell.bar), share)
+    if cell.framed is not None and cell.framed[number]:
+        draw_frame(canvas, cell.left, cell.top, cell.width, cell.height, film.letters // 4 * 2)

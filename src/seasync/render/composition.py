@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seasync.errors import RenderError
 from seasync.options import Gaps
 from seasync.render.schedule import Clock, FrameSelection
-from seasync.render.yuv_canvas import plate_width
+from seasync.render.yuv_canvas import Plane, plate_width
 
 LONGEST_SIDE = 16384  # pixels: what H.264 can hold
 SMALLEST_LETTERS = 7  # pixels; smaller ones cannot be read
@@ -38,7 +41,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Cell:
-    """A source at its place in the film; all even numbers."""
+    """A source at its place in the film; all even numbers.
+
+    `bar` is drawn along its lower edge, YUV of shape (height, width, 3). `framed` says for each frame of the
+    film whether the cell has a frame around it.
+    """
 
     source: FrameSelection
     left: int
@@ -46,6 +53,8 @@ class Cell:
     width: int
     height: int
     title: str = ""
+    bar: Plane | None = None
+    framed: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

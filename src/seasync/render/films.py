@@ -22,6 +22,7 @@ from seasync.render.schedule import (
     warped_frames,
 )
 from seasync.render.soundtrack import soundtrack
+from seasync.render.tempo_bar import Tempo
 from seasync.video import probe
 
 Size = tuple[int, int]
@@ -154,6 +155,7 @@ def grid(
     *,
     columns: int | None = None,
     titles: Sequence[str] | None = None,
+    tempos: Sequence[Tempo] | None = None,
     audio: Audio = "query",
     smooth: Smooth = "nearest",
     labels: bool = True,
@@ -173,6 +175,11 @@ def grid(
         Alignments of one query; it is shown first.
     columns
         Default: as many as make the grid about square.
+    titles
+        Of the matches. Default: their numbers and scores.
+    tempos
+        Of the matches: each gets a bar below its picture, orange where it is faster than the query, and a
+        frame where it is unusual.
     audio
         The sound of the "query", or of the first "match".
     size
@@ -202,7 +209,9 @@ def grid(
         top = number // columns * height + _centerd(inner[1], height)
         source = warped_frames(match, clock, warp, blend=smooth == "blend")
         title = titles[number - 1] if titles else f"{number}  DRAQ {alignment.draq:.2f}"
-        cells.append(Cell(source, left, top, *inner, title=title))
+        tempo = tempos[number - 1] if tempos else Tempo(clock.seconds)
+        bar, framed = tempo.bar(inner[0], _even(inner[1] / 24), clock.seconds), tempo.framed(clock.seconds)
+        cells.append(Cell(source, left, top, *inner, title=title, bar=bar, framed=framed))
     whole = columns * width, rows * height
     film = Film(clock, cells, whole, gaps="dim", labels=labels, marks=tuple(marks))
     track = soundtrack(audio, "query", query, first, warps[0], clock, file=file)

@@ -9,6 +9,7 @@ from seasync.files import Place
 from seasync.group.clock import Group
 from seasync.group.timing import take_name
 from seasync.render.films import grid
+from seasync.render.tempo_bar import Tempo
 
 MOST_TILES = 25
 
@@ -18,6 +19,8 @@ def group_film(
     file: Place,
     *,
     most: int = MOST_TILES,
+    tempo: bool = False,
+    outliers: bool = False,
     size: tuple[int, int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
@@ -30,6 +33,10 @@ def group_film(
         .mp4, .mov, .mkv or .webm.
     most : int
         Takes shown at most. Of a larger group, those that align best.
+    tempo : bool
+        Draw a bar below each take: orange where it is faster than the reference, blue where it is slower.
+    outliers : bool
+        Draw a frame around a take while it is far ahead of the group, or far behind.
     size : tuple of int, optional
         Width and height to fit the film into.
     progress : callable, optional
@@ -50,5 +57,12 @@ def group_film(
     best = sorted(group.takes, key=lambda take: take.alignment.draq)[:most]
     shown = [take for take in group.takes if take in best]
     titles = [take_name(take.clip) for take in shown]
-    grid([take.alignment for take in shown], file, titles=titles, size=size, progress=progress)
+    rows = [group.takes.index(take) for take in shown]
+    unusual = group.unusual() if outliers else None
+    signs = [
+        Tempo(group.seconds, group.tempo[n] if tempo else None, None if unusual is None else unusual[n])
+        for n in rows
+    ]
+    alignments = [take.alignment for take in shown]
+    grid(alignments, file, titles=titles, tempos=signs, size=size, progress=progress)
     return len(shown)

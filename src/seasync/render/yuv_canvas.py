@@ -68,6 +68,14 @@ class Canvas:
                 source = _faded(light, BLACK if number == 0 else GRAY)[source]
             target[:] = source if opacity == 1 else mixed(target, source, opacity)
 
+    def fill(self, patch: Plane, left: int, top: int) -> None:
+        """Put colors, YUV of shape (h, w, 3), at an even place."""
+        height, width = patch.shape[:2]
+        self._planes[0][top : top + height, left : left + width] = patch[..., 0]
+        for number, plane in enumerate(self._planes[1:], 1):
+            half = patch[::2, ::2, number]
+            plane[top // 2 : top // 2 + half.shape[0], left // 2 : left // 2 + half.shape[1]] = half
+
     def text(self, text: str, at: tuple[int, int], *, size: int) -> None:
         """White letters on a dark plate whose upper left corner is `at`."""
         luma, cover = _plate(text, size)
