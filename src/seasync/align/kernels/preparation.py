@@ -126,9 +126,8 @@ def _scales(local, whole, window, floor):
     """1 / rms of each frame's window (T,), out of the windows' mean squares `local` (W,) and the clip's."""
     out = np.zeros(len(window), np.float64)
     if whole > floor:
-        inverse = 1.0 / np.sqrt(np.maximum(local, SCALE_FLOOR * whole))
         for t in range(len(window)):
-            out[t] = inverse[window[t]]
+            out[t] = 1.0 / np.sqrt(max(local[window[t]], SCALE_FLOOR * whole))
     return out
 
 
@@ -141,6 +140,16 @@ def _window_mean(energy, starts, stops):
 
 
 @njit(cache=True, nogil=True)
+def _weigh(products, kind, weights, scales, own, lag):
+    """Write the scales of the state (kind 0) or the change (1); add its products, scaled, to own and lag."""
+    for t in range(len(weights)):
+        scales[kind, t] = weights[t]
+        own[t] += products[2 * kind, t] * weights[t] * weights[t]
+        if t + 1 < len(weights):
+            lag[t] += products[2 * kind + 1, t] * weights[t] * weights[t + 1]
+
+
+@njit(cache=True, nogil=True)
 def scale(products, raw, spread, window, starts, stops, lower, weight, with_change):
     """Scales per frame, and norms and motion on the grid.
 
@@ -149,26 +158,28 @@ def scale(products, raw, spread, window, starts, stops, lower, weight, with_chan
     lower (n,), weight (n,): grid point a lies `weight` of the way from frame lower[a] to the next.
     Returns (scales (2, T) of state and change, grid (3, n): weight, 1 / norm, motion; float32), still.
     """
+    # Written as loops: expressions of arrays take four seconds longer to compile, and a first user waits.
     length = products.shape[1]
     floor = raw * _ROUNDING
     scales = np.zeros((2, length), np.float32)
-    whole = products[0].mean()
-    state = _scales(spread if len(spread) else np.full(1, whole), whole, window, floor)
-    scales[0] = state
-    own = products[0] * state * state
+    own = np.zeros(length, np.float64)
     lag = np.zeros(length, np.float64)
-    lag[:-1] = products[1, :-1] * state[:-1] * state[1:]
     motion = np.ones(length, np.float64)
+    local = spread if len(spread) else np.full(1, products[0].mean())
+    state = _scales(local, products[0].mean(), window, floor)
+    _weigh(products, 0, state, scales, own, lag)
     still = state[0] == 0.0
     if with_change:
         change = _scales(_window_mean(products[2], starts, stops), products[2].mean(), window, floor)
-        scales[1] = change
+        _weigh(products, 1, change, scales, own, lag)
         still = change[0] == 0.0
-        own += products[2] * change * change
-        lag[:-1] += products[3, :-1] * change[:-1] * change[1:]
         if not still:
-            motion = np.minimum(products[2] * change * change, MOTION_CAP)
-            motion /= motion.mean()
+            total = 0.0
+            for t in range(length):
+                motion[t] = min(products[2, t] * change[t] * change[t], MOTION_CAP)
+                total += motion[t]
+            for t in range(length):
+                motion[t] *= length / total
     grid = np.empty((3, len(lower)), np.float32)
     for a in range(len(lower)):
         t = lower[a]
