@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from benchmarks.goals import Goals
 from seasync.align import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
-from seasync.encoders import clip_vector_parts, encode_clip, get_encoder
+from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.patches import is_cut
+from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.film import find_in
 
@@ -138,7 +139,7 @@ def join(*parts: Part) -> tuple[Encoding, list[float]]:
         np.array(shots, np.int64),
     )
     encoder = parts[0].take.encoding.encoder
-    return Encoding(encoder, (stream,), *clip_vector_parts(stream.features, stream.seconds)), shifts
+    return Encoding(encoder, (stream,), *stream_vector_parts(stream)), shifts
 
 
 def moments(one: Take, other: Take) -> tuple[Doubles, Doubles] | None:

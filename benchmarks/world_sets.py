@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from seasync import Sea
 from seasync.clip import Clip
-from seasync.encoders import clip_vector_parts, encode_clip, get_encoder
+from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.encoder import Progress
+from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate.planting import draw_warp
 
@@ -138,5 +139,5 @@ def planted_views(folder: Path, encoder: CachedEncoder, curves: int) -> Iterator
                 max=len(dense.seconds) - 1
             )
             stream = Stream(dense.streams[0].name, shown, np.arange(len(shown)), dense.features[picked])
-            match = Encoding(dense.encoder, (stream,), *clip_vector_parts(stream.features, shown))
+            match = Encoding(dense.encoder, (stream,), *stream_vector_parts(stream))
             yield PlantedView(first.partition("-")[0], query, match, shown, dense.seconds[picked])

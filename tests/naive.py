@@ -58,10 +58,10 @@ def disordered_cost(cost):
     return sum(price(other, dtw(other)) for other in others) / 2
 
 
-def reachable_columns(cost, tolerance):
-    """First and last column in each row that a path passes which costs at most that share more, (n, 2)."""
+def reachable_columns(cost, more):
+    """First and last column in each row that a path passes which costs at most that much more, (n, 2)."""
     paths = list(all_paths(*cost.shape))
-    limit = min(price(cost, path) for path in paths) * (1 + tolerance) + 1e-9
+    limit = min(price(cost, path) for path in paths) + more + 1e-9
     cells = [cell for path in paths if price(cost, path) <= limit for cell in path]
     rows = [[j for i, j in cells if i == row] for row in range(len(cost))]
     return [(min(row), max(row)) for row in rows]

@@ -24,6 +24,10 @@ _SIDES = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11]
 MIRRORS = {
     "pose": (np.array([2 * joint + axis for joint in _SIDES for axis in (0, 1)]), np.tile([-1, 1], 13))
 }
+# The last channels of a stream that hold which way things move, not what is seen (`seasync.encoders.flow`):
+# x and y in each of 16 squares of the picture. They follow the 384 channels of DINOv2.
+FLOW_CHANNELS = 32
+_WITH_FLOW = "dinov2-small", 384 + FLOW_CHANNELS
 
 
 def windows(first: int, last: int) -> list[tuple[int, int, int, int]]:
@@ -78,6 +82,13 @@ class Stream:
             raise FeatureError(f"{self.name}: {bad} of {length} frame features hold NaN or infinity")
         if not np.isfinite(self.seconds).all() or (np.diff(self.seconds) <= 0).any():
             raise FeatureError(f"{self.name}: seconds must be finite and increasing")
+
+    @property
+    def flow_channels(self) -> int:
+        """How many of the last channels hold flow."""
+        name, width = _WITH_FLOW
+        has_flow = self.name.partition("@")[0] == name and self.features.shape[1] == width
+        return FLOW_CHANNELS if has_flow else 0
 
     def part(self, start: float, end: float) -> Stream:
         """What is shown from `start` to `end` (exclusive), in seconds, of the same memory; at least the

@@ -67,10 +67,10 @@ def test_disordered_costs_of_many_are_those_of_each():
 
 
 @given(small_costs, st.sampled_from([0.0, 0.1, 1.0]))
-def test_reachable_columns_are_those_of_all_paths_that_cost_little_more(cost, tolerance):
+def test_reachable_columns_are_those_of_all_paths_that_cost_little_more(cost, more):
     found = np.empty((2, len(cost)), np.int64)
-    reachable_columns(cost, tolerance, *found)
-    assert list(map(tuple, found.T)) == naive.reachable_columns(cost, tolerance)
+    reachable_columns(cost, more, *found)
+    assert list(map(tuple, found.T)) == naive.reachable_columns(cost, more)
 
 
 def test_anchors_that_no_path_can_pass_are_refused():

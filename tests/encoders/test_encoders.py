@@ -109,7 +109,7 @@ def test_missing_file_is_named() -> None:
 
 
 def test_what_was_made_with_whole_frames_keeps_its_encoder() -> None:
-    before, now = "dinov2-small/0cd026c8/224", "dinov2-small/08a9661b/224"
+    before, now = "dinov2-small/0cd026c8/224", "dinov2-small/08a9661b/224/flow"
     assert name_for("dinov2-small", before) == "dinov2-small-whole"
     assert name_for("dinov2-small@168", before) == "dinov2-small-whole@168"
     assert name_for("dinov2-small+pose", f"{before}+pose/x") == "dinov2-small-whole+pose"

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.fft import dct
 
-from seasync.encoders.vector import _projection, clip_vector_parts, trajectory_dimension
+from seasync.encoders.vector import (
+    FLOW_WEIGHT,
+    _projection,
+    clip_vector_parts,
+    cut,
+    stream_vector_parts,
+    trajectory_dimension,
+)
+from seasync.encoding import FLOW_CHANNELS, Encoding, Stream
 
 
 @pytest.mark.parametrize("width", [384, 26, 3])
@@ -43,3 +51,42 @@ def test_what_does_not_move_has_no_trajectory() -> None:
     features = np.ones((1, 8), np.float32)
     assert not clip_vector_parts(features, np.zeros(1))[1].any()
     assert not clip_vector_parts(features.repeat(9, 0), np.arange(9.0))[1].any()
+
+
+def _with_flow(flow: np.ndarray, seed: int = 0) -> Stream:  # type: ignore[type-arg]
+    """Looks that wander at random, with this flow (T, 32) beside."""
+    looks = np.random.default_rng(seed).normal(size=(len(flow), 384)).cumsum(0)
+    features = np.concatenate([looks, flow], axis=1).astype(np.float32)
+    return Stream("dinov2-small", np.arange(len(flow)) / 7.5, np.arange(len(flow)), features)
+
+
+def test_flow_counts_by_its_direction_however_fast_or_strong() -> None:
+    to_the_right = np.tile([1.0, 0.0], (20, FLOW_CHANNELS // 2))
+    kinds = [to_the_right, 9 * to_the_right, -to_the_right]
+    looks = trajectory_dimension(384)
+    flows = [stream_vector_parts(_with_flow(kind, seed))[1][looks:] for seed, kind in enumerate(kinds)]
+    units = [flow / np.linalg.norm(flow) for flow in flows]
+    assert units[0] @ units[1] == pytest.approx(1)
+    assert units[0] @ units[2] == pytest.approx(-1)
+
+
+def test_flow_weighs_as_much_in_every_clip() -> None:
+    stream = _with_flow(np.random.default_rng(5).normal(size=(20, FLOW_CHANNELS)))
+    mean, trajectory = stream_vector_parts(stream)
+    looks = trajectory_dimension(384)
+    np.testing.assert_array_equal(
+        trajectory[:looks], clip_vector_parts(stream.features[:, :384], stream.seconds)[1]
+    )
+    ratio = np.linalg.norm(trajectory[looks:]) / np.linalg.norm(trajectory[:looks])
+    assert ratio == pytest.approx(FLOW_WEIGHT, rel=1e-5)
+    np.testing.assert_allclose(mean, stream.features.mean(0), atol=1e-5)
+    part = cut(Encoding("e", (stream,), mean, trajectory), 0.0, 1.5)
+    assert part.trajectory.shape == trajectory.shape
+
+
+def test_other_streams_have_no_flow() -> None:
+    features = np.random.default_rng(0).normal(size=(9, 416)).astype(np.float32)
+    other = Stream("onnx:other", np.arange(9) / 7.5, np.arange(9), features)
+    np.testing.assert_array_equal(
+        stream_vector_parts(other)[1], clip_vector_parts(features, other.seconds)[1]
+    )

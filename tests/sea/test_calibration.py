@@ -87,7 +87,7 @@ def test_calibrations_that_older_seas_keep_by_name_still_count(tmp_path: Path) -
 
 
 def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -> None:
-    for encoder in ("dinov2-small/0cd026c8/224", f"dinov2-small/{SHA256[:8]}/224"):
+    for encoder in ("dinov2-small/0cd026c8/224", f"dinov2-small/{SHA256[:8]}/224/flow"):
         assert (encoder, MOTION.fingerprint) in SHIPPED
 
 

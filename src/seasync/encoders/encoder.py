@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
+from seasync.encoders.flow import FlowMeter, with_flow
 from seasync.encoders.patches import PatchPool, is_cut
 from seasync.encoders.session import ImageModel
-from seasync.encoders.vector import clip_vector_parts
+from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.errors import EncoderError, VideoError
 from seasync.files import fetch
@@ -94,6 +95,7 @@ class FrameEncoder:
     """Encodes frames one at a time: a pooled feature per frame, or patches weighed by their variance.
 
     `split` takes a batch of the model's output to (pooled (B, d), patches (B, P, d) or None).
+    With `flow`, the last channels of a feature say which way things move.
     """
 
     fps = 7.5
@@ -108,6 +110,7 @@ class FrameEncoder:
         fingerprint: str,
         split: Callable[[Floats], tuple[Floats, Floats | None]],
         detects_cuts: bool = False,
+        flow: bool = False,
     ) -> None:
         self.name = name
         self.fingerprint = fingerprint
@@ -116,6 +119,7 @@ class FrameEncoder:
         self._model = model
         self._split = split
         self._detects_cuts = detects_cuts
+        self._meter = FlowMeter if flow else None
 
     def looks(self, batches: Iterable[Frames]) -> Iterator[Look]:
         """What the model says of each frame, in order."""
@@ -128,7 +132,7 @@ class FrameEncoder:
                 yield Look(feature, None if patches is None else patches[row], begins)
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
-        pool = PatchPool()
+        pool, meter = PatchPool(), self._meter and self._meter()
         seconds, numbers, shots = [], [], [0]
         features: list[NDArray[np.float16]] = []  # copies: a view would hold the whole batch it is of
 
@@ -136,6 +140,8 @@ class FrameEncoder:
             for batch in batches:
                 seconds.append(batch.seconds)
                 numbers.append(batch.numbers)
+                if meter:
+                    meter.push(batch.data)
                 yield batch
 
         for count, (feature, patches, begins) in enumerate(self.looks(noted())):
@@ -146,14 +152,17 @@ class FrameEncoder:
         features += map(_half, pool.end_shot())
         if not features:
             raise VideoError("no frames to encode; the clip is empty")
+        rows, starts = np.stack(features, dtype=np.float32), np.array(shots, np.int64)
+        if meter:
+            rows = halved(with_flow(rows, meter.flow(starts), starts))
         return encoding_of(
             self,
             Stream(
                 self.name,
                 np.concatenate(seconds),
                 np.concatenate(numbers),
-                np.stack(features, dtype=np.float32),
-                np.array(shots, np.int64),
+                rows,
+                starts,
             ),
         )
 
@@ -174,8 +183,7 @@ def _half(features: Floats) -> NDArray[np.float16]:
 
 def encoding_of(encoder: Encoder, *streams: Stream) -> Encoding:
     """The encoding of these streams, the clip vector taken from the first."""
-    mean, trajectory = clip_vector_parts(streams[0].features, streams[0].seconds)
-    return Encoding(encoder.fingerprint, streams, mean, trajectory)
+    return Encoding(encoder.fingerprint, streams, *stream_vector_parts(streams[0]))
 
 
 def class_token(tokens: Floats) -> tuple[Floats, None]:

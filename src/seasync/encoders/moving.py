@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seasync.encoders.dinov2 import Dinov2, Pixels, Reference, patches_of
+from seasync.encoders.dinov2_tensors import WIDTH
 from seasync.encoders.encoder import FrameEncoder, Look, class_and_patches
 from seasync.encoders.patches import is_cut
-from seasync.encoding import Floats, Indices
+from seasync.encoding import FLOW_CHANNELS, Floats, Indices
 
 if TYPE_CHECKING:
     from seasync.video import Frames
@@ -34,10 +35,13 @@ MAYBE_CUT = 0.15
 
 
 class MovingPatchEncoder(FrameEncoder):
-    """DINOv2 with patches weighed by their variance, the still ones encoded once per reference frame."""
+    """DINOv2 with patches weighed by their variance, the still ones encoded once per reference; and flow."""
 
     def __init__(self, name: str, model: Dinov2, *, fingerprint: str) -> None:
-        super().__init__(name, model, dimension=384, fingerprint=fingerprint, split=class_and_patches)
+        width = WIDTH + FLOW_CHANNELS
+        super().__init__(
+            name, model, dimension=width, fingerprint=fingerprint, split=class_and_patches, flow=True
+        )
         self._dinov2 = model
 
     def looks(self, batches: Iterable[Frames]) -> Iterator[Look]:

@@ -36,7 +36,7 @@ def _dinov2(name: str, size: str) -> Encoder:
     named = f"{name}@{size}" if size else name
     model = Dinov2(pixels)
     if name == DEFAULT:
-        return MovingPatchEncoder(named, model, fingerprint=f"{name}/{SHA256[:8]}/{pixels}")
+        return MovingPatchEncoder(named, model, fingerprint=f"{name}/{SHA256[:8]}/{pixels}/flow")
     # The fingerprints of before the still part was encoded once: seas made then open with these encoders.
     before = name.replace("-whole", "")
     return FrameEncoder(

@@ -18,6 +18,31 @@ WHOLE = 64
 _COSINES = np.cos(
     np.pi / POINTS * (np.arange(POINTS) + 0.5) * np.arange(1, COEFFICIENTS + 1)[:, None]
 ) * np.sqrt(2 / POINTS)
+FLOW_COEFFICIENTS = 5
+FLOW_WEIGHT = 1.4
+# (5, 32): coefficients 0–4, the first one as long as the others.
+_FLOW_COSINES = np.cos(np.pi / POINTS * (np.arange(POINTS) + 0.5) * np.arange(FLOW_COEFFICIENTS)[:, None])
+
+
+def stream_vector_parts(stream: Stream) -> tuple[Floats, Floats]:
+    """`clip_vector_parts` of a stream, and of its flow.
+
+    Flow is compared as it is, not around its mean: which way something goes on the whole is what a movement
+    is known by. So its coefficients begin with 0; they are scaled to count FLOW_WEIGHT times as much as the
+    rest of the trajectory.
+    """
+    count = stream.flow_channels
+    if not count:
+        return clip_vector_parts(stream.features, stream.seconds)
+    flow = stream.features[:, -count:]
+    mean, trajectory = clip_vector_parts(stream.features[:, :-count], stream.seconds)
+    course = (_FLOW_COSINES @ _drawn(flow, np.asarray(stream.seconds, np.float64))).ravel()
+    length, size = np.linalg.norm(trajectory), np.linalg.norm(course)
+    scaled = course * (FLOW_WEIGHT * (length or 1.0) / (size or 1.0))
+    return (
+        np.append(mean, flow.mean(0, dtype=np.float64)).astype(np.float32),
+        np.append(trajectory, scaled).astype(np.float32),
+    )
 
 
 def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Floats]:
@@ -38,8 +63,7 @@ def clip_vector_parts(features: Floats, seconds: Seconds) -> tuple[Floats, Float
 def cut(encoding: Encoding, start: float, end: float) -> Encoding:
     """The part of an encoding from `start` to `end` (exclusive), in seconds; at least its nearest sample."""
     streams = tuple(stream.part(start, end) for stream in encoding.streams)
-    mean, trajectory = clip_vector_parts(streams[0].features, streams[0].seconds)
-    return Encoding(encoding.encoder, streams, mean, trajectory)
+    return Encoding(encoding.encoder, streams, *stream_vector_parts(streams[0]))
 
 
 def joined(encodings: Sequence[Encoding], *, at_cuts: bool) -> Encoding:
@@ -47,9 +71,7 @@ def joined(encodings: Sequence[Encoding], *, at_cuts: bool) -> Encoding:
     streams = tuple(
         _joined_streams(kind, at_cuts) for kind in zip(*(e.streams for e in encodings), strict=True)
     )
-    return Encoding(
-        encodings[0].encoder, streams, *clip_vector_parts(streams[0].features, streams[0].seconds)
-    )
+    return Encoding(encodings[0].encoder, streams, *stream_vector_parts(streams[0]))
 
 
 def _joined_streams(streams: Sequence[Stream], at_cuts: bool) -> Stream:

@@ -25,17 +25,17 @@ def _totals(costs):
 
 
 @njit(cache=True, nogil=True)
-def reachable_columns(costs, tolerance, first, last):
-    """The first and last column in each row that some path passes for at most `tolerance` more.
+def reachable_columns(costs, more, first, last):
+    """The first and last column in each row that some path passes for at most `more` than the cheapest.
 
     costs      (n, m) float32
-    tolerance  as a share of the cheapest path's cost
+    more   float, in units of cost
     first, last  (n,) int64, written
     """
     n, m = costs.shape
     ahead = _totals(costs)
     back = _totals(costs[::-1, ::-1].copy())
-    limit = ahead[n - 1, m - 1] * (1.0 + tolerance) + 1e-9
+    limit = ahead[n - 1, m - 1] + more + 1e-9
     for i in range(n):
         first[i] = m
         for j in range(m):
