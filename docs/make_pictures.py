@@ -22,7 +22,7 @@ import seasync
 
 OUT = Path(__file__).parent / "_static"
 WIDTH = 900  # pixels of a picture
-COLUMNS = 104  # of a terminal
+COLUMNS = 112  # of a terminal
 
 
 def main() -> None:

@@ -31,6 +31,11 @@ class Clip:
     ------
     VideoError
         If the span is empty or begins before 0.
+
+    Examples
+    --------
+    >>> seasync.Clip("film.mp4", start=2.0, end=8.5).end
+    8.5
     """
 
     file: str

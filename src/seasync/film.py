@@ -127,6 +127,11 @@ def find(
     -------
     list of FoundSpan
         Best first.
+
+    Examples
+    --------
+    >>> found = seasync.find("query.mp4", ["film.mp4", "another-film.mp4"])
+    >>> spans = [(each.clip.file, each.clip.start, each.clip.end) for each in found]
     """
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     asked = Clip.of(query)

@@ -71,10 +71,9 @@ def align(
 
     Examples
     --------
-    >>> alignment = seasync.align("query.mp4", "other.mp4")     # doctest: +SKIP
-    >>> print(alignment.summary)                                # doctest: +SKIP
-    aligns in full (DRAQ 0.456, below 0.57)
-    >>> alignment.warp(keep="query").at(1.5)                    # doctest: +SKIP
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> summary = alignment.summary  # such as "aligns in full (DRAQ 0.456, below 0.57)"
+    >>> second = alignment.warp(keep="query").at(1.5)  # of the other video
     """
     from seasync.align import MOTION, align_encodings
     from seasync.encoders import encode_clip, get_encoder

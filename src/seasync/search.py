@@ -52,10 +52,9 @@ class Sea(ClipLibrary):
 
     Examples
     --------
-    >>> sea = seasync.Sea("footage.sea")                  # doctest: +SKIP
-    >>> sea.add("clips/", split="shots")                  # doctest: +SKIP
-    >>> for match in sea.search("query.mp4", k=3):        # doctest: +SKIP
-    ...     print(match.draq, match.clip.file)
+    >>> sea = seasync.Sea("footage.sea")
+    >>> added = sea.add("clips/", labels="folder")
+    >>> files = [match.clip.file for match in sea.search("query.mp4", k=3)]  # best first
     """
 
     def __init__(

@@ -123,7 +123,7 @@ class Warp:
     a stretch up to its very end, call its own `at`. A stretch that comes before the next one in both clips
     reaches no value later than the next one's first.
 
-    >>> warp = Warp.through([0.0, 1.0, 2.0], [5.0, 5.5, 7.0])
+    >>> warp = seasync.Warp.through([0.0, 1.0, 2.0], [5.0, 5.5, 7.0])
     >>> warp.at(1.5)
     6.25
     """

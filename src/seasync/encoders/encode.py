@@ -30,13 +30,37 @@ def encode_clip(
     content: str | None = None,
     progress: Progress | None = None,
 ) -> Encoding:
-    """Encode a clip, or a whole file, sampled at `fps` (default: the encoder's own rate).
+    """Encode a clip, or a whole file. A fresh encoding and one from the cache are the same to the bit.
 
-    With `cache`, an encoding of the same content, span, encoder and rate is taken from the cache folder;
-    `content` is the file's `content_hash`, where it is known already.
-    Features have passed through half precision either way, so that both give the same. If what a stream
-    follows was hardly found, that is warned of. `progress` is called with the seconds of the clip that are
-    encoded, and their total.
+    Parameters
+    ----------
+    source
+        A file (path or URI), or a clip of one.
+    encoder
+        Encoder of the frames, by name or as an object.
+    fps
+        Frames to sample per second. Default: the encoder's rate.
+    cache
+        Keep the encoding in the cache folder, and use one of the same content, span, encoder and rate.
+    content
+        The file's `content_hash`, if it is known already.
+    progress
+        Called with the seconds of the clip that are encoded, and their total.
+
+    Returns
+    -------
+    Encoding
+        The frame features of each stream, and the clip vector.
+
+    Warns
+    -----
+    SubjectNotFound
+        If the encoder follows a person and found none in most frames.
+
+    Examples
+    --------
+    >>> encoding = seasync.encode_clip("query.mp4")
+    >>> features = encoding.streams[0].features  # (frames, dimensions)
     """
     encoding = encode_part(source, encoder, fps=fps, cache=cache, content=content, progress=progress)
     for stream in encoding.streams:

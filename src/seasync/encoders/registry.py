@@ -142,12 +142,22 @@ def _composed(parts: list[str]) -> Encoder:
 def get_encoder(name: str = DEFAULT) -> Encoder:
     """The encoder of this name, with its weights loaded (fetched first, if need be).
 
-    It is kept for the next call, as long as the files that it is made of are not written anew.
+    It is kept for the next call, as long as the files that it is made of do not change.
+
+    Parameters
+    ----------
+    name
+        Such as ``dinov2-small``, ``dinov2-small+pose`` or ``onnx:FILE``.
 
     Raises
     ------
     EncoderError
         If no encoder has this name, or its model cannot be loaded.
+
+    Examples
+    --------
+    >>> seasync.get_encoder("dinov2-small").name
+    'dinov2-small'
     """
     return loaded(name, _written(name))
 

@@ -57,7 +57,7 @@ def align_group(
         What makes the frame features of files. A sea uses its own encoder.
     recipe : Recipe
     fps : float, optional
-        Sampled frames a second of files. Default: the encoder's own.
+        Frames of files to sample per second. Default: the encoder's own.
     consensus : bool
         Let the takes correct each other's alignment.
     cache : bool
@@ -79,8 +79,8 @@ def align_group(
 
     Examples
     --------
-    >>> group = seasync.align_group("model.mp4", "pupils/")      # doctest: +SKIP
-    >>> group.tempo_mean                                         # doctest: +SKIP
+    >>> group = seasync.align_group("model.mp4", "pupils/")
+    >>> tempo = group.tempo_mean  # at each moment, beside the reference
     """
     from seasync.search import Sea
 

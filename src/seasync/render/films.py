@@ -85,6 +85,11 @@ def compare(
     ------
     RenderError
         If an argument is not one of the above or the file cannot be written.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> seasync.render.compare(alignment, "sync.mp4", layout="stack")
     """
     kept, other = clips_of(alignment, keep)
     is_animation = Location(file).suffix.lower() in ANIMATIONS

@@ -57,6 +57,11 @@ def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "ma
     ------
     DataError
         If the labels cannot be read or `file` cannot hold them.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> carried = seasync.render.transfer(alignment, "query.srt", "other.srt").carried
     """
     target, source = clips_of(alignment, to)
     expect_labels(labels, file)

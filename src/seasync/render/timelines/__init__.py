@@ -50,6 +50,11 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
     ------
     RenderError
         If the format is unknown, the file cannot be written, or the alignment does not know its files.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> files = seasync.render.export(alignment, "sync.otio")
     """
     place = Location(file)
     suffix = place.suffix.lower()
