@@ -19,6 +19,9 @@ Order = Literal["same", "any"]
 Readout = Literal["first", "mean"]
 Side = Literal["query", "match"]
 
+# What encoders run on
+DeviceName = Literal["auto", "cpu", "cuda", "coreml", "directml", "openvino"]
+
 # Search and seas
 Rerank = Literal["evidence", "product", "draq", "dtw", "none"]
 Split = Literal["none", "shots"]  # or a number of seconds

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 
 import pytest
+from typer.testing import CliRunner
 
+from seasync.cli import app
 from seasync.encoders import device
 from seasync.encoders.device import CPU, active_device, captured_stderr
 from seasync.encoders.dinov2 import precision
 from seasync.errors import DeviceFailed, EncoderError
+from seasync.options import DeviceName, values
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +74,14 @@ def test_stderr_of_libraries_is_caught() -> None:
     with captured_stderr() as said:
         os.write(2, b"from C\n")
     assert said == ["from C"]
+
+
+def test_the_options_users_meet_are_the_devices_there_are() -> None:
+    assert set(values(DeviceName)) == {"auto", *device.PROVIDERS}
+
+
+def test_device_option_reaches_the_encoders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEASYNC_DEVICE", "cpu")  # put back afterwards
+    missing = CliRunner().invoke(app, ["align", "no.mp4", "such.mp4", "--device", "cuda"])
+    assert missing.exit_code != 0
+    assert os.environ["SEASYNC_DEVICE"] == "cuda"

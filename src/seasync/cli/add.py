@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasync.cli.output import counted
-from seasync.cli.parameters import Cpus, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
+from seasync.cli.parameters import Cpus, Device, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
 from seasync.cli.progress import progress, resumable
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def add(
     on: On = "local",
     cpus: Cpus = 1,
     gpus: Gpus = 0,
+    device: Device = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:

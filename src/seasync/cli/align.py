@@ -11,6 +11,7 @@ from seasync.cli.pairing import align_pair
 from seasync.cli.parameters import (
     OUTPUT,
     Anchors,
+    Device,
     EncoderName,
     End,
     Fps,
@@ -51,6 +52,7 @@ def align(
     end: End = None,
     match_start: MatchStart = None,
     match_end: MatchEnd = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
     picture: Annotated[
         Location | None,

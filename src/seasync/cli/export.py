@@ -11,6 +11,7 @@ from seasync.cli.output import summary
 from seasync.cli.pairing import align_pair
 from seasync.cli.parameters import (
     Anchors,
+    Device,
     EncoderName,
     End,
     Fps,
@@ -58,6 +59,7 @@ def export(
     end: End = None,
     match_start: MatchStart = None,
     match_end: MatchEnd = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
 ) -> None:
     """Write a timeline for an editing program, or a frame-by-frame map.

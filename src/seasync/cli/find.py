@@ -9,6 +9,7 @@ import typer
 
 from seasync.cli.output import print_table
 from seasync.cli.parameters import (
+    Device,
     EncoderName,
     End,
     Fps,
@@ -41,6 +42,7 @@ def find(
     fps: Fps = None,
     start: Start = None,
     end: End = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:

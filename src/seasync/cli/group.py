@@ -10,6 +10,7 @@ from seasync.cli.output import counted, print_table
 from seasync.cli.parameters import (
     ALIGNMENT,
     OUTPUT,
+    Device,
     EncoderName,
     Fps,
     Json,
@@ -116,6 +117,7 @@ def group(
     encoder: EncoderName = "dinov2-small",
     recipe: Recipe = "motion",
     fps: Fps = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:

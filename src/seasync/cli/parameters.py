@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seasync.files import Location
-from seasync.options import Order, Partial, RecipeName, Side
+from seasync.options import DeviceName, Order, Partial, RecipeName, Side
 
 if TYPE_CHECKING:
     from seasync.sea.cluster import Cluster
@@ -36,6 +37,24 @@ Keep = Annotated[Side, typer.Option(help="Whose timing stays as it is; the other
 EncoderName = Annotated[
     str,
     typer.Option(rich_help_panel=ALIGNMENT, help="Encoder of the frames. See `seasync models list`."),
+]
+
+
+def _as_device(device: DeviceName | None) -> DeviceName | None:
+    """Keep the device where encoders look for it, those in other processes included."""
+    if device:
+        os.environ["SEASYNC_DEVICE"] = device
+    return device
+
+
+Device = Annotated[
+    DeviceName | None,
+    typer.Option(
+        callback=_as_device,
+        rich_help_panel=ALIGNMENT,
+        show_default="SEASYNC_DEVICE, or auto",
+        help="What encoders run on. `auto` takes the first one that loads.",
+    ),
 ]
 Recipe = Annotated[
     RecipeName,

@@ -13,6 +13,7 @@ from seasync.cli.pairing import align_pair
 from seasync.cli.parameters import (
     OUTPUT,
     Anchors,
+    Device,
     EncoderName,
     End,
     Fps,
@@ -146,6 +147,7 @@ def render(
     end: End = None,
     match_start: MatchStart = None,
     match_end: MatchEnd = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
 ) -> None:
     """Make a film of videos in step, or a picture of how they align."""

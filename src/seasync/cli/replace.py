@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasync.cli.output import summary
-from seasync.cli.parameters import Json, Recipe, Sea, StorageOptions, path_or_uri
+from seasync.cli.parameters import Device, Json, Recipe, Sea, StorageOptions, path_or_uri
 from seasync.files import Location
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def replace(
             help="Folder of the files that the timeline names without a path.",
         ),
     ] = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:

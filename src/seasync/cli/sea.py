@@ -11,7 +11,7 @@ import typer
 
 from seasync.cli import adapt as adapt_command
 from seasync.cli.output import counted
-from seasync.cli.parameters import Cpus, Json, Label, On, Sea, StorageOptions, Where, cluster
+from seasync.cli.parameters import Cpus, Device, Json, Label, On, Sea, StorageOptions, Where, cluster
 from seasync.cli.progress import progress, resumable
 from seasync.options import IndexKind
 
@@ -204,6 +204,7 @@ def reencode(
     to: Annotated[str, typer.Option(metavar="SEA", help="The new sea, by path or URI.")],
     sea: Sea = "footage.sea",
     encoder: Annotated[str, typer.Option(help="The encoder of the new sea.")] = "dinov2-small",
+    device: Device = None,
     storage_option: StorageOptions = None,
 ) -> None:
     """Make a new sea of the same clips with another encoder, or with the present version of the same one.

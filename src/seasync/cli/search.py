@@ -10,6 +10,7 @@ import typer
 from seasync.cli.output import print_bold, print_table
 from seasync.cli.parameters import (
     ALIGNMENT,
+    Device,
     End,
     Json,
     Label,
@@ -70,6 +71,7 @@ def search(
             help="Let the matches correct each other's alignments.",
         ),
     ] = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:

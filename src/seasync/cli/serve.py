@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from seasync.cli.parameters import StorageOptions
+from seasync.cli.parameters import Device, StorageOptions
 
 ACCESS = "Access"
 EXAMPLES = """\
@@ -72,6 +72,7 @@ def serve(
     max_upload: Annotated[float, typer.Option(min=0.001, help="Largest upload, in GB.")] = 4.0,
     quota: Annotated[float, typer.Option(min=0.001, help="Limit for all uploads together, in GB.")] = 20.0,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    device: Device = None,
     storage_option: StorageOptions = None,
 ) -> None:
     """Serve seas as a web page and an HTTP API.

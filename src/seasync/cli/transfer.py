@@ -11,6 +11,7 @@ from seasync.cli.output import counted, summary
 from seasync.cli.pairing import align_pair
 from seasync.cli.parameters import (
     Anchors,
+    Device,
     EncoderName,
     End,
     Fps,
@@ -84,6 +85,7 @@ def transfer(
     end: End = None,
     match_start: MatchStart = None,
     match_end: MatchEnd = None,
+    device: Device = None,
     storage_option: StorageOptions = None,
     as_json: Json = False,
 ) -> None:
