@@ -24,12 +24,12 @@ class Hostile:
     def __init__(self, folder: Path) -> None:
         self._good, self._work = folder / "good", folder / "work"
         self._work.mkdir()
-        self._names = write_good_files(self._good)
+        self.names = write_good_files(self._good)
         self._sandbox = Sandbox(self._good, self._work)
 
     def play(self, seed: int) -> Round:
         rng = np.random.default_rng(seed)
-        name = self._names[seed % len(self._names)]
+        name = self.names[seed % len(self.names)]
         content = mutated((self._good / name).read_bytes(), mutations_of(name), rng)
         file = self._work / name
         file.write_bytes(content)

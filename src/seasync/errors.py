@@ -18,9 +18,20 @@ Each message is one line: what is wrong with which file or argument, what was ex
 
 from __future__ import annotations
 
+import re
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
+
 
 class SeasyncError(Exception):
-    """Base of all errors that Seasync raises on purpose."""
+    """Base of all errors that Seasync raises on purpose.
+
+    Its message is one line whatever is quoted in it: names in files of others may hold line breaks, and codes
+    that terminals obey.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_CONTROL.sub(" ", str(message)))
 
 
 class VideoError(SeasyncError):

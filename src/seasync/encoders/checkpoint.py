@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import struct
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
@@ -40,7 +42,10 @@ _BROKEN = (
     EOFError,
     AttributeError,
     ArithmeticError,
+    RuntimeError,
+    struct.error,
     zipfile.BadZipFile,
+    zlib.error,
 )
 
 

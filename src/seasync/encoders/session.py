@@ -28,6 +28,7 @@ class ImageModel:
         except Exception as error:  # onnxruntime's own classes share no base
             said = str(error).splitlines()[0]
             raise EncoderError(f"{file}: not an ONNX model that onnxruntime can load ({said})") from error
+        self._file = file
         entry = self._session.get_inputs()[0]
         self._name: str = entry.name
         self._channels_first, self.input_size = _layout(file, entry)
@@ -36,7 +37,14 @@ class ImageModel:
         values = (frames.astype(np.float32) - _MEAN) / _STD
         if self._channels_first:
             values = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
-        output: Floats = self._session.run(None, {self._name: values})[0]
+        try:
+            output: Floats = self._session.run(None, {self._name: values})[0]
+        except Exception as error:  # onnxruntime's own classes share no base
+            shape = "x".join(map(str, values.shape))
+            said = " ".join(str(error).split())[:200]
+            raise EncoderError(
+                f"{self._file}: the model fails on pictures of shape {shape} ({said})"
+            ) from error
         return output
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as xml
 
-from seasync.errors import DataError
+from seasync.errors import DataError, SeasyncError
 from seasync.files import Location, atomic_write, fetch
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
 from seasync.marks.subtitles import SHOWN_SECONDS, one_of
@@ -25,7 +25,10 @@ def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
         start, end = (slots.get(annotation.get(side)) for side in ("TIME_SLOT_REF1", "TIME_SLOT_REF2"))
         if start is None or end is None:
             raise DataError(f"{path}: an annotation has no time; align it in ELAN first")
-        first, last = int(start) / 1000, int(end) / 1000
+        try:
+            first, last = int(start) / 1000, int(end) / 1000
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"{path}: {error}; expected times in whole milliseconds") from error
         name = (annotation.findtext("ANNOTATION_VALUE") or "").strip()
         marks.append(Mark(name, first, None if round(last - first, 3) <= SHOWN_SECONDS else last))
     return {clip: sorted(marks, key=lambda mark: mark.seconds)}
@@ -68,12 +71,12 @@ def write(path: Location, clips: MarkedClips) -> None:
             xml.ElementTree(root).write(part, encoding="UTF-8", xml_declaration=True)
 
 
-def parse_xml(path: Location, kind: str) -> xml.Element:
+def parse_xml(path: Location, kind: str, *, raises: type[SeasyncError] = DataError) -> xml.Element:
     """The root of an XML file that is not trusted: one that defines entities is refused."""
     try:
         text = fetch(path).read_bytes()
         if b"<!ENTITY" in text:
-            raise DataError(f"{path}: defines XML entities; expected a plain {kind}")
+            raise raises(f"{path}: defines XML entities; expected a plain {kind}")
         return xml.fromstring(text)
-    except (OSError, xml.ParseError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read as an {kind} ({error})") from error
+    except (OSError, xml.ParseError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
+        raise raises(f"{path}: cannot be read as an {kind} ({error})") from error

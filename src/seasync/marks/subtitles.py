@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from seasync.errors import DataError
 from seasync.files import Location, atomic_write, fetch
 from seasync.marks.mark import FrameSeconds, Mark, MarkedClips
+
+if TYPE_CHECKING:
+    from pysubs2 import SSAFile
 
 # Subtitles of less than this are moments: players do not show shorter ones.
 SHOWN_SECONDS = 0.1
 
 
-def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
-    """The lines of one file."""
+def load(path: Location) -> SSAFile:
+    """A file of subtitles, by pysubs2."""
     import pysubs2
 
     try:
-        subtitles = pysubs2.load(str(fetch(path)))
-    except (pysubs2.Pysubs2Error, UnicodeDecodeError, OSError) as error:
+        return pysubs2.load(str(fetch(path)))
+    # Its readers take numbers and columns for granted.
+    except (pysubs2.Pysubs2Error, ValueError, LookupError, OverflowError, OSError) as error:
         raise DataError(f"{path}: cannot be read as subtitles ({error}); expected UTF-8 text") from error
+
+
+def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
+    """The lines of one file."""
     marks = []
-    for event in subtitles:
+    for event in load(path):
         start, end = event.start / 1000, event.end / 1000
         is_moment = round(end - start, 3) <= SHOWN_SECONDS
         marks.append(Mark(event.plaintext.strip(), start, None if is_moment else end))

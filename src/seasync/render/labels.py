@@ -12,6 +12,7 @@ from seasync.align import Alignment, Warp
 from seasync.encoding import Seconds
 from seasync.errors import DataError, RenderError
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
+from seasync.marks.subtitles import load as load_subtitles
 from seasync.options import Side
 from seasync.render.label_table import FRAMES, LabelTable, Row
 from seasync.render.schedule import clips_of, has_partner
@@ -150,12 +151,7 @@ def _propagated(table: LabelTable, times: Seconds, way: _Way) -> Iterator[tuple[
 
 
 def _subtitles(path: Path, file: Place, way: _Way) -> Carried:
-    import pysubs2
-
-    try:
-        subtitles = pysubs2.load(str(path))
-    except (pysubs2.Pysubs2Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as subtitles ({error}); expected UTF-8 text") from error
+    subtitles = load_subtitles(Location(path))
     events, carried = [], 0
     shortest = float(np.median(np.diff(way.target))) if len(way.target) > 1 else 0.04
     for event in subtitles:

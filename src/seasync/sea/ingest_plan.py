@@ -187,9 +187,12 @@ def size_of(source: SourceVideo) -> int:
     if is_uri(source.file):
         return sum(each.size for each in objects(str(source.file)))
     file = Path(source.file)
-    if file.is_dir():
-        return sum(part.stat().st_size for part in file.iterdir())
-    return file.stat().st_size if file.exists() else 0
+    try:
+        if file.is_dir():
+            return sum(part.stat().st_size for part in file.iterdir())
+        return file.stat().st_size
+    except (OSError, ValueError):  # it is told where it is opened; a list may name what cannot be a file
+        return 0
 
 
 def _cut(source: SourceVideo, content: str, split: str, size: int) -> Iterator[PendingClip]:

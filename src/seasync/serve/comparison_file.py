@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -97,7 +98,7 @@ def load(backend: Backend, file: Path) -> Comparison:
         with zipfile.ZipFile(file) as archive:
             manifest = _manifest(archive)
             ids = {side: _upload(backend, archive, manifest.videos[side]) for side in SIDES}
-    except (zipfile.BadZipFile, KeyError, RuntimeError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, OSError) as error:
         raise ServeError(f"not a .seasync file that this server can open ({error})", status=422) from error
     query, match = manifest.videos["query"], manifest.videos["match"]
     try:

@@ -12,19 +12,19 @@ import numpy as np
 
 from seasync.align import Warp
 from seasync.errors import RenderError
-from seasync.files import Location, fetch
+from seasync.files import Location
+from seasync.marks.elan import parse_xml
 from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.formats.fcpxml import add_media, document, retimed_clip, seconds
 from seasync.render.timelines.replace import Slot, found
+
+LONGEST_SECONDS = 10**8  # three years
 
 
 class FcpxmlFile:
     def __init__(self, file: Location, media: Location | None) -> None:
         self.file, self._media = file, media
-        try:
-            self._root = xml.parse(fetch(file)).getroot()
-        except xml.ParseError as error:
-            raise RenderError(f"{file}: cannot be read as XML ({error})") from error
+        self._root = parse_xml(file, "FCPXML project", raises=RenderError)
         resources = self._root.find("resources")
         sequence = self._root.find(".//sequence")
         if self._root.tag != "fcpxml" or resources is None or sequence is None:
@@ -43,13 +43,14 @@ class FcpxmlFile:
             raise RenderError(f"{self.file}: the clip {name} refers to no asset")
         copy = asset.find("media-rep")
         url = asset.get("src", copy.get("src", "") if copy is not None else "")
-        begin = time(asset.get("start", "0s"))
+        begin = self._time(asset.get("start", "0s"))
         start, length = (
-            time(clip.get("start", "0s")),
-            time(clip.get("duration", asset.get("duration", "0s"))),
+            self._time(clip.get("start", "0s")),
+            self._time(clip.get("duration", asset.get("duration", "0s"))),
         )
         points = [
-            (time(p.get("time", "0s")), time(p.get("value", "0s"))) for p in clip.findall("timeMap/timept")
+            (self._time(p.get("time", "0s")), self._time(p.get("value", "0s")))
+            for p in clip.findall("timeMap/timept")
         ]
         times = [Fraction(0), *(at - start for at, _ in points if 0 < at - start < length), length]
         if points:
@@ -72,10 +73,10 @@ class FcpxmlFile:
         ]
         ref = add_media(self._resources, max(numbers, default=0) + 1, media)
         new = retimed_clip(tuple(events), slot.rate, ref=ref, name=clip.get("name", media.name), media=media)
-        shift = time(new.get("start", "0s")) - time(clip.get("start", "0s"))
+        shift = self._time(new.get("start", "0s")) - self._time(clip.get("start", "0s"))
         for child in clip:
             if child.get("offset") is not None:
-                child.set("offset", seconds(time(child.get("offset", "0s")) + shift))
+                child.set("offset", seconds(self._time(child.get("offset", "0s")) + shift))
         for old in [child for child in clip if child.tag in ("timeMap", "conform-rate")]:
             clip.remove(old)
         notes = sum(child.tag == "note" for child in clip)
@@ -89,10 +90,21 @@ class FcpxmlFile:
 
     def _frame_rate(self, name: str) -> Fraction:
         form = self._resources.find(f"format[@id='{name}']")
-        step = time(form.get("frameDuration", "0s")) if form is not None else Fraction(0)
+        step = self._time(form.get("frameDuration", "0s")) if form is not None else Fraction(0)
         if not step:
             raise RenderError(f"{self.file}: the sequence's format {name} has no frameDuration")
         return 1 / step
+
+    def _time(self, text: str) -> Fraction:
+        try:
+            found = time(text)
+        except (ValueError, ZeroDivisionError) as error:
+            raise RenderError(
+                f"{self.file}: {text[:40]!r} is not a time; expected 1001/30000s or 5s"
+            ) from error
+        if abs(found) > LONGEST_SECONDS:
+            raise RenderError(f"{self.file}: {text[:40]!r} is longer than any video")
+        return found
 
 
 def time(text: str) -> Fraction:

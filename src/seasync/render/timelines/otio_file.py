@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ from seasync.render.timelines.formats.otio import track_items
 from seasync.render.timelines.rate import standard_rate
 from seasync.render.timelines.replace import Slot, found
 
+DEEPEST = 256  # levels of JSON; a timeline within a timeline takes about four
+
 
 class OtioFile:
     def __init__(self, file: Location, media: Location | None) -> None:
@@ -23,9 +26,11 @@ class OtioFile:
 
         self.file, self._media = file, media
         try:
-            self._timeline = otio.adapters.read_from_file(str(fetch(file)), "otio_json")
-        except (otio.exceptions.OTIOError, ValueError) as error:
+            self._timeline = otio.adapters.read_from_string(_sound_json(fetch(file)), "otio_json")
+        except (otio.exceptions.OTIOError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise RenderError(f"{file}: cannot be read as OpenTimelineIO ({error})") from error
+        if not isinstance(self._timeline, otio.schema.Timeline):
+            raise RenderError(f"{file}: expected a timeline, not a {type(self._timeline).__name__}")
 
     def slots(self) -> list[tuple[str, Callable[[], Slot]]]:
         return [(clip.name, partial(self._slot, clip)) for clip in self._timeline.find_clips()]
@@ -88,3 +93,18 @@ class OtioFile:
         import opentimelineio as otio
 
         otio.adapters.write_to_file(self._timeline, str(file), "otio_json")
+
+
+def _sound_json(file: Path) -> str:
+    """The file's text, if it is JSON of a reasonable depth: OpenTimelineIO crashes or hangs on other text."""
+    text = file.read_text(encoding="utf-8-sig")
+    level = [json.loads(text)]
+    for _ in range(DEEPEST):
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return text
+    raise ValueError(f"nested more than {DEEPEST} deep")
+
+
+def _parts(node: Any) -> Iterable[Any]:
+    return node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()

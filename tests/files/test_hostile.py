@@ -1,0 +1,141 @@
+"""Files that are made to do harm: one line of error each. `python -m stress hostile` has many more."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("scipy")
+
+from seasync.encoders.checkpoint import read_checkpoint
+from seasync.encoders.registry import get_encoder
+from seasync.errors import DataError, EncoderError, RenderError, SeasyncError
+from seasync.files import Location
+from seasync.marks import read_marks
+from seasync.render.timelines.fcpxml_file import FcpxmlFile
+from seasync.render.timelines.otio_file import OtioFile
+from seasync.search import Sea
+from stress.good_files import VIDEOS, write_good_files
+from stress.hostile import Hostile
+from tests.encoders.models import colour_grid
+
+OF_EACH = 20
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    write_good_files(folder)
+    return folder
+
+
+def test_mutated_files_of_every_format_are_read_or_refused_in_one_line(tmp_path: Path) -> None:
+    hostile = Hostile(tmp_path)
+    try:
+        names = len(hostile.names)
+        found = [finding for seed in range(OF_EACH * names) for finding in hostile.play(seed).findings]
+    finally:
+        hostile.close()
+    assert names > len(VIDEOS) + 10
+    assert [finding.what for finding in found] == []
+
+
+def test_an_error_is_one_line_whatever_it_quotes() -> None:
+    assert str(SeasyncError("a\nb\x1b[31m\r: \udcff")) == "a b [31m : \udcff"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{'OTIO_SCHEMA'", "cannot be read"),
+        ('{"a":' * 400 + "1" + "}" * 400, "nested more than 256 deep"),
+        ('{"a":' * 20000 + "1" + "}" * 20000, "cannot be read"),
+        (
+            '{"OTIO_SCHEMA": "SerializableCollection.1", "name": "a", "metadata": {}, "children": []}',
+            "expected a timeline, not a",
+        ),
+        ('{"OTIO_SCHEMA": "Timeline.1"}', "cannot be read"),
+        (
+            '{"OTIO_SCHEMA": "Timeline.1", "tracks": {"OTIO_SCHEMA": "Stack.1", "children": 3}}',
+            "cannot be read",
+        ),
+        ("\0" * 100, "cannot be read"),
+    ],
+)
+def test_broken_otio_is_refused_before_the_library_crashes_on_it(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    (tmp_path / "a.otio").write_text(text)
+    with pytest.raises(RenderError, match=reason):
+        OtioFile(Location(tmp_path / "a.otio"), None)
+
+
+@pytest.mark.parametrize("time", ["1/0s", "nans", "\u202e", "1e300s", "1/00:00"])
+def test_fcpxml_times_that_are_none(tmp_path: Path, good: Path, time: str) -> None:
+    text = (good / "edit.fcpxml").read_text()
+    for field in ("frameDuration", "duration", "start"):
+        (tmp_path / "a.fcpxml").write_text(re.sub(f'(?<=\\b{field}=")[^"]*', time, text))
+        with pytest.raises(RenderError, match=r"is not a time|longer than any video"):
+            FcpxmlFile(Location(tmp_path / "a.fcpxml"), None).slots()[0][1]()
+
+
+@pytest.mark.parametrize("encoding", ["UTF-1", "nothing"])
+def test_xml_in_an_unknown_encoding(tmp_path: Path, encoding: str) -> None:
+    for name, error in (("a.fcpxml", RenderError), ("a.eaf", DataError)):
+        (tmp_path / name).write_text(f"<?xml version='1.0' encoding='{encoding}'?><a/>")
+        with pytest.raises(error, match="cannot be read as an"):
+            FcpxmlFile(Location(tmp_path / name), None) if error is RenderError else read_marks(
+                tmp_path / name
+            )
+
+
+@pytest.mark.parametrize("value", ["-inf", "1,5", "", "9" * 5000])
+def test_elan_times_that_are_none(tmp_path: Path, good: Path, value: str) -> None:
+    text = (good / "marks.eaf").read_text().replace('"400"', f'"{value}"')
+    (tmp_path / "a.eaf").write_text(text)
+    with pytest.raises(DataError, match="expected times in whole milliseconds"):
+        read_marks(tmp_path / "a.eaf")
+
+
+def test_subtitles_whose_times_have_holes(tmp_path: Path) -> None:
+    (tmp_path / "a.vtt").write_text("WEBVTT\n\n1\n-inf:00:00.100 --> 00:00:00.300\nup\n\n2\n00:")
+    with pytest.raises(DataError, match="cannot be read as subtitles"):
+        read_marks(tmp_path / "a.vtt")
+
+
+def test_a_checkpoint_whose_packing_is_broken(tmp_path: Path, good: Path) -> None:
+    packed = io.BytesIO()
+    with (
+        zipfile.ZipFile(good / "weights.pth") as archive,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as to,
+    ):
+        for name in archive.namelist():
+            to.writestr(name, archive.read(name) * 20)
+    spoilt = bytearray(packed.getvalue())
+    spoilt[60:90] = b"\xff" * 30
+    (tmp_path / "a.pth").write_bytes(spoilt)
+    with pytest.raises(EncoderError, match="not a torch checkpoint"):
+        read_checkpoint(tmp_path / "a.pth")
+
+
+def test_a_model_that_takes_only_batches_of_a_million(tmp_path: Path) -> None:
+    model = onnx.load(colour_grid(tmp_path / "a.onnx"))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1 << 20
+    onnx.save(model, tmp_path / "a.onnx")
+    with pytest.raises(EncoderError, match="fails on pictures of shape") as refused:
+        get_encoder(f"onnx:{tmp_path / 'a.onnx'}").encode_frames(np.zeros((1, 32, 32, 3), np.uint8))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_list_that_names_what_cannot_be_a_file(tmp_path: Path, good: Path) -> None:
+    listed = tmp_path / "list.csv"
+    listed.write_text(f"file\n{'x' * 5000}\n{good / 'query.mp4'}\n")
+    added = Sea(tmp_path / "s.sea", f"onnx:{good / 'grid.onnx'}").add(listed)
+    assert (added.added, len(added.failed)) == (1, 1)
