@@ -210,7 +210,11 @@ class Asker:
         self._send(method, f"{SEA}{place}", json=body)
 
     def wrong_token(self) -> None:
-        answer = self._http.get("/api/v1", headers={"Authorization": f"Bearer {self._rng.random()}"})
+        """From another address: it is refused for a while, and the others must not be."""
+        guess = {"Authorization": f"Bearer {self._rng.random()}"}
+        elsewhere = httpx.HTTPTransport(local_address="127.0.0.2")
+        with httpx.Client(transport=elsewhere, base_url=self._http.base_url) as stranger:
+            answer = stranger.get("/api/v1", headers=guess)
         if answer.status_code not in (401, 429):
             raise httpx.HTTPError(f"a wrong token is answered with {answer.status_code}")
 

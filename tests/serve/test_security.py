@@ -13,7 +13,13 @@ from seasync.errors import ServeError
 from seasync.search import Sea
 from seasync.serve.roots import Roots
 from seasync.serve.run import default_state
-from seasync.serve.security import Hosts, is_loopback
+from seasync.serve.security import (
+    MOST_WRONG_TOKENS,
+    WRONG_TOKEN_SECONDS,
+    Hosts,
+    WrongTokens,
+    is_loopback,
+)
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 
@@ -105,6 +111,47 @@ def test_a_token_is_asked_for_and_becomes_a_cookie(start: Start, sea: Path) -> N
     assert "httponly" in entered.headers["set-cookie"].lower()
     assert "samesite=strict" in entered.headers["set-cookie"].lower()
     assert client.get("/api/v1").status_code == 200
+
+
+def test_too_many_wrong_tokens_are_refused_for_a_while_and_then_the_right_one_too(
+    start: Start, sea: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start(sea, token="secret-token").client
+    now = [1000.0]
+    monkeypatch.setattr("seasync.serve.security.time.monotonic", lambda: now[0])
+    for n in range(MOST_WRONG_TOKENS):
+        place = "/api/v1" if n % 2 else "/?token=guess"
+        client.get(place, headers={"Authorization": f"Bearer guess{n}"} if n % 2 else {})
+    right = {"Authorization": "Bearer secret-token"}
+    for answer in (
+        client.get("/api/v1", headers=right),
+        client.get("/?token=secret-token", follow_redirects=False),
+    ):
+        assert answer.status_code == 429
+        assert "try again in 60 s" in answer.json()["detail"]
+    assert client.get("/").status_code == 200  # the page itself needs no token
+    assert client.get("/api/v1").status_code == 401  # nor is a missing one a guess
+    now[0] += WRONG_TOKEN_SECONDS
+    assert client.get("/api/v1", headers=right).status_code == 200
+
+
+def test_addresses_are_counted_apart_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seasync.serve.security.MOST_ADDRESSES", 3)
+    counted = WrongTokens()
+    for _ in range(MOST_WRONG_TOKENS):
+        counted.note("a")
+    assert counted.wait_seconds("a") > 0
+    assert counted.wait_seconds("b") == 0
+    for address in "bcd":
+        counted.note(address)
+    assert counted.wait_seconds("a") == 0
+
+
+def test_over_https_browsers_are_told_to_stay_there(start: Start, sea: Path) -> None:
+    client = start(sea).client
+    assert "strict-transport-security" not in client.get("/").headers
+    secure = client.get("https://127.0.0.1:8080/")
+    assert secure.headers["strict-transport-security"] == "max-age=31536000"
 
 
 def test_only_roots_are_opened(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import logging
 import secrets
+import time
+from collections import deque
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
@@ -41,6 +43,9 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+HTTPS_ONLY = "max-age=31536000"  # a browser that has once come by HTTPS does not come by HTTP for a year
+MOST_WRONG_TOKENS, WRONG_TOKEN_SECONDS = 20, 60.0  # of one address
+MOST_ADDRESSES = 10_000  # that are remembered
 
 
 def is_loopback(host: str) -> bool:
@@ -90,6 +95,32 @@ def _is_host(text: str) -> bool:
     return not set(text) & set("/?#@\\ ")
 
 
+class WrongTokens:
+    """Counts wrong tokens by address, to slow down guessing.
+
+    An address that has sent too many is refused for a while, with the right token too: otherwise the answer
+    to the right guess would still give it away.
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[str, deque[float]] = {}
+
+    def note(self, address: str) -> None:
+        """Count a wrong token."""
+        times = self._times.pop(address, deque(maxlen=MOST_WRONG_TOKENS))
+        times.append(time.monotonic())
+        self._times[address] = times  # the latest is at the end
+        if len(self._times) > MOST_ADDRESSES:
+            del self._times[next(iter(self._times))]
+
+    def wait_seconds(self, address: str) -> float:
+        """How long the address must wait; 0 if it need not."""
+        times = self._times.get(address)
+        if times is None or len(times) < MOST_WRONG_TOKENS:
+            return 0.0
+        return max(0.0, times[0] + WRONG_TOKEN_SECONDS - time.monotonic())
+
+
 class Guard:
     """ASGI middleware that checks Host, token, origin and body size, and adds security headers."""
 
@@ -98,6 +129,7 @@ class Guard:
     ) -> None:
         self._app, self._hosts, self._token, self._body_bytes = app, hosts, token, body_bytes
         self._place = {"root_path": root_path} if root_path else {}
+        self._wrong_tokens = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -106,15 +138,17 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        scope, guarded = {**scope, **self._place}, _Guarded(send)
+        scope, guarded = {**scope, **self._place}, _Guarded(send, https=scope["scheme"] == "https")
         headers = Headers(scope=scope)
-        if (entry := self._entry(scope, headers)) is not None:
-            await entry(scope, receive, guarded)
-            return
         try:
-            self._check(scope, headers)
+            entry = self._entry(scope, headers)
+            if entry is None:
+                self._check(scope, headers)
         except ServeError as error:
             await JSONResponse({"detail": str(error)}, error.status)(scope, receive, guarded)
+            return
+        if entry is not None:
+            await entry(scope, receive, guarded)
             return
         try:
             await self._app(scope, receive, guarded)
@@ -131,7 +165,7 @@ class Guard:
             )
         self._check_site(scope, headers)
         is_api = _path(scope).startswith("/api")  # the page itself is public: it asks for the token
-        if is_api and self._token is not None and not self._knows_token(headers):
+        if is_api and self._token is not None and not self._is_token(_given_token(headers), scope):
             raise ServeError("a token is needed; open the address that `seasync serve` printed", status=401)
         length = headers.get("content-length", "0")
         if _path(scope).rstrip("/") not in UPLOADS:
@@ -150,27 +184,40 @@ class Guard:
         if origin is not None and urlsplit(origin).netloc != headers.get("host"):
             raise ServeError("Origin: requests from other sites are refused", status=403)
 
-    def _knows_token(self, headers: Headers) -> bool:
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer":
-            try:
-                cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-            except CookieError:
-                cookie = None
-            given = cookie.value if cookie else ""
-        return secrets.compare_digest(given.encode(), (self._token or "").encode())
+    def _is_token(self, given: str, scope: Scope) -> bool:
+        """Whether this is the token. Raises ServeError if its address has sent too many wrong ones."""
+        address = scope["client"][0] if scope.get("client") else ""
+        if given and (seconds := self._wrong_tokens.wait_seconds(address)):
+            raise ServeError(f"too many wrong tokens; try again in {seconds:.0f} s", status=429)
+        right = secrets.compare_digest(given.encode(), (self._token or "").encode())
+        if given and not right:
+            self._wrong_tokens.note(address)
+            log.warning("wrong token from %s", address)
+        return right
 
     def _entry(self, scope: Scope, headers: Headers) -> Response | None:
         """`/?token=…`: turn the right token into a cookie and remove it from the address bar."""
         if self._token is None or _path(scope) != "/" or not self._hosts.allow(headers.get("host", "")):
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if not given or not secrets.compare_digest(given[0].encode(), self._token.encode()):
+        if not given or not self._is_token(given[0], scope):
             return None
         answer = RedirectResponse("./", 303)
         place, secure = f"{scope.get('root_path', '')}/", scope["scheme"] == "https"
         answer.set_cookie(COOKIE, self._token, path=place, httponly=True, samesite="strict", secure=secure)
         return answer
+
+
+def _given_token(headers: Headers) -> str:
+    """The token that a request sends, in its header or its cookie; empty without any."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return given
+    try:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return cookie.value if cookie else ""
 
 
 def _path(scope: Scope) -> str:
@@ -182,13 +229,15 @@ def _path(scope: Scope) -> str:
 class _Guarded:
     """Sends an answer with the security headers added."""
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.begun = send, False
+    def __init__(self, send: Send, *, https: bool) -> None:
+        self._send, self._https, self.begun = send, https, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
             headers = MutableHeaders(scope=message)
             headers.update(HEADERS)
+            if self._https:
+                headers["Strict-Transport-Security"] = HTTPS_ONLY
             headers.setdefault("Cache-Control", "no-store")
         await self._send(message)
