@@ -5,14 +5,14 @@ is left out. Each set becomes a sea, and every clip searches it.
 
 events     the key events of a query's ten nearest clips: how far each alignment puts them from the truth, in
            ms, averaged over the ten and for the one that the ranking puts first (the pick); beside a uniform
-           stretch of one clip onto the other and the paper's recipe
+           stretch of one clip onto the other and the paper's recipe; "alone": without consensus
 retrieval  of each clip in its own set and in one sea of all sets: how often the first match shows the same
            movement (R@1), and the share of the first ten that do (P@10), ordered by clip vector, by DRAQ and
            as shipped
 partial    how often automatic partial alignment left something out, and what that changed
 views      two cameras of one take, one of them replayed at a planted, changing speed
 per cent   how far "the same movement" in per cent is from the share of pairs that are, and how well it tells
-           them apart (AUC)
+           them apart (AUC); as shipped, and fitted to the other sets alone ("left out")
 
 Brackets are 95 % bootstrap intervals over queries.
 """
@@ -30,6 +30,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.golf import apa, interval
+from benchmarks.world_per_cent import per_cent
 from benchmarks.world_sets import (
     CachedEncoder,
     Doubles,
@@ -41,13 +42,11 @@ from benchmarks.world_sets import (
 )
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_encodings
 from seasync.encoders import DEFAULT
-from seasync.sea.calibration import calibration_error
 from seasync.sea.match import Matches
 
 TEN = 10
 QUICK_CLIPS = {"gestures": 20, "actions": 10}
 QUICK_OTHERS = 6
-PAIRS = 4
 CURVES = 8
 MS_GOALS = {
     ("bottle", "ten, ms"): 480, ("bottle", "pick, ms"): 350,
@@ -86,7 +85,11 @@ def main() -> int:
 
 
 def measure(folder: Path, sets: Sequence[FootageSet], ours: CachedEncoder, theirs: CachedEncoder) -> Figures:
-    report: Figures = {"encoder": ours.name, "clips": {each.name: len(each.files) for each in sets}}
+    report: Figures = {
+        "encoder": ours.name,
+        "baseline": theirs.name,
+        "clips": {each.name: len(each.files) for each in sets},
+    }
     report["events"], report["retrieval"], report["per cent"] = {}, {}, {}
     for each in sets:
         sea = fill(folder / each.name, [each], ours)
@@ -106,8 +109,8 @@ def events(clips: FootageSet, sea: FilledSea, paper: FilledSea) -> Figures:
     rows = {
         "uniform stretch": by_query(clips, sea, MOTION, _stretched),
         "paper": by_query(clips, paper, PAPER, _aligned),
+        "motion, alone": by_query(clips, sea, MOTION, _aligned, consensus=False),
         "motion": by_query(clips, sea, MOTION, _aligned),
-        "motion, agreed": by_query(clips, sea, MOTION, _aligned, consensus=True),
     }
     return {name: {k: summary(v) for k, v in columns.items()} for name, columns in rows.items()}
 
@@ -126,14 +129,14 @@ def _aligned(alignment: Alignment, moments: Doubles) -> Doubles:
 
 
 def by_query(
-    clips: FootageSet, sea: FilledSea, recipe: Recipe, place: Placed, *, consensus: bool = False
+    clips: FootageSet, sea: FilledSea, recipe: Recipe, place: Placed, *, consensus: bool | None = None
 ) -> dict[str, list[float]]:
-    """Figures of every query, by name."""
+    """Figures of every query, by name; matches correct each other as said, or as a search does."""
     assert clips.events is not None
     known = {sea.id_of(file): frames for file, frames in zip(clips.files, clips.events, strict=True)}
     columns: dict[str, list[float]] = {}
-    options: dict[str, Any] = {"k": TEN, "candidates": TEN, "recipe": recipe}
-    found = sea.sea.search_many(list(known), **options, consensus=consensus)
+    options: dict[str, Any] = {"k": TEN, "candidates": TEN, "recipe": recipe, "consensus": consensus}
+    found = sea.sea.search_many(list(known), **options)
     whole = sea.sea.search_many(list(known), **options, partial="never")
     for frames, matches, uncut in zip(clips.events, found, whole, strict=True):
         errors = _errors(matches, frames, known, place)
@@ -184,41 +187,6 @@ def summary(values: Sequence[float]) -> Figures:
     return {"mean": float(np.mean(values)), "interval": interval(list(values)), "queries": len(values)}
 
 
-def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
-    """Error and AUC of "the same movement" on pairs drawn at even odds, for each set and for all."""
-    rng = np.random.default_rng(0)
-    ids = np.array([sea.id_of(file) for each in sets for file in each.files])
-    labels = np.array([label for each in sets for label in each.labels])
-    own = np.array([each.name for each in sets for _ in each.files])
-    said: dict[str, list[tuple[float, bool]]] = {}
-    for at, clip in enumerate(ids):
-        alike, inside = labels == labels[at], own == own[at]
-        alike[at] = False
-        kinds = [alike, ~alike & inside & (ids != clip), ~alike & ~inside]
-        counts = [2 * PAIRS, PAIRS, PAIRS] if kinds[1].any() else [2 * PAIRS, 0, 2 * PAIRS]
-        drawn = [rng.permutation(ids[kind])[:count] for kind, count in zip(kinds, counts, strict=True)]
-        chosen = np.concatenate(drawn).tolist()
-        where = f"id IN ({', '.join(map(repr, chosen))})"
-        for match in sea.sea.search(str(clip), k=len(chosen), candidates=len(chosen), where=where):
-            if match.alignability is not None:
-                pair = match.alignability, match.clip.label == labels[at]
-                said.setdefault(own[at], []).append(pair)
-    said["all"] = [pair for pairs in said.values() for pair in pairs]
-    return {name: _calibrated(*np.array(pairs).T) for name, pairs in said.items()}
-
-
-def _calibrated(probability: Doubles, same: Doubles) -> Figures:
-    """How far the per cent are off, and the chance that a pair of the same movement gets more of them."""
-    right = same.astype(bool)
-    higher = np.searchsorted(np.sort(probability[~right]), probability[right], "left")
-    equal = np.searchsorted(np.sort(probability[~right]), probability[right], "right") - higher
-    return {
-        "error": calibration_error(probability, right),
-        "AUC": float((higher + equal / 2).mean() / max((~right).sum(), 1)),
-        "pairs": len(same),
-    }
-
-
 def views(folder: Path, encoder: CachedEncoder) -> Figures:
     """Mean error in ms of aligning one camera with the other's replay, by pair of cameras."""
     report: dict[str, dict[str, list[float]]] = {}
@@ -234,7 +202,7 @@ def views(folder: Path, encoder: CachedEncoder) -> Figures:
 def show(report: Figures) -> None:
     """The tables, in words."""
     clips = ", ".join(f"{name} {count}" for name, count in report["clips"].items())
-    print(f"\n{report['encoder']}; clips: {clips}")
+    print(f"\n{report['encoder']}, paper: {report['baseline']}; clips: {clips}")
     for set_name, rows in report["events"].items():
         print(f"\nevents, {set_name}")
         for name, columns in rows.items():
@@ -276,7 +244,8 @@ def check(report: Figures) -> int:
                 f"{name}, {column} as shipped", rows["shipped"][column]["mean"], max(target, vector)
             )
     for name, row in report["per cent"].items():
-        goals.at_most(f"error of the per cent, {name}", row["error"], 0.05)
+        if name.startswith("all"):
+            goals.at_most(f"error of the per cent, {name}", row["error"], 0.05)
     return goals.exit_code
 
 

@@ -155,6 +155,31 @@ def test_the_matrix_is_clicked_to_jump(tab: Tab, client: Client, refs: dict[str,
     assert tab.frame("query") / 30 == pytest.approx(axis.start + 0.7 * (axis.end - axis.start), abs=0.05)
 
 
+def test_a_band_around_the_path_and_hatches_show_how_sure_it_is(tab: Tab, refs: dict[str, str]) -> None:
+    tab.sync(refs["right/a"], refs["right/b"])
+    tab.until("document.querySelectorAll('.bands polygon').length > 0")
+    inside = """() => {
+        const points = [...document.querySelector('.bands polygon').points];
+        const [path] = document.querySelectorAll('.path');
+        const [left, right] = [Math.min(...points.map((p) => p.x)), Math.max(...points.map((p) => p.x))];
+        return [...path.points].filter((p) => p.x > left && p.x < right).every((p) => {
+            const near = points.filter((q) => Math.abs(q.x - p.x) < 60).map((q) => q.y);
+            return Math.min(...near) - 1 <= p.y && p.y <= Math.max(...near) + 1;
+        });
+    }"""
+    assert tab.page.evaluate(inside)
+    spans = """async () => {
+        const { unsureSpans } = await import('./js/unsure.js');
+        const width = (t) => (t > 0.15 && t < 0.45 ? 1 : 0.1);
+        const rows = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 2.0, 2.1].map((t) => [t, t, t + width(t)]);
+        const session = { alignment: { uncertainty: rows }, warpFrom: () => ({ at: (t) => t + 10 }) };
+        return [unsureSpans(session, 'query'), unsureSpans(session, 'match')];
+    }"""
+    query, match = tab.page.evaluate(spans)
+    assert query == [[0.2, 0.5]]
+    assert match == [[pytest.approx(10.2), pytest.approx(10.5)]]
+
+
 def test_what_the_browser_does_not_play_is_shown_by_proxy(tab: Tab, tmp_path: Path) -> None:
     """Uneven frame times, MPEG-4 in AVI's successor: the proxy has every frame at its own time."""
     from fractions import Fraction

@@ -1,15 +1,18 @@
 // How fast the other video plays along the kept one's clock.
 
 import { h, s } from "./dom.js";
+import { unsureSpans } from "./unsure.js";
 
+const HATCH = 8; // thousandths of the width from stroke to stroke
 const OCTAVES = 2; // from a quarter of the speed to four times
 
 export function curve(session) {
   const line = s("path", { class: "line" });
   const area = s("path", { class: "area" });
   const head = s("path", { class: "cross" });
+  const hatches = s("path", { class: "hatches" });
   const levels = [-1, 0, 1].map((octave) => s("path", { class: octave ? "level" : "level one", d: `M0 ${y(2 ** octave)}H1000` }));
-  const drawing = s("svg", { viewBox: "0 0 1000 200", preserveAspectRatio: "none" }, levels, area, line, head);
+  const drawing = s("svg", { viewBox: "0 0 1000 200", preserveAspectRatio: "none" }, levels, area, hatches, line, head);
   const title = h("span");
   const now = h("output");
   const box = h("div.curve", {}, h("div.line", {}, title, h("span.space"), now), h("div.plot", {}, drawing, ["2×", "1×", "½×"].map((text) => h("span.level", {}, text))));
@@ -19,6 +22,9 @@ export function curve(session) {
 
   function draw() {
     title.textContent = `Speed of the ${session.other}`;
+    const unsure = unsureSpans(session, session.keep);
+    title.title = unsure.length ? "Hatched: the other video could be a quarter of a second off, or more." : "";
+    hatches.setAttribute("d", unsure.map(([from, to]) => hatched(x(from), x(to))).join(""));
     const { warp } = session;
     const parts = warp.spans.map(([from, to]) => {
       const points = [];
@@ -51,6 +57,13 @@ export function curve(session) {
   session.addEventListener("time", move);
   draw();
   return box;
+}
+
+/** Upright strokes from `from` to `to`. */
+function hatched(from, to) {
+  let strokes = "";
+  for (let at = Math.ceil(from / HATCH) * HATCH; at < to; at += HATCH) strokes += `M${at} 200V0`;
+  return strokes;
 }
 
 function y(speed) {

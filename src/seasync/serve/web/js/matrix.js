@@ -2,6 +2,7 @@
 
 import { address } from "./api.js";
 import { clock, drag, h, iconButton, s, toast } from "./dom.js";
+import { runs } from "./unsure.js";
 
 const GRAB = 14; // pixels from the path
 
@@ -9,9 +10,10 @@ export function matrix(session) {
   const picture = h("img.heat", { alt: "", draggable: "false" });
   const lines = s("g", {});
   const veils = s("g", { class: "veils" });
+  const bands = s("g", { class: "bands" });
   const cross = s("path", { class: "cross" });
   const ghost = s("path", { class: "ghost" });
-  const drawing = s("svg", { viewBox: "0 0 1000 1000", preserveAspectRatio: "none" }, veils, lines, ghost, cross);
+  const drawing = s("svg", { viewBox: "0 0 1000 1000", preserveAspectRatio: "none" }, veils, bands, lines, ghost, cross);
   const head = h("span.point");
   const pins = h("div.pins");
   const axes = { query: h("div.axis.query"), match: h("div.axis.match") };
@@ -32,6 +34,11 @@ export function matrix(session) {
       return points.map(([left, top]) => `${left.toFixed(1)},${top.toFixed(1)}`).join(" ");
     });
     lines.replaceChildren(...["halo", "path"].flatMap((kind) => ways.map((points) => s("polyline", { class: kind, points }))));
+    bands.replaceChildren(...runs(alignment).map((run) => {
+      const lower = run.map(([query, earliest]) => `${x(query).toFixed(1)},${y(earliest).toFixed(1)}`);
+      const upper = run.map(([query, , latest]) => `${x(query).toFixed(1)},${y(latest).toFixed(1)}`);
+      return s("polygon", { points: [...lower, ...upper.reverse()].join(" ") });
+    }));
     veils.replaceChildren(
       ...session.leftOut("query").map(([from, to]) => s("rect", { x: x(from), y: 0, width: x(to) - x(from), height: 1000 })),
       ...session.leftOut("match").map(([from, to]) => s("rect", { x: 0, y: y(to), width: 1000, height: y(from) - y(to) })));
