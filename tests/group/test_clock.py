@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from seasync.clip import Clip
+from seasync.encoders.vector import clip_vector_parts
+from seasync.encoding import Encoding
 from seasync.errors import FeatureError
 from seasync.group.align_takes import group_of, medoid
-from tests.group.takes import take, true_seconds
+from seasync.group.clock import Take
+from tests.align.clips import stream
+from tests.group.takes import FPS, take, true_seconds
 
 BENDS = {"a": 0.3, "b": -0.3, "c": 0.15, "d": -0.15}
 
@@ -89,3 +94,15 @@ def test_json_holds_no_nan(group):
     import json
 
     assert "NaN" not in json.dumps(group.to_json())
+
+
+def test_a_take_that_waits_before_it_begins_is_no_outlier():
+    one = take("waits")
+    lead = one.encoding.streams[0]
+    still = np.repeat(lead.features[:1], 45, axis=0)  # three seconds
+    waiting = stream(np.concatenate([still, lead.features]), fps=FPS)
+    encoding = Encoding("test", (waiting,), *clip_vector_parts(waiting.features, waiting.seconds))
+    waits = Take(Clip("waits.mp4"), encoding, 105 / FPS)
+    group = group_of(take("model"), [waits, take("b", bend=-0.3), take("c", bend=0.1), take("d", bend=-0.05)])
+    assert group.outliers()[0][0].clip.file == "b.mp4"
+    assert not group.unusual()[0].any()
