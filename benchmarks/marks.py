@@ -1,9 +1,10 @@
-"""Marks from a few labeled clips to all: `python -m benchmarks.marks DIR [--draws N] [--quick] [--json]`.
+"""Marks from a few labeled clips to all: `python -m benchmarks.marks DIR [--set NAME] [--fps N] [--quick]`.
 
 DIR holds sets with key events (golf, robots/drawer, robots/bottle, falls; those that are there). k clips
 of a set are drawn as labeled, and their events are carried to all others by the shipped code. Reported: the
 mean error, PCE on golf (share of events within max(round((impact - address) / 30), 1) frames, GolfDB's own
 measure), what a uniform stretch of the labeled clips gives, and how many of the marks called sure are right.
+Brackets are 95 % intervals over the draws. Features are cached: a stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -53,17 +54,20 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--encoder", default=DEFAULT)
     parser.add_argument("--fps", type=float, help="sampled frames a second; default: the encoder's own")
+    parser.add_argument("--set", action="append", choices=SETS, help="only this set; may be repeated")
+    parser.add_argument("--labeled", type=int, nargs="+", default=COUNTS, help="how many clips are labeled")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="two draws of 5 and 10 labeled swings")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = []
     for name in SETS:
-        if not (options.folder / name / "events.csv").exists() or (options.quick and name != "golf"):
+        wanted = ("golf",) if options.quick else options.set or SETS
+        if name not in wanted or not (options.folder / name / "events.csv").exists():
             continue
         truth = load(options.folder / name, name, options.encoder, options.fps)
         _remember_alignments()
-        for count in COUNTS if not options.quick else (5, 10):
+        for count in options.labeled if not options.quick else (5, 10):
             if count <= len(truth.clips) - 8:
                 rows.append(measured(truth, count, 2 if options.quick else options.draws))
                 print(line(rows[-1]), flush=True)
@@ -108,10 +112,12 @@ def measured(truth: Truth, count: int, draws: int) -> dict[str, object]:
         for key, value in one_draw(truth, order[:count], order[count:]).items():
             columns.setdefault(key, []).append(value)
     figures = {key: float(np.nanmean(values)) for key, values in columns.items()}
-    low, high = interval(columns["error ms"])
-    return (
-        {"set": truth.name, "labeled": count, "draws": draws} | figures | {"error ms interval": (low, high)}
-    )
+    intervals = {
+        f"{key} interval": interval(columns[key])
+        for key in ("error ms", "PCE", "inner PCE")
+        if key in columns
+    }
+    return {"set": truth.name, "labeled": count, "draws": draws} | figures | intervals
 
 
 def one_draw(truth: Truth, labeled: NDArray[np.int64], targets: NDArray[np.int64]) -> dict[str, float]:
@@ -155,7 +161,13 @@ def one_draw(truth: Truth, labeled: NDArray[np.int64], targets: NDArray[np.int64
 
 
 def line(row: dict[str, object]) -> str:
-    figures = [f"{key} {value:.3f}" for key, value in row.items() if isinstance(value, float)]
+    figures = []
+    for key, value in row.items():
+        if isinstance(value, float):
+            digits = 0 if key.endswith("ms") else 3
+            low, high = row.get(f"{key} interval", (None, None))  # type: ignore[misc]
+            around = "" if low is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
+            figures.append(f"{key} {value:.{digits}f}{around}")
     return f"{row['set']}, {row['labeled']} labeled: " + ", ".join(figures)
 
 

@@ -21,6 +21,7 @@ from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError
 from seasync.group.clock import Group
 from seasync.group.columns import MarkColumns
+from seasync.group.nearest import nearest
 from seasync.group.timing import marks_of, take_name
 from seasync.group.votes import Votes
 from seasync.marks import Mark, MarkedClips
@@ -105,7 +106,7 @@ class Carrier:
         self.labeled = [clip for clip in labeled if clip.marks]
         if not self.labeled:
             raise DataError("no clip has marks: label at least one")
-        self.recipe, self.tolerance_seconds = recipe, tolerance_seconds
+        self.recipe, self.tolerance_seconds = _fine(recipe, self.labeled[0].encoding), tolerance_seconds
         self.columns = MarkColumns.of([clip.marks for clip in self.labeled])
         self._moments = [self.columns.moments(clip.marks) for clip in self.labeled]
         self._pool: list[tuple[int, Encoding, Votes]] = []
@@ -147,7 +148,7 @@ class Carrier:
     def _by_labeled(self, target: Encoding, *, leave_out: int | None = None) -> Votes:
         """What the labeled clips say, all but `leave_out`."""
         numbers = [n for n in range(len(self.labeled)) if n != leave_out]
-        numbers = _nearest(target, numbers, [self.labeled[n].encoding for n in numbers], MOST_REFERENCES)
+        numbers = nearest(target, numbers, [self.labeled[n].encoding for n in numbers], MOST_REFERENCES)
         encodings = [self.labeled[n].encoding for n in numbers]
         return self._votes(target, numbers, encodings, [self._moments[n] for n in numbers])
 
@@ -156,7 +157,7 @@ class Carrier:
     ) -> Votes:
         """The votes of the labeled clips and those of the target's nearest helpers."""
         pool = [n for n, (number, _, _) in enumerate(self._pool) if number != own]
-        chosen = _nearest(target, pool, [self._pool[n][1] for n in pool], HELPERS)
+        chosen = nearest(target, pool, [self._pool[n][1] for n in pool], HELPERS)
         marks = []
         for n in chosen:
             theirs = self._pool[n][2]
@@ -287,11 +288,10 @@ def _read(
                 progress(done + number + 1, total)
 
 
-def _nearest(target: Encoding, numbers: Sequence[int], encodings: Sequence[Encoding], most: int) -> list[int]:
-    """At most so many of the numbers: those whose encodings take the most similar course."""
-    if len(numbers) <= most:
-        return list(numbers)
-    courses = np.stack([encoding.trajectory for encoding in encodings])
-    lengths = np.linalg.norm(courses, axis=1) * np.linalg.norm(target.trajectory)
-    similarity = courses @ target.trajectory / np.maximum(lengths, 1e-12)
-    return [numbers[n] for n in np.argsort(-similarity, kind="stable")[:most].tolist()]
+def _fine(recipe: Recipe, encoding: Encoding) -> Recipe:
+    """The recipe with two grid points per sampled frame, where it has fewer: marks gain from it."""
+    seconds = encoding.seconds
+    rate = (len(seconds) - 1) / max(float(seconds[-1] - seconds[0]), 1e-9) if len(seconds) > 1 else 0.0
+    if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
+        return recipe
+    return replace(recipe, grid_fps=2 * rate)
