@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -258,18 +257,9 @@ class Group:
         return marks
 
     def _repr_html_(self) -> str:
-        """A table of the takes, for notebooks."""
-        rows = "".join(
-            f"<tr><td>{escape(take.clip.name)}</td><td>{take.alignment.draq:.3f}</td>"
-            f"<td>{distance:.2f} s</td></tr>"
-            for take, distance in self.outliers()
-        )
-        left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in self.left_out)
-        return (
-            f"<p>{len(self.takes)} takes on the clock of <b>{escape(self.reference.name)}</b></p>"
-            f"<table><tr><th>take</th><th>DRAQ</th><th>distance from the group</th></tr>{rows}</table>"
-            + (f"<p>Not in the group:</p><ul>{left_out}</ul>" if left_out else "")
-        )
+        from seasync.group.notebook import group_html
+
+        return group_html(self)
 
     def to_json(self) -> dict[str, object]:
         """Plain values for JSON."""

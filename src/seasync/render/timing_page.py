@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
 
 from seasync.encoding import Seconds
-from seasync.group.clock import Group
+from seasync.group.clock import STARTED, Group
 from seasync.group.timing import Timing, take_name
-from seasync.render.timing_report import duration_rows
+from seasync.render.timing_report import duration_names, duration_rows
 
 WIDTH, HEIGHT = 720, 220
-LEFT, RIGHT, TOP, BOTTOM = 50, 24, 15, 25  # margins of a plot
+LEFT, RIGHT, TOP, BOTTOM = 50, 24, 18, 25  # margins of a plot
+MOST_WORDS = 12  # sentences
+FASTEST = 4.0  # tempo beyond this is drawn at the edge
 COLORS = ("#3366cc", "#dc8a20", "#2a9d6f", "#b5449c", "#c0392b", "#7a6ff0", "#8a8d1f", "#1f9bb0")
 
 
 def timing_page(group: Group, timing: Timing) -> str:
     """One HTML file that needs nothing else: words, phase bars with outliers first, tempo, distances."""
-    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in timing.words())
+    said = timing.words()
+    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in said[:MOST_WORDS])
+    if len(said) > MOST_WORDS:
+        words += f"<li>and {len(said) - MOST_WORDS} smaller differences: see the table</li>"
     left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in group.left_out)
     farthest = [take_name(take.clip) for take, _ in group.outliers()]
     sections = [
@@ -29,8 +34,8 @@ def timing_page(group: Group, timing: Timing) -> str:
         ),
         _section("Phases, the most unusual take first", _phase_bars(timing, [timing.reference, *farthest])),
         _section("Durations in seconds", _table(timing)),
-        _section("Tempo, with its spread over the takes", _tempo_plot(group)),
-        _section("Ahead of the group, or behind it", _ahead_plot(group, farthest)),
+        _section("Tempo, with its spread over the takes", _tempo_plot(group, timing)),
+        _section("Ahead of the group, or behind it", _ahead_plot(group, timing, farthest)),
         _section("Not in the group", f"<ul>{left_out}</ul>") if left_out else "",
     ]
     title = f"Timing against {escape(timing.reference)}"
@@ -48,7 +53,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _table(timing: Timing) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("take", *timing.phase_names))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("take", *duration_names(timing)))
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
         for cells in duration_rows(timing)
@@ -84,21 +89,42 @@ def _phase_bars(timing: Timing, order: Sequence[str]) -> str:
     return f'<p class="legend">{legend}</p>' + _svg(height, "Duration of each phase in each take", rows)
 
 
-def _tempo_plot(group: Group) -> str:
-    mean, factor = group.tempo_mean, group.tempo_spread
+def _tempo_plot(group: Group, timing: Timing) -> str:
+    """On a scale of ratios: half as fast is as far from the same tempo as twice as fast."""
+    mean, spread = np.log2(group.tempo_mean), np.log2(group.tempo_spread)
+    limit = np.log2(FASTEST)
     return _plot(
         group.percent,
-        [("mean of the takes", COLORS[0], mean)],
-        label="Tempo beside the reference; 1 is the same",
-        band=(mean / factor, mean * factor),
-        level=1.0,
+        [("mean of the takes", COLORS[0], np.clip(mean, -limit, limit))],
+        label="Tempo beside the reference: 2× is twice as fast",
+        band=(np.clip(mean - spread, -limit, limit), np.clip(mean + spread, -limit, limit)),
+        levels={float(np.log2(tempo)): f"{tempo:g}×" for tempo in (0.25, 0.5, 1, 2, 4)},
+        marks=_marks_at(group, timing),
     )
 
 
-def _ahead_plot(group: Group, farthest: Sequence[str]) -> str:
-    rows = {take_name(take.clip): row for take, row in zip(group.takes, group.ahead, strict=True)}
+def _ahead_plot(group: Group, timing: Timing, farthest: Sequence[str]) -> str:
+    """While something moves: where all stand still, who is ahead means nothing."""
+    share = np.cumsum(group.motion) / max(float(group.motion.sum()), 1e-12)
+    moving = (share >= STARTED) & (share <= 1 - STARTED)
+    rows = {
+        take_name(take.clip): np.where(moving, row, np.nan)
+        for take, row in zip(group.takes, group.ahead, strict=True)
+    }
     lines = [(name, COLORS[n % len(COLORS)], rows[name]) for n, name in enumerate(farthest[: len(COLORS)])]
-    return _plot(group.percent, lines, label="Seconds ahead of the group", level=0.0)
+    return _plot(
+        group.percent,
+        lines,
+        label="Seconds ahead of the group, while the movement lasts",
+        levels={0.0: "0"},
+        marks=_marks_at(group, timing),
+    )
+
+
+def _marks_at(group: Group, timing: Timing) -> dict[str, float]:
+    """Where the reference's marks are, in per cent of its time."""
+    own = {mark.mark: mark.seconds for mark in timing.marks if mark.take == timing.reference}
+    return {name: float(np.interp(at, group.seconds, group.percent)) for name, at in own.items()}
 
 
 def _plot(
@@ -106,10 +132,11 @@ def _plot(
     lines: Sequence[tuple[str, str, Seconds]],
     *,
     label: str,
-    level: float,
+    levels: Mapping[float, str],
+    marks: Mapping[str, float],
     band: tuple[Seconds, Seconds] | None = None,
 ) -> str:
-    values = np.concatenate([*(line for _, _, line in lines), *(band or ()), np.array([level])])
+    values = np.concatenate([*(line for _, _, line in lines), *(band or ()), np.zeros(1)])
     values = values[np.isfinite(values)]
     low, high = float(values.min()), float(values.max())
     margin = max((high - low) * 0.08, 0.02)
@@ -126,9 +153,24 @@ def _plot(
             f"{across(a):.1f},{up(v):.1f}" for a, v in zip(at.tolist(), values.tolist(), strict=True)
         )
 
+    ticks = {low + margin: f"{low + margin:.2f}", high - margin: f"{high - margin:.2f}", **levels}
+    ticks = ticks if len(levels) == 1 else {at: text for at, text in levels.items() if low <= at <= high}
     parts = [
-        f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(level):.1f}" y2="{up(level):.1f}"/>'
+        f'<line class="{"axis" if at == 0 else "level"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" '
+        f'y1="{up(at):.1f}" y2="{up(at):.1f}"/>'
+        for at in levels
+        if low <= at <= high
     ]
+    written = -np.inf  # where the last name ends: names that would lie over each other are left out
+    for name, at in marks.items():
+        place, half = across(at), 3.5 * len(name)
+        parts.append(
+            f'<line class="level" x1="{place:.1f}" x2="{place:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}">'
+            f"<title>{escape(name)}</title></line>"
+        )
+        if place - half > written:
+            parts.append(f'<text x="{place:.1f}" y="{TOP - 4}" text-anchor="middle">{escape(name)}</text>')
+            written = place + half
     if band is not None:
         known = np.isfinite(band[0]) & np.isfinite(band[1])
         outline = points(x[known], band[1][known]) + " " + points(x[known][::-1], band[0][known][::-1])
@@ -138,8 +180,8 @@ def _plot(
         course = f'points="{points(x[known], line[known])}"'
         parts.append(f'<polyline stroke="{color}" {course}><title>{escape(name)}</title></polyline>')
     parts += [
-        f'<text x="{LEFT - 6}" y="{up(value) + 4:.1f}" text-anchor="end">{value:.2f}</text>'
-        for value in (low + margin, level, high - margin)
+        f'<text x="{LEFT - 6}" y="{up(at) + 4:.1f}" text-anchor="end">{text}</text>'
+        for at, text in ticks.items()
     ]
     parts += [
         f'<text x="{across(at):.1f}" y="{HEIGHT - 6}" text-anchor="middle">{at} %</text>'
@@ -166,11 +208,13 @@ svg { width: 100%; height: auto }
 svg text { font-size: 12px; fill: currentColor }
 polyline { fill: none; stroke-width: 2 }
 .axis { stroke: currentColor; opacity: .4 }
+.level { stroke: currentColor; opacity: .15 }
 .band { fill: #3366cc; opacity: .18 }
 .legend span { margin-right: 1rem; white-space: nowrap }
 .legend i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px }
 .scroll { overflow-x: auto }
 table { border-collapse: collapse; font-size: .9rem }
+td { white-space: nowrap }
 td, th { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884 }
 td:first-child, th:first-child { text-align: left }
 """

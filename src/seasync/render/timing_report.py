@@ -6,11 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from itertools import pairwise
 
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write
 from seasync.group.clock import Group
 from seasync.group.timing import Timing
+
+MOST_RATIOS = 3  # columns
 
 
 def write_timing(group: Group, timing: Timing, file: Place) -> None:
@@ -86,8 +89,8 @@ def timing_markdown(group: Group, timing: Timing) -> str:
         "No phase differs by more than a frame or two."
     ]
     if timing.phases:
-        lines += ["", "| take | " + " | ".join(timing.phase_names) + " |"]
-        lines += ["|---" * (1 + len(timing.phase_names)) + "|"]
+        names = duration_names(timing)
+        lines += ["", "| take | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
         lines += ["| " + " | ".join(cells) + " |" for cells in duration_rows(timing)]
     if group.left_out:
         lines += ["", "Not in the group:", ""]
@@ -95,7 +98,19 @@ def timing_markdown(group: Group, timing: Timing) -> str:
     return "\n".join(lines) + "\n"
 
 
+def duration_names(timing: Timing) -> list[str]:
+    """The columns of `duration_rows` but the first: the phases; if they are few, also their ratios."""
+    return [*timing.phase_names, *(f"{first} : {second}" for first, second in _ratios(timing))]
+
+
+def _ratios(timing: Timing) -> list[tuple[str, str]]:
+    """Phases that follow each other, such as backswing and downswing; none if the table would be too wide."""
+    pairs = list(pairwise(timing.phase_names))
+    return pairs if len(pairs) <= MOST_RATIOS else []
+
+
 def duration_rows(timing: Timing) -> list[list[str]]:
+    """A row per take: its name, the durations of its phases, and their ratios."""
     known = {(phase.take, phase.phase): phase for phase in timing.phases}
     rows = []
     for take in timing.takes:
@@ -108,6 +123,10 @@ def duration_rows(timing: Timing) -> list[list[str]]:
                 cells.append(f"{phase.seconds:.2f}")
             else:
                 cells.append(f"{phase.seconds:.2f} ({phase.to_reference:+.2f})".replace("-0.00", "+0.00"))
+        for first, second in _ratios(timing):
+            one, other = known.get((take, first)), known.get((take, second))
+            is_known = one is not None and other is not None and other.seconds > 0
+            cells.append(f"{one.seconds / other.seconds:.1f} : 1" if is_known and one and other else "–")
         rows.append(cells)
     return rows
 
