@@ -29,6 +29,7 @@ napoleon_use_rtype = False
 html_theme = "furo"
 html_title = "Seasync"
 html_static_path = ["_static"]
+html_css_files = ["custom.css"]
 templates_path: list[str] = []
 nitpicky = False
 autodoc_preserve_defaults = True  # MOTION, not all its values

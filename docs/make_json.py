@@ -52,13 +52,15 @@ def _rows(form: ast.ClassDef) -> Iterator[str]:
     for field, text in zip(form.body, form.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             kind = _in_json(ast.unparse(field.annotation))
-            yield f"| `{ast.unparse(field.target)}` | {kind} | {ast.literal_eval(text.value)} |"
+            said = " ".join(ast.literal_eval(text.value).split())
+            yield f"| `{ast.unparse(field.target)}` | {kind} | {said} |"
 
 
 def _in_json(kind: str) -> str:
     """A type of Python in the words of JSON."""
     for pattern, words in (
         (r"list\[str\]", "list of strings"),
+        (r"list\[tuple\[float, float, float\]\]", "list of `[number, number, number]`"),
         (r"list\[(\w+)\]", r"list of \1"),
         (r"dict\[Side, float\]", '`{"query": number, "match": number}`'),
         (r"\bSpan\b", "`[start, end]`"),

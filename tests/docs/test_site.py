@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -58,3 +59,27 @@ def test_the_prose_is_plain():
     checker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(checker)
     assert checker.main() == 0
+
+
+def test_every_environment_variable_is_in_the_reference():
+    code = Path(seasync.__file__).parent.rglob("*.py")
+    text = "".join(file.read_text(encoding="utf-8") for file in code)
+    used = set(re.findall(r"SEASYNC_[A-Z_]+", text))
+    text = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
+    assert sorted(name for name in used if f"`{name}`" not in text) == []
+
+
+def test_links_of_pages_outside_the_site_lead_somewhere():
+    """Sphinx checks those of the site."""
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
+        page = DOCS.parent / name
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{name}: {target}"
+
+
+def test_pictures_are_small_and_used():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pictures = [file for file in (DOCS / "_static").iterdir() if file.suffix != ".css"]
+    assert [file.name for file in pictures if file.name not in text] == []
+    assert max(file.stat().st_size for file in pictures) < 150_000
+    assert sum(file.stat().st_size for file in pictures) < 1_500_000
