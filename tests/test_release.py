@@ -39,10 +39,10 @@ def test_every_extra_that_is_named_exists() -> None:
 
 
 def test_all_brings_what_users_may_want_except_what_conflicts() -> None:
-    """`gpu` replaces onnxruntime and exists for some machines only."""
+    """`gpu` replaces onnxruntime and exists for some machines only; `fiftyone` brings a database."""
     (everything,) = EXTRAS["all"]
     listed = set(re.findall(r"\w+", everything)) - {"seasync"}
-    assert listed == set(EXTRAS) - {"all", "gpu", "docs", "test", "dev"}
+    assert listed == set(EXTRAS) - {"all", "gpu", "fiftyone", "docs", "test", "dev"}
 
 
 @pytest.mark.parametrize(

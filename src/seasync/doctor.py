@@ -153,7 +153,7 @@ def _extras() -> Check:
     for line in requires("seasync") or ():
         package, _, marker = line.partition(";")
         extra = marker.partition("extra ==")[2].strip(" '\"")
-        if extra and extra not in ("all", "dev", "docs", "gpu", "test"):
+        if extra and extra not in ("all", "dev", "docs", "fiftyone", "gpu", "test"):
             missing[extra] = missing.get(extra, False) or not _is_installed(package)
     found = [f"{extra} {'missing' if lacks else 'installed'}" for extra, lacks in sorted(missing.items())]
     advice = "pip install 'seasync[NAME]' for those that you need" if any(missing.values()) else ""

@@ -1,0 +1,184 @@
+"""FiftyOne: the videos of a dataset in a sea, and what a search finds as fields and views of the dataset.
+
+    import fiftyone as fo
+    from seasync.integrations import fiftyone as in_step
+
+    dataset = fo.load_dataset("swings")
+    in_step.add_samples(dataset, sea, label_field="ground_truth")
+    in_step.write_matches(dataset, sea)                        # seasync_draq, seasync_match, seasync_warp, …
+    session = fo.launch_app(in_step.similar_samples(dataset, dataset.first(), sea))
+
+Needs the extra `fiftyone`. Only what FiftyOne documents of datasets and views is used: `media_type`,
+`values`, `set_values` and `select`.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from seasync.errors import DataError
+from seasync.files import is_uri
+
+if TYPE_CHECKING:
+    from seasync.sea.ingest import Added
+    from seasync.sea.match import Match
+    from seasync.search import Sea
+
+WARP_POINTS = 25
+
+
+class Samples(Protocol):
+    """What is used of a `fiftyone.core.collections.SampleCollection`: a dataset or a view."""
+
+    @property
+    def media_type(self) -> str: ...
+
+    def values(self, field_or_expr: str) -> list[Any]: ...
+
+    def set_values(
+        self, field_name: str, values: Mapping[str, Any], *, key_field: str | None = None
+    ) -> object: ...
+
+    def select(self, sample_ids: Any, ordered: bool = False) -> Any: ...
+
+
+def add_samples(
+    samples: Samples,
+    sea: Sea,
+    *,
+    label_field: str | None = None,
+    split: str | float = "none",
+    progress: Callable[[Added], None] | None = None,
+) -> Added:
+    """Add the videos of a dataset or view to a sea. Videos that it already has cost nothing.
+
+    Parameters
+    ----------
+    samples : fiftyone.Dataset or fiftyone.DatasetView
+        Samples with videos.
+    sea : Sea
+    label_field : str, optional
+        A field with a `Classification` or a string, which becomes the label of the clip.
+    split, progress
+        As in `Sea.add`.
+
+    Returns
+    -------
+    Added
+        The counts. Videos that cannot be read are in its `failed`.
+
+    Raises
+    ------
+    DataError
+        If these are not videos.
+    """
+    files = list(_files(samples).values())
+    labels = [] if label_field is None else [_label(value) for value in samples.values(label_field)]
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder, "samples.csv")
+        with listed.open("w", newline="", encoding="utf-8", errors="surrogateescape") as opened:
+            writer = csv.writer(opened)
+            writer.writerow(["file", "label"] if labels else ["file"])
+            writer.writerows(zip(files, labels, strict=True) if labels else ([file] for file in files))
+        return sea.add(listed, split=split, progress=progress)
+
+
+def write_matches(samples: Samples, sea: Sea, *, prefix: str = "seasync", label: str | None = None) -> int:
+    """Search the sea for every sample and write the best match into fields of the samples.
+
+    The fields are `PREFIX_match` (id of the sample that was found, if it is one of these), `PREFIX_file`,
+    `PREFIX_draq`, `PREFIX_similarity`, `PREFIX_alignable`, and `PREFIX_warp`: pairs of seconds, of the sample
+    and of the match, that belong together.
+
+    Parameters
+    ----------
+    samples : fiftyone.Dataset or fiftyone.DatasetView
+        Samples with videos; those that are not in the sea are encoded.
+    sea : Sea
+    prefix : str
+        How the names of the fields begin.
+    label : str, optional
+        Only find clips with this label.
+
+    Returns
+    -------
+    int
+        For how many samples something was found.
+    """
+    files = _files(samples)
+    ids = {file: sample for sample, file in files.items()}
+    found = {
+        sample: matches[0]
+        for sample, file in files.items()
+        if (matches := sea.search(file, k=1, label=label))
+    }
+    columns: dict[str, Callable[[Match], Any]] = {
+        "match": lambda match: ids.get(match.clip.file),
+        "file": lambda match: match.clip.file,
+        "draq": lambda match: float(match.draq),
+        "similarity": lambda match: float(match.similarity),
+        "alignable": lambda match: bool(match.alignable),
+        "warp": _warp,
+    }
+    for name, value in columns.items():
+        values = {sample: value(match) for sample, match in found.items()}
+        samples.set_values(f"{prefix}_{name}", values, key_field="id")
+    return len(found)
+
+
+def similar_samples(samples: Samples, sample: Any, sea: Sea, *, k: int = 10) -> Any:
+    """A view of the samples that move in step with one of them, best first.
+
+    Parameters
+    ----------
+    samples : fiftyone.Dataset or fiftyone.DatasetView
+        Where to look. Clips of the sea that are not among them are left out.
+    sample : fiftyone.Sample or str
+        The sample, or the path or URI of any video.
+    sea : Sea
+    k : int
+        How many clips of the sea to look at.
+
+    Returns
+    -------
+    fiftyone.DatasetView
+        In the order of the search.
+    """
+    ids = {file: each for each, file in _files(samples).items()}
+    query = _absolute(getattr(sample, "filepath", sample))
+    found = [ids[match.clip.file] for match in sea.search(query, k=k) if match.clip.file in ids]
+    return samples.select(list(dict.fromkeys(found)), ordered=True)
+
+
+def _files(samples: Samples) -> dict[str, str]:
+    """The video of each sample, by the sample's id."""
+    if samples.media_type != "video":
+        raise DataError(
+            f"expected a FiftyOne dataset of videos, got one of media type {samples.media_type!r}"
+        )
+    pairs = zip(samples.values("id"), samples.values("filepath"), strict=True)
+    return {str(sample): _absolute(file) for sample, file in pairs}
+
+
+def _absolute(file: str) -> str:
+    """As a sea names its files."""
+    return file if is_uri(file) else str(Path(file).resolve())
+
+
+def _label(value: Any) -> str:
+    """The label of a `Classification`, or the text itself; none is empty."""
+    return str(getattr(value, "label", value) or "")
+
+
+def _warp(match: Match) -> list[list[float]]:
+    import numpy as np
+
+    warp = match.alignment.warp(keep="query")
+    spans = [np.linspace(*span, max(2, WARP_POINTS // len(warp.spans))) for span in warp.spans]
+    moments = np.concatenate(spans)
+    pairs = zip(moments.tolist(), warp.at(moments).tolist(), strict=True)
+    return [[round(at, 4), round(shown, 4)] for at, shown in pairs]
