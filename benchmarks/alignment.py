@@ -136,27 +136,23 @@ def own_draq(goals: Goals, rounds: int) -> None:
     added = []
     for length in (64, 256):
         sides = np.full(lanes.LANES, length)
-        planes = np.stack(costs_of(sides.tolist()))
+        cells = BatchedCosts(costs_of(sides.tolist())).cells
         totals = np.zeros((2, lanes.LANES), np.float32)
         moves = np.empty((length, length * lanes.LANES), np.uint8)
-        alone = seconds(partial(dtw_alone, planes, moves), 20 * rounds)
-        both = seconds(partial(lanes.solve, planes, sides, sides, totals, moves), 20 * rounds)
+        alone = seconds(partial(dtw_alone, cells, moves), 20 * rounds)
+        both = seconds(partial(lanes.solve, cells, sides, sides, totals, moves), 20 * rounds)
         added.append(100 * (both / alone - 1))
     goals.at_most("exact DRAQ, added to our DTW at 64 and 256", max(added), 60, " %")
 
 
 @njit
-def dtw_alone(planes, moves):  # type: ignore[no-untyped-def]
+def dtw_alone(cells, moves):  # type: ignore[no-untyped-def]
     """`lanes.solve` of matrices of equal size without the mean cost of random paths, to compare with."""
-    _, n, m = planes.shape
-    costs, four = np.empty(m * lanes.LANES, np.float32), np.empty(m * 4, np.float32)
-    fours, places = four.view(np.complex128), costs.view(np.complex128)
-    above = np.full((m + 1) * lanes.LANES, np.float32(np.inf))
+    above = np.full(cells.shape[1] + lanes.LANES, np.float32(np.inf))
     row = above.copy()
     above[: lanes.LANES] = 0.0
-    for i in range(n):
-        lanes.interleave(planes, i, four, fours, places)
-        lanes.path_row(costs, above, row, moves[i])
+    for i in range(len(cells)):
+        lanes.path_row(cells[i], above, row, moves[i])
         above[: lanes.LANES] = np.inf
         above, row = row, above
 
@@ -184,7 +180,7 @@ def in_part(goals: Goals, rounds: int) -> None:
     share = recipe.price or recipe.threshold
 
     def partial_paths() -> None:
-        priced = BatchedPrices(BatchedCosts(costs), costs, share)
+        priced = BatchedPrices(BatchedCosts(costs), share)
         for lane in range(len(costs)):
             priced.pieces(lane)
 

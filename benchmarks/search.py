@@ -252,7 +252,7 @@ def whole_query(folder: Path, count: int, goals: Goals) -> None:
         vector = query_vector(query, snapshot.vectors.standard, trajectory=True)
         ((rows, similarity),) = snapshot.vectors.nearest(snapshot, vector[None], 100)
         marks.append(time.perf_counter())
-        encodings = [encoding for encoding in snapshot.encodings(rows, vectors=False) if encoding]
+        encodings = [encoding for encoding in snapshot.encodings(rows, vectors=False, half=True) if encoding]
         marks.append(time.perf_counter())
         score = score_many(query, encodings, recipe=MOTION, partial="auto").score
         marks.append(time.perf_counter())

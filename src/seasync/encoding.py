@@ -50,13 +50,19 @@ def _one_shot() -> Indices:
     return np.zeros(1, np.int64)
 
 
+def _all_finite(features: Floats) -> bool:
+    if features.dtype == np.float16:  # numpy looks at halves one by one; as integers it looks at many
+        return not features.size or bool((features.view(np.uint16) << 1).max() < 0xF800)
+    return bool(np.isfinite(features).all())
+
+
 @dataclass(frozen=True, eq=False)
 class Stream:
     """Frame features of one kind over a clip.
 
     seconds  (T,)   when each sampled frame is shown, from the file's first frame; increasing
     frames   (T,)   its number in the file, 0-based; increasing
-    features (T, d) float32
+    features (T, d) float32, or float16 as a sea stores them
     shots    (S,)   the first sample of each shot; begins with 0
     found           share of the frames in which the encoder found its subject (1 unless it looks for one)
     """
@@ -77,7 +83,7 @@ class Stream:
             )
         if not length:
             raise FeatureError(f"{self.name}: no frames; an encoding needs at least one")
-        if not np.isfinite(self.features).all():
+        if not _all_finite(self.features):
             bad = int((~np.isfinite(self.features)).any(1).sum())
             raise FeatureError(f"{self.name}: {bad} of {length} frame features hold NaN or infinity")
         if not np.isfinite(self.seconds).all() or (np.diff(self.seconds) <= 0).any():

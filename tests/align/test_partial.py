@@ -45,7 +45,7 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
 def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
     rng = np.random.default_rng(seed)
     costs = [(rng.random(shape) ** rng.integers(1, 9)).astype(np.float32) for shape in shapes]
-    together = BatchedPrices(BatchedCosts(costs), costs, 0.57)
+    together = BatchedPrices(BatchedCosts(costs), 0.57)
     for lane, cost in enumerate(costs):
         prices = Prices.of(cost, 0.57)
         gain, pieces = best_pieces(cost, prices)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seasync.align.cost_pair import CostPair
 from seasync.align.kernels import lanes
+from seasync.align.kernels.lane_costs import lane_costs, put_side
 from seasync.align.matrix import Path, SolvedPath, check_cost, disordered, require_finite, solve_whole
 from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
@@ -88,9 +90,10 @@ def batch_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
     """Indices of the matrices that are faster to solve in a batch, in blocks of similar sizes."""
     small = [k for k, size in enumerate(sizes) if max(size) <= _LONGEST]
     small.sort(key=lambda k: (sizes[k][1], sizes[k][0]))
-    for start in range(0, len(small), lanes.LANES):
-        if len(block := small[start : start + lanes.LANES]) >= _FEWEST:
-            yield block
+    count = -(-len(small) // lanes.LANES)  # of about equal size, so that threads finish together
+    for block in np.array_split(small, count) if count else []:
+        if len(block) >= _FEWEST:
+            yield block.tolist()
 
 
 def scratch(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
@@ -111,21 +114,65 @@ class BatchedCosts:
     Parameters
     ----------
     costs : sequence of numpy.ndarray [shape=(n_b, m_b)], float32, at most LANES
+
+    Attributes
+    ----------
+    cells : numpy.ndarray [shape=(n, m * LANES)], float32
+        The matrices, the lane innermost; zero beyond each one's size.
     """
 
     def __init__(self, costs: Sequence[Floats]) -> None:
-        sizes = [cost.shape for cost in costs]
-        self.count = len(costs)
+        self._begin([cost.shape for cost in costs])
+        planes = scratch("planes", np.float32, lanes.LANES, self.n, self.m)
+        for plane, cost in zip(planes, costs, strict=False):
+            n, m = cost.shape
+            plane[:n, :m] = cost
+            plane[n:] = 0.0
+            plane[:n, m:] = 0.0
+        lanes.interleave_all(planes, self.cells)
+
+    @classmethod
+    def of_pairs(cls, pairs: Sequence[CostPair]) -> BatchedCosts:
+        """The cost matrices of pairs of one recipe, at most LANES, made where the kernels read them."""
+        factors = {pair.factors for pair in pairs if pair.moving}
+        if len(factors) > 1 or None in factors:
+            return cls([pair.matrix() for pair in pairs])
+        self, recipe = cls.__new__(cls), pairs[0].recipe
+        self._begin([pair.shape for pair in pairs])
+        frames = np.array([pair.frames for pair in pairs]).max(0).tolist()
+        planes = scratch("planes", np.float32, lanes.LANES, frames[0], frames[1] + 1)
+        sides = [
+            scratch("query", np.float32, 3, self.n, lanes.LANES),
+            scratch("match", np.float32, 3, self.m, lanes.LANES),
+        ]
+        for lane, pair in enumerate(pairs):
+            # Nothing moves: all costs are one.
+            keep, half = (recipe.stillness, (1 - recipe.stillness) / 2) if pair.moving else (1.0, 0.0)
+            put_side(pair.grids[0], lane, np.float32(keep), np.float32(half), sides[0])
+            put_side(pair.grids[1], lane, np.float32(0), np.float32(half), sides[1])
+            pair.write_products(planes[lane])
+        factor = np.array(next(iter(factors), (1, 1)))
+        lane_costs(planes, factor, self.rows, self.columns, *sides, np.float32(recipe.power), self.cells)
+        return self
+
+    def _begin(self, sizes: Sequence[tuple[int, ...]]) -> None:
+        self.count = len(sizes)
         self.rows, self.columns = np.zeros((2, lanes.LANES), np.int64)
         self.rows[: self.count], self.columns[: self.count] = zip(*sizes, strict=True)
         self.n, self.m = int(self.rows.max()), int(self.columns.max())
-        self.planes = scratch("planes", np.float32, lanes.LANES, self.n, self.m)
-        if len(set(sizes)) == 1:
-            np.stack(costs, out=self.planes[: self.count])
-        else:
-            self.planes[: self.count] = 0.0
-            for plane, cost in zip(self.planes, costs, strict=False):
-                plane[: cost.shape[0], : cost.shape[1]] = cost
+        self.cells = scratch("cells", np.float32, self.n, self.m * lanes.LANES)
+
+    def matrix(self, lane: int) -> Floats:
+        """A copy of one of the matrices."""
+        out = np.empty((self.rows[lane], self.columns[lane]), np.float32)
+        lanes.matrix_of(self.cells, lane, out)
+        return out
+
+    def disordered(self) -> NDArray[np.float64]:
+        """The `disordered_cost` of every matrix, shape (B,); all must have the same number of rows."""
+        totals = np.empty((2, lanes.LANES), np.float32)
+        lanes.disordered(self.cells, self.columns, totals)
+        return np.asarray(totals[:, : self.count].mean(0, dtype=np.float64))
 
     def scores(self) -> list[SolvedPath]:
         """Cost and mean cost of random paths of every matrix, without the path."""
@@ -144,7 +191,7 @@ class BatchedCosts:
 
     def _totals(self, moves: NDArray[np.uint8]) -> list[list[float]]:
         totals = np.zeros((2, lanes.LANES), np.float32)
-        lanes.solve(self.planes, self.rows, self.columns, totals, moves)
+        lanes.solve(self.cells, self.rows, self.columns, totals, moves)
         require_finite(float(totals[1].sum()))
         pairs: list[list[float]] = totals.T[: self.count].tolist()
         return pairs

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece
+from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.solve import align_many
+from seasync.align.solve import align_many, align_pairs
 from seasync.align.warp import Warp
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import FeatureError
-from seasync.options import Partial
+from seasync.options import Partial, Side
 
-Detour = tuple[Warp, Warp]  # from the query to a helper, and from there to the match
 HELPERS = 9  # other matches that detours lead through
 FEWEST = 2  # detours that must be defined at a moment; with fewer, the path stays as it is
 DIRECT = 3  # how many detours the direct way outweighs
@@ -24,7 +24,10 @@ _WORSE = 0.05  # how much higher DRAQ on a detour may be than on the direct way
 
 
 def apply_consensus(
-    alignments: Sequence[Alignment], matches: Sequence[Encoding], *, partial: Partial = "auto"
+    alignments: Sequence[Alignment],
+    matches: Sequence[Encoding | PreparedClip],
+    *,
+    partial: Partial = "auto",
 ) -> list[Alignment]:
     """Let the alignments of one query correct each other.
 
@@ -47,16 +50,17 @@ def apply_consensus(
     """
     worst = max((alignment.draq for alignment in alignments), default=0.0)
     helpers = [n for n, alignment in enumerate(alignments) if _helps(alignment, worst)][: HELPERS + 1]
-    detours: list[list[Detour]] = [[] for _ in matches]
-    onwards = _onward_alignments(helpers, matches, alignments, partial)
-    for helper, onward in zip(helpers, onwards, strict=True):
+    onward = _onward_ways(helpers, matches, alignments, partial)
+    reached: list[list[Seconds]] = [[] for _ in matches]
+    for helper in helpers:
         there = alignments[helper].warp()
-        for n, alignment in onward.items():
-            direct = alignments[n].draq
-            both = _helps(alignments[helper], direct) and _helps(alignment, direct)
-            if both and len(detours[n]) < HELPERS:
-                detours[n].append((there, alignment.warp()))
-    return [_corrected(*pair) for pair in zip(alignments, detours, strict=True)]
+        for n, alignment in enumerate(alignments):
+            if n == helper or len(reached[n]) == HELPERS:
+                continue
+            way, side = onward[helper, n]
+            if _helps(alignments[helper], alignment.draq) and _helps(way, alignment.draq):
+                reached[n].append(_follow(alignment.query_seconds, there, way.warp(side)))
+    return [_corrected(*pair) for pair in zip(alignments, reached, strict=True)]
 
 
 def _helps(alignment: Alignment, direct_draq: float) -> bool:
@@ -90,39 +94,48 @@ def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe
         raise FeatureError(f"disagreement needs three matches or more, got {len(matches)}")
     there = align_many(query, matches, recipe=recipe, partial="never")
     warps, helpers = [alignment.warp() for alignment in there], range(len(matches))
-    onward = [
-        {n: alignment.warp() for n, alignment in found.items()}
-        for found in _onward_alignments(helpers, matches, there, "never")
-    ]
+    onward = _onward_ways(helpers, matches, there, "never")
     apart = []
     for n, alignment in enumerate(there):
-        detours = [(warps[helper], onward[helper][n]) for helper in helpers if helper != n]
-        reached = np.median(_follow(alignment.query_seconds, detours[:HELPERS]), axis=0)
-        gaps = np.abs(warps[n].at(alignment.query_seconds) - reached)
+        moments, others = alignment.query_seconds, [helper for helper in helpers if helper != n][:HELPERS]
+        ways = ((warps[helper], onward[helper, n]) for helper in others)
+        reached = np.median([_follow(moments, first, way.warp(side)) for first, (way, side) in ways], axis=0)
+        gaps = np.abs(warps[n].at(moments) - reached)
         apart.append(1000 * np.average(gaps, weights=alignment.query_motion))
     return float(np.mean(apart))
 
 
-def _onward_alignments(
-    helpers: Sequence[int], matches: Sequence[Encoding], alignments: Sequence[Alignment], partial: Partial
-) -> Iterator[dict[int, Alignment]]:
-    """Alignments of each helper with all other matches, by their numbers."""
-    for helper in helpers:
-        others = [n for n in range(len(matches)) if n != helper]
-        chosen = [matches[n] for n in others]
-        found = align_many(matches[helper], chosen, recipe=alignments[helper].recipe, partial=partial)
-        yield dict(zip(others, found, strict=True))
+def _onward_ways(
+    helpers: Sequence[int],
+    matches: Sequence[Encoding | PreparedClip],
+    alignments: Sequence[Alignment],
+    partial: Partial,
+) -> dict[tuple[int, int], tuple[Alignment, Side]]:
+    """The way from each helper to all other matches, by their numbers: an alignment and its kept side.
+
+    A pair is aligned once: the way back is the same path, read from the other side.
+    """
+    if not helpers:
+        return {}
+    recipe = alignments[0].recipe
+    clips = [prepare(match, recipe) for match in matches]
+    chosen = [(h, n) for h in helpers for n in range(len(clips)) if n != h and (n > h or n not in helpers)]
+    solved = align_pairs([(clips[h], clips[n]) for h, n in chosen], recipe=recipe, partial=partial)
+    ways: dict[tuple[int, int], tuple[Alignment, Side]] = {}
+    for (h, n), alignment in zip(chosen, solved, strict=True):
+        ways |= {(h, n): (alignment, "query"), (n, h): (alignment, "match")}
+    return ways
 
 
-def _corrected(alignment: Alignment, detours: Sequence[Detour]) -> Alignment:
-    """The alignment with its paths moved to the medians of direct partners and detours."""
-    if len(detours) < FEWEST:
+def _corrected(alignment: Alignment, reached: Sequence[Seconds]) -> Alignment:
+    """The alignment with its paths moved to the medians of direct partners and of where detours lead."""
+    if len(reached) < FEWEST:
         return alignment
     own, paths, pieces, stop = alignment.warp(), [], [], 0
     for piece in alignment.pieces:
         cells = alignment.path[piece.start : piece.stop]
         rows = np.unique(cells[:, 0])
-        partners = _medians(alignment.query_seconds[rows], own, detours)
+        partners = _medians(own.at(alignment.query_seconds[rows]), [places[rows] for places in reached])
         places = np.interp(partners, alignment.match_seconds, np.arange(len(alignment.match_seconds)))
         paths.append(_path(rows, places, int(cells[0, 1]), int(cells[-1, 1])))
         start, stop = stop, stop + len(paths[-1])
@@ -130,22 +143,18 @@ def _corrected(alignment: Alignment, detours: Sequence[Detour]) -> Alignment:
     return replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces))
 
 
-def _medians(moments: Seconds, own: Warp, detours: Sequence[Detour]) -> Seconds:
+def _medians(direct: Seconds, reached: Sequence[Seconds]) -> Seconds:
     """The median partner of each moment, shape (N,), never decreasing."""
-    direct = own.at(moments)
-    found = np.stack([*[direct] * DIRECT, *_follow(moments, detours)])
+    found = np.stack([*[direct] * DIRECT, *reached])
     known = np.isfinite(found).sum(0) >= DIRECT + FEWEST
     return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
 
 
-def _follow(moments: Seconds, detours: Sequence[Detour]) -> list[Seconds]:
-    """Where each detour leads from `moments`, shape (N,); NaN where it is not defined."""
-    found = []
-    for first, second in detours:
-        between = first.at(moments)
-        there = first.covers(moments) & second.covers(between)
-        found.append(np.where(there, second.at(between), np.nan))
-    return found
+def _follow(moments: Seconds, first: Warp, second: Warp) -> Seconds:
+    """Where a detour leads from `moments`, shape (N,); NaN where it is not defined."""
+    between = first.at(moments)
+    there = first.covers(moments) & second.covers(between)
+    return np.where(there, second.at(between), np.nan)
 
 
 def _path(rows: NDArray[np.int32], places: Seconds, first: int, last: int) -> NDArray[np.int32]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from seasync.align.kernels import cosines as kernels
+from seasync.align.kernels.lane_costs import base_products
 from seasync.align.prepare import PreparedClip, PreparedStream, prepare, shared_streams
 from seasync.align.recipe import MOTION, Recipe
 from seasync.encoding import MIRRORS, Encoding, Floats
@@ -63,6 +64,33 @@ class CostPair:
         self.streams = [_StreamPair(a, b, recipe.context) for a, b in pairs]
         self.motion = _motion([a for a, _ in pairs], len(query)), _motion([b for _, b in pairs], len(match))
 
+    @property
+    def frames(self) -> tuple[int, int]:
+        """Sampled frames of the leading stream of the query and of the match."""
+        return self.query.streams[0].length, self.match.streams[0].length
+
+    @property
+    def factors(self) -> tuple[int, int] | None:
+        """Grid points from one frame to the next in query and match; None if other streams count."""
+        leading = self.query.streams[0], self.match.streams[0]
+        if len(self.streams) == 1 and (self.streams[0].query, self.streams[0].match) == leading:
+            return self.query.factor, self.match.factor
+        return None
+
+    @property
+    def grids(self) -> tuple[Floats, Floats]:
+        """Weight, 1 / norm and motion at each grid point, shape (3, n) and (3, m); zeros if nothing moves."""
+        if self.moving:
+            return self.streams[0].query.grid, self.streams[0].match.grid
+        return np.zeros((3, self.shape[0]), np.float32), np.zeros((3, self.shape[1]), np.float32)
+
+    def write_products(self, out: Floats) -> None:
+        """Write ⟨x_i, x_j⟩ of the leading stream's frames into `out`, at least (T, T' + 1)."""
+        if self.moving:
+            self.streams[0].write_products(out)
+        else:
+            out[:] = 0.0
+
     def mirrored(self) -> CostPair | None:
         """The pair with the match seen in a mirror; None if no stream has a left and a right."""
         if not any(pair.match.name in MIRRORS for pair in self.streams):
@@ -118,15 +146,22 @@ def _products(rows: Floats, others: Floats) -> Floats:
 
     Threads that share a small product wait for each other longer than they work.
     """
-    (count, width), height = rows.shape, max(4, _SLICE // others.size)
-    out = np.empty((count, len(others)), np.float32)
-    if others.size > _SLICE // 2:
+    (count, width), m = rows.shape, len(others)
+    out = np.empty((count, m), np.float32)
+    if not count or min(rows.size, others.size) > _SLICE // 4:
         return np.matmul(rows, others.T, out=out)
-    whole = count // height * height
-    np.matmul(
-        rows[:whole].reshape(-1, height, width), others.T, out=out[:whole].reshape(-1, height, len(others))
-    )
-    np.matmul(rows[whole:], others.T, out=out[whole:])
+    if rows.size > others.size:
+        height = max(4, _SLICE // others.size // 4 * 4)
+        whole = count // height * height
+        slices = rows[:whole].reshape(-1, height, width)
+        np.matmul(slices, others.T, out=out[:whole].reshape(-1, height, m))
+        np.matmul(rows[whole:], others.T, out=out[whole:])
+        return out
+    height = max(4, _SLICE // rows.size // 4 * 4)
+    whole = m // height * height
+    slices = others[:whole].reshape(-1, height, width).transpose(0, 2, 1)
+    np.matmul(rows, slices, out=out[:, :whole].reshape(count, -1, height).transpose(1, 0, 2))
+    np.matmul(rows, others[whole:].T, out=out[:, whole:])
     return out
 
 
@@ -135,15 +170,19 @@ class _StreamPair:
 
     def __init__(self, query: PreparedStream, match: PreparedStream, context: bool) -> None:
         self.query, self.match, self.context = query, match, context
-        self.done = np.empty(1, np.int64)
-        self.ring = np.empty((2, match.length + 1), np.float32)
-        self.sums = np.empty(match.length + 2 if context else 0, np.float64)
+
+    def write_products(self, out: Floats) -> None:
+        """Write the products of all frames into `out`."""
+        n = self.query.length
+        gram = _products(self.query.rows, self.match.rows)
+        base_products(gram[:n], gram[n:], self.query.sides, self.match.sides, self.context, out)
 
     def add(self, first: int, out: Floats) -> None:
         """Add the cosines of the grid rows from `first` on to `out`, shape (k, m), from one Gram block."""
         if first == 0:
-            self.done[0] = -1
-            self.sums[:] = 0.0
+            self.done = np.full(1, -1, np.int64)
+            self.ring = np.empty((2, self.match.length + 1), np.float32)
+            self.sums = np.zeros(self.match.length + 2 if self.context else 0, np.float64)
         query, match, n = self.query, self.match, self.query.length
         last = query.lower[first + len(out) - 1]
         frames = slice(max(0, int(self.done[0])), min(n, int(last) + 2))

@@ -123,26 +123,37 @@ class PartialPolicy:
         return _measured(cost, prices, pieces, randoms, whole)
 
     def choose_batched(
-        self, batch: BatchedCosts, costs: list[Floats], wholes: list[SolvedPath], moving: list[bool]
+        self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool], *, contrast: bool = False
     ) -> list[Pieces]:
-        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole."""
-        if self.order == "any":
-            pairs = zip(costs, wholes, moving, strict=True)
-            return [self.choose(cost if moves else None, whole, random_cost) for cost, whole, moves in pairs]
+        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole.
+
+        With `contrast`, for a batch of one query, their contrast is measured too.
+        """
         out = [Pieces.whole(whole) for whole in wholes]
+        if contrast:
+            out = [_contrasted(*pair) for pair in zip(out, batch.disordered().tolist(), strict=True)]
         if self.partial == "never":
             return out
-        priced = BatchedPrices(batch, costs, self.share)
-        apart: dict[int, tuple[Prices, list[Path]]] = {}
-        for lane, (whole, moves) in enumerate(zip(wholes, moving, strict=True)):
-            prices = priced.prices(lane)
-            if moves and (self.partial == "always" or prices.better(priced.gains[lane], whole.cost)):
-                apart[lane] = prices, priced.pieces(lane)
-        boxes = [box for lane, (_, pieces) in apart.items() for box in _boxes(costs[lane], pieces)]
-        randoms = iter(random_cost_many(boxes))
-        for lane, (prices, pieces) in apart.items():
-            own = [next(randoms) for _ in pieces]
-            out[lane] = _measured(costs[lane], prices, pieces, own, wholes[lane])
+        if self.order == "any":
+            costs = {lane: batch.matrix(lane) for lane, moves in enumerate(moving) if moves}
+            return [self.choose(costs.get(lane), whole, random_cost) for lane, whole in enumerate(wholes)]
+        priced = BatchedPrices(batch, self.share)
+        better = priced.better([whole.cost for whole in wholes])
+        chosen = [
+            lane for lane, moves in enumerate(moving) if moves and (self.partial == "always" or better[lane])
+        ]
+        # Read before the boxes are solved: these take the batch's place in memory.
+        apart = {lane: (batch.matrix(lane), priced.prices(lane)) for lane in chosen}
+        pieces = {lane: best_pieces(*each)[1] for lane, each in apart.items()}
+        boxes = {lane: _boxes(apart[lane][0], some) for lane, some in pieces.items()}
+        randoms = iter(random_cost_many([box for some in boxes.values() for box in some]))
+        for lane, (cost, prices) in apart.items():
+            own = [next(randoms) for _ in boxes[lane]]
+            out[lane] = _measured(cost, prices, pieces[lane], own, wholes[lane])
+        if contrast:
+            found = with_contrast([cost for cost, _ in apart.values()], [out[lane] for lane in apart])
+            for lane, each in zip(apart, found, strict=True):
+                out[lane] = each
         return out
 
     @property
@@ -159,8 +170,11 @@ def with_contrast(costs: Sequence[Floats], found: Sequence[Pieces]) -> list[Piec
     ]
     totals = iter(disordered_cost_many([box for some in boxes for box in some]))
     broken = [sum(next(totals) for _ in some) for some in boxes]
-    pairs = zip(found, broken, strict=True)
-    return [replace(each, contrast=float(draq_ratio(each.cost, against))) for each, against in pairs]
+    return [_contrasted(each, against) for each, against in zip(found, broken, strict=True)]
+
+
+def _contrasted(pieces: Pieces, against: float) -> Pieces:
+    return replace(pieces, contrast=float(draq_ratio(pieces.cost, against)))
 
 
 def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.kernels import preparation as kernels
+from seasync.align.kernels.half import single
 from seasync.align.recipe import Recipe
 from seasync.encoding import FOUND, MIRRORS, WINDOW, Encoding, Floats, Indices, Seconds, Stream, windows
 from seasync.errors import FeatureError
@@ -15,7 +17,6 @@ from seasync.errors import FeatureError
 Int32s = NDArray[np.int32]
 # Frames within this share of a sampling step from a uniform rate are taken as they are.
 _JITTER = 0.02
-_ONE_PART = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,21 +79,31 @@ class PreparedClip:
         Fingerprint of the encoder.
     seconds : numpy.ndarray [shape=(n,)], float64
         Times of the grid points in the file.
-    frames : numpy.ndarray [shape=(n,)], int64
-        Numbers of the file frames nearest to them.
+    lead : Stream
+        The leading stream as it was sampled.
     streams : tuple of PreparedStream
     step : float
         Seconds between sampled frames.
+    factor : int
+        Grid points from one sampled frame of the leading stream to the next.
     """
 
     encoder: str
     seconds: Seconds
-    frames: Indices
+    lead: Stream
     streams: tuple[PreparedStream, ...]
     step: float
+    factor: int
 
     def __len__(self) -> int:
         return len(self.seconds)
+
+    @cached_property
+    def frames(self) -> Indices:
+        """Numbers of the file frames nearest to the grid points, shape (n,)."""
+        if self.seconds is self.lead.seconds:
+            return self.lead.frames
+        return np.rint(np.interp(self.seconds, self.lead.seconds, self.lead.frames)).astype(np.int64)
 
     def mirrored(self) -> PreparedClip:
         """The clip as a mirror would show it, as far as its streams have a left and a right."""
@@ -109,47 +120,46 @@ class _Samples:
     rate: float
 
 
-def prepare(encoding: Encoding, recipe: Recipe) -> PreparedClip:
-    """Prepare an encoding for a recipe."""
-    lead, *others = encoding.streams
+def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
+    """Prepare an encoding for a recipe; a clip that is prepared already stays as it is."""
+    if isinstance(clip, PreparedClip):
+        return clip
+    lead, *others = clip.streams
     samples = _resample(lead, recipe)
     factor = 1 if recipe.grid_fps is None else max(1, round(recipe.grid_fps / samples.rate))
-    point = np.arange(factor * (len(samples.seconds) - 1) + 1, dtype=np.int32)
-    lower, weight = point // np.int32(factor), point % factor / factor
-    if factor == 1:
-        seconds = samples.seconds
-    else:
-        seconds = samples.seconds[lower]
+    lower, weight = _grid(len(samples.seconds), factor)
+    seconds = samples.seconds
+    if factor > 1:
+        seconds = seconds[lower]
         seconds[:-1] += weight[:-1] * np.diff(samples.seconds)[lower[:-1]]
     streams = [_prepare_stream(lead, samples, lower, weight, recipe)]
     for stream in others:
         own = _resample(stream, recipe)
         streams.append(_prepare_stream(stream, own, *_between(own.seconds, seconds), recipe))
-    frames = lead.frames
-    if seconds is not lead.seconds:
-        frames = np.rint(np.interp(seconds, lead.seconds, lead.frames)).astype(np.int64)
-    return PreparedClip(encoding.encoder, seconds, frames, tuple(streams), 1 / samples.rate)
+    return PreparedClip(clip.encoder, seconds, lead, tuple(streams), 1 / samples.rate, factor)
+
+
+@lru_cache(maxsize=256)
+def _grid(length: int, factor: int) -> tuple[Int32s, Seconds]:
+    """The sample at or before each point of a grid `factor` times as fine, and the way to the next (0–1)."""
+    point = np.arange(factor * (length - 1) + 1, dtype=np.int32)
+    return point // np.int32(factor), point % factor / factor
 
 
 def _resample(stream: Stream, recipe: Recipe) -> _Samples:
     """Resample a stream uniformly at its own rate: linear between timestamps, nearest across a cut."""
     seconds, features, shots = stream.seconds, stream.features, stream.shots
-    if features.dtype != np.float32 or not features.flags.c_contiguous:
+    if features.dtype == np.float16:
+        features = single(features)
+    elif features.dtype != np.float32 or not features.flags.c_contiguous:
         features = np.ascontiguousarray(features, np.float32)
-    steps = np.diff(seconds)
-    # The mean of ordinary steps: sampling 25 fps at 7.5 gives steps of 3 and 4 frames, and 7.5 in the mean.
-    ordered = np.sort(steps)  # many times faster than np.median on so few
-    median = (ordered[(len(steps) - 1) // 2] + ordered[len(steps) // 2]) / 2 if len(steps) else 0.0
-    rate = 1 / float(steps[steps < 1.5 * median].mean()) if len(steps) else 1.0
+    rate, count, off = kernels.clock(seconds)
     as_they_are = _Samples(seconds, features, shots, rate)
-    if recipe.grid_fps is None and not recipe.compares_change:
-        return as_they_are
-    count = round((seconds[-1] - seconds[0]) * rate) + 1
-    uniform = seconds[0] + np.arange(count) / rate
-    if count == len(seconds) and np.abs(seconds - uniform).max() * rate < _JITTER:
+    if (recipe.grid_fps is None and not recipe.compares_change) or off < _JITTER:
         return as_they_are
     if count > 2 * len(seconds) + 16:  # a hole in the timestamps: there is nothing to interpolate
         return as_they_are
+    uniform = seconds[0] + np.arange(count) / rate
     lower, weight = _between(seconds, uniform)
     weight = _uncut(lower, weight, shots)
     upper = np.minimum(lower + 1, len(seconds) - 1)
@@ -179,47 +189,19 @@ def _prepare_stream(
     stream: Stream, samples: _Samples, lower: Int32s, weight: Seconds, recipe: Recipe
 ) -> PreparedStream:
     """Prepare a stream; a grid point lies `weight`, shape (n,), of the way from frame `lower` to the next."""
-    length, width = samples.features.shape
-    window, starts, stops = _windows(length, samples.shots, recipe.windows)
-    several = len(starts) > 1
-    extra = 2 if recipe.context else len(starts) if several else 0
-    rows = np.empty((length + extra, width), np.float32)
-    # With windows, rows are only ever compared within a shot: centered there they are smallest.
-    mean, raw = kernels.centre(samples.features, samples.shots if several else _ONE_PART, rows)
-    spread = np.empty(0)
-    if recipe.context:
-        kernels.context_rows(rows, length, mean)
-    elif several:
-        spread = kernels.window_means(rows, length, starts, stops)
-    links = np.zeros((3, length), np.int32)
-    links[:2] = np.arange(length)
-    if several:
-        links[2] = length + window
-    if recipe.change_seconds is not None:
-        reach = max(1, round(recipe.change_seconds * samples.rate))
-        links[0], links[1] = _neighbours(length, samples.shots, reach)
-    weight = _uncut(lower, weight, samples.shots)
-    products = kernels.energies(rows, length, links[2], links[0], links[1], recipe.context)
-    scales, grid, still = kernels.scale(
-        products, raw, spread, window, starts, stops, lower, weight, recipe.compares_change
-    )
-    return PreparedStream(stream.name, rows, links, scales, lower, grid, stream.found, bool(still))
-
-
-def _neighbours(length: int, shots: Indices, reach: int) -> tuple[Indices, Indices]:
-    """The frames `reach` later and earlier than each, kept inside its shot; shape (T,) each."""
-    at = np.arange(length)
-    if len(shots) == 1:
-        return np.minimum(at + reach, length - 1), np.maximum(at - reach, 0)
-    shot = np.searchsorted(shots, at, side="right") - 1
-    ends = np.append(shots[1:], length) - 1
-    return np.minimum(at + reach, ends[shot]), np.maximum(at - reach, shots[shot])
+    length = len(samples.seconds)
+    reach = 0 if recipe.change_seconds is None else max(1, round(recipe.change_seconds * samples.rate))
+    rows, links, scales, grid, still = kernels.prepare_frames(
+        samples.features, samples.shots, *_windows(length, samples.shots, recipe.windows), reach,
+        recipe.context, recipe.compares_change, lower, _uncut(lower, weight, samples.shots),
+    )  # fmt: skip
+    return PreparedStream(stream.name, rows, links, scales, lower, grid, stream.found, still)
 
 
 def _windows(length: int, shots: Indices, windowed: bool) -> tuple[Int32s, Indices, Indices]:
     """Each frame's window, shape (T,), and where the windows start and stop."""
     if not windowed or (len(shots) == 1 and length <= WINDOW):
-        return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
+        return _one_window(length)
     spans = [
         span for first, last in zip(shots, [*shots[1:], length], strict=True) for span in windows(first, last)
     ]
@@ -228,6 +210,11 @@ def _windows(length: int, shots: Indices, windowed: bool) -> tuple[Int32s, Indic
     window = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])
     starts, stops = np.array(distinct, np.int64).T
     return window.astype(np.int32), starts.copy(), stops.copy()
+
+
+@lru_cache(maxsize=256)
+def _one_window(length: int) -> tuple[Int32s, Indices, Indices]:
+    return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
 
 
 def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[PreparedStream, PreparedStream]]:

@@ -8,12 +8,13 @@ other one lacks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from seasync.align.batched import BatchedCosts, scratch
+from seasync.align.batched import BatchedCosts
 from seasync.align.kernels import lanes
 from seasync.align.kernels import priced_paths as kernels
 from seasync.align.matrix import Cells, Path
@@ -76,8 +77,7 @@ class Prices:
 
     def better(self, gain: float, dtw_cost: float) -> bool:
         """Whether a partial path of that gain beats the whole path of that cost."""
-        needed = max(_MARGIN * self.whole, _NOISE * dtw_cost)
-        return gain - (self.share * self.whole - dtw_cost) > needed
+        return _beats(gain, self.whole, self.share, dtw_cost)
 
 
 def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
@@ -122,33 +122,43 @@ def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float
 
 
 class BatchedPrices:
-    """`Prices` and `best_pieces` of every matrix of a batch, computed together."""
+    """`Prices` of every matrix of a batch and what `best_pieces` gains there, computed together.
 
-    def __init__(self, batch: BatchedCosts, costs: list[Floats], share: float) -> None:
-        self.costs, self.share = costs, share
+    Attributes
+    ----------
+    gains : list of float
+        What the best path of each matrix gains.
+    """
+
+    def __init__(self, batch: BatchedCosts, share: float) -> None:
+        self.batch, self.share = batch, share
         count, n, m = lanes.LANES, batch.n, batch.m
         self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
-        self.totals, self.ends = np.empty((count, 2)), np.empty(count, np.int32)
+        self.totals = np.empty((count, 2))
         gains = np.empty(count, np.float32)
-        self.moves = scratch("moves", np.uint8, n, m * count)
-        self.places = scratch("places", np.int32, n + 1, (m + 1) * count)
-        kernels.lane_prices(
-            batch.planes, batch.rows, batch.columns, share, self.rows, self.columns, self.totals
-        )
+        sizes = batch.rows, batch.columns
+        kernels.lane_prices(batch.cells, *sizes, share, self.rows, self.columns, self.totals)
         jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
-        kernels.lane_gains(
-            batch.planes, batch.rows, batch.columns, self.rows, self.columns, jumps,
-            self.moves, self.places, gains, self.ends,
-        )  # fmt: skip
+        kernels.lane_gains(batch.cells, *sizes, self.rows, self.columns, jumps, gains)
         self.gains: list[float] = gains.tolist()
+
+    def better(self, costs: Sequence[float]) -> list[bool]:
+        """Whether the best partial path beats the whole path of that cost, for each matrix."""
+        whole = (self.totals.sum(1) / self.share)[: len(costs)].tolist()
+        triples = zip(self.gains, whole, costs, strict=False)
+        return [_beats(gain, price, self.share, cost) for gain, price, cost in triples]
 
     def prices(self, lane: int) -> Prices:
         """The prices of one matrix of the batch."""
-        n, m = self.costs[lane].shape
+        n, m = self.batch.rows[lane], self.batch.columns[lane]
         columns = self.columns.reshape(-1, lanes.LANES)[:m, lane].copy()
         return Prices(self.rows[:n, lane].copy(), columns, tuple(self.totals[lane].tolist()), self.share)
 
     def pieces(self, lane: int) -> list[Path]:
         """The pieces of its best path."""
-        path, breaks = kernels.trace(self.moves, self.places, self.ends[lane], lane, lanes.LANES)
-        return [path[a:b] for a, b in pairwise(breaks)]
+        return best_pieces(self.batch.matrix(lane), self.prices(lane))[1]
+
+
+def _beats(gain: float, whole: float, share: float, dtw_cost: float) -> bool:
+    """Whether a partial path beats the whole one; `whole` is the random price of both clips together."""
+    return gain - (share * whole - dtw_cost) > max(_MARGIN * whole, _NOISE * dtw_cost)

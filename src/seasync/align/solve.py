@@ -15,9 +15,10 @@ from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.cost_pair import CostPair
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
 from seasync.align.partial_policy import PartialPolicy, Pieces, with_contrast
-from seasync.align.prepare import prepare
+from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.scores import Scores
+from seasync.align.threads import in_threads
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial
@@ -27,11 +28,13 @@ Moments = Sequence[tuple[float, float]]
 _WHOLE = 1 << 26
 # A mirrored match is taken only if its whole path costs less than this share of the other one's.
 _CHEAPER = 0.97
+# Clips that a thread prepares before it takes more.
+_AT_ONCE = 16
 
 
 def align_encodings(
-    query: Encoding,
-    match: Encoding,
+    query: Encoding | PreparedClip,
+    match: Encoding | PreparedClip,
     *,
     recipe: Recipe = MOTION,
     anchors: Moments = (),
@@ -84,7 +87,8 @@ def align_encodings(
     policy = PartialPolicy.of(recipe, partial, order, banded=band is not None)
     policy = replace(policy, partial="always") if crossing else policy
     random = bind(random_cost, paths=paths, seed=seed)
-    (pairs, mirrored_pairs), costs, found = _pairs(query, [match], recipe), [], []
+    pairs, mirrored_pairs = _pairs([(prepare(query, recipe), prepare(match, recipe))], recipe)
+    costs, found = [], []
     for pair in pairs:
         cost = _whole_cost(pair)
         cells = [_cell(pair, *moments) for moments in anchors]
@@ -105,8 +109,8 @@ def align_encodings(
 
 
 def align_many(
-    query: Encoding,
-    matches: Sequence[Encoding],
+    query: Encoding | PreparedClip,
+    matches: Sequence[Encoding | PreparedClip],
     *,
     recipe: Recipe = MOTION,
     partial: Partial = "auto",
@@ -127,13 +131,30 @@ def align_many(
     -------
     list of Alignment, length B
     """
-    pairs, mirrored_pairs = _pairs(query, matches, recipe)
+    asked = prepare(query, recipe)
+    pairs = [(asked, match) for match in _prepared(matches, recipe)]
+    return align_pairs(pairs, recipe=recipe, partial=partial, order=order)
+
+
+def align_pairs(
+    clips: Sequence[tuple[PreparedClip, PreparedClip]],
+    *,
+    recipe: Recipe = MOTION,
+    partial: Partial = "auto",
+    order: Order = "same",
+) -> list[Alignment]:
+    """Align many pairs of prepared clips (query, match); as `align_many` does for one query."""
+    pairs, mirrored_pairs = _pairs(clips, recipe)
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order), BatchedCosts.solve)
-    return [_alignment(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(matches))]
+    return [_alignment(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(clips))]
 
 
 def score_many(
-    query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION, partial: Partial = "never"
+    query: Encoding | PreparedClip,
+    matches: Sequence[Encoding | PreparedClip],
+    *,
+    recipe: Recipe = MOTION,
+    partial: Partial = "never",
 ) -> Scores:
     """Score one query against every match without tracing whole paths, which is faster than `align_many`.
 
@@ -149,10 +170,11 @@ def score_many(
     Scores
         Arrays of shape (B,).
     """
-    pairs, mirrored_pairs = _pairs(query, matches, recipe)
+    asked = prepare(query, recipe)
+    pairs, mirrored_pairs = _pairs([(asked, match) for match in _prepared(matches, recipe)], recipe)
     policy, contrast = PartialPolicy.of(recipe, partial, "same"), recipe.rerank == "evidence"
     found = _solve_many(pairs, policy, BatchedCosts.scores, contrast=contrast)
-    span = float(query.seconds[-1] - query.seconds[0])
+    span = float(asked.lead.seconds[-1] - asked.lead.seconds[0])
     return _scores([found[k] for k in _choose_side(found, mirrored_pairs, len(matches))], span)
 
 
@@ -185,15 +207,18 @@ def _solve_many(
 ) -> list[Pieces]:
     """Every pair solved whole, in batches where that is faster, then in part where that is better."""
     found: dict[int, Pieces] = {}
-    # The batched kernels know no penalty.
-    blocks = [] if policy.recipe.penalty else batch_blocks([pair.shape for pair in pairs])
-    for block in blocks:
+
+    def solve_block(block: list[int]) -> list[Pieces]:
         some = [pairs[k] for k in block]
-        costs = [pair.matrix() for pair in some]
-        batch = BatchedCosts(costs)
+        batch = BatchedCosts.of_pairs(some)
         wholes = [_as_chance_if_still(pair, whole) for pair, whole in zip(some, solve(batch), strict=True)]
-        chosen = policy.choose_batched(batch, costs, wholes, [pair.moving for pair in some])
-        found |= zip(block, with_contrast(costs, chosen) if contrast else chosen, strict=True)
+        moving = [pair.moving for pair in some]
+        return policy.choose_batched(batch, wholes, moving, contrast=contrast)
+
+    # The batched kernels know no penalty.
+    blocks = [] if policy.recipe.penalty else list(batch_blocks([pair.shape for pair in pairs]))
+    for block, chosen in zip(blocks, in_threads(solve_block, blocks), strict=True):
+        found |= zip(block, chosen, strict=True)
     for k, pair in enumerate(pairs):
         if k not in found:
             cost = _whole_cost(pair)
@@ -203,12 +228,18 @@ def _solve_many(
     return [found[k] for k in range(len(pairs))]
 
 
+def _prepared(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[PreparedClip]:
+    """All clips prepared, a few of them in each thread at a time."""
+    parts = [clips[first : first + _AT_ONCE] for first in range(0, len(clips), _AT_ONCE)]
+    done = in_threads(lambda part: [prepare(clip, recipe) for clip in part], parts)
+    return [clip for part in done for clip in part]
+
+
 def _pairs(
-    query: Encoding, matches: Sequence[Encoding], recipe: Recipe
+    clips: Sequence[tuple[PreparedClip, PreparedClip]], recipe: Recipe
 ) -> tuple[list[CostPair], dict[int, int]]:
-    """The query with every match, then with mirrored ones; and where each match's mirrored pair is."""
-    prepared = prepare(query, recipe)
-    pairs = [CostPair(prepared, prepare(match, recipe), recipe) for match in matches]
+    """Every pair, then those with a mirrored match; and where each pair's mirrored one is."""
+    pairs = [CostPair(query, match, recipe) for query, match in clips]
     mirrored = {k: other for k, pair in enumerate(pairs) if (other := pair.mirrored())}
     return [*pairs, *mirrored.values()], {k: len(pairs) + at for at, k in enumerate(mirrored)}
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from seasync.align import Alignment, Recipe, align_encodings
 from seasync.align.consensus import apply_consensus
+from seasync.align.prepare import prepare
 from seasync.align.spans import Span
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
@@ -106,13 +107,15 @@ class Candidates:
         best = self._clips(order, k)
         product = self.ranking.keys("product")[list(best)]
         likely, better = alignability(self.snapshot, self.recipe, product)
-        encodings = [self.encodings[n] for n in best]
+        query, clips = (
+            prepare(self.query.encoding, self.recipe),
+            [prepare(self.encodings[n], self.recipe) for n in best],
+        )
         alignments = [
-            align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
-            for encoding in encodings
+            align_encodings(query, clip, recipe=self.recipe, partial=self.partial) for clip in clips
         ]
         if consensus or (consensus is None and self._consensus_is_cheap(alignments)):
-            alignments = apply_consensus(alignments, encodings, partial=self.partial)
+            alignments = apply_consensus(alignments, clips, partial=self.partial)
         matches = []
         for at, (n, (clip, duration, part)) in enumerate(best.items()):
             aligned = alignments[at]

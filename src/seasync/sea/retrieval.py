@@ -36,7 +36,7 @@ def retrieve(
 def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[RowIds, Floats, list[Encoding]]:
     """What was found, with encodings; clips that must be encoded again and cannot be are left out."""
     rows, similarity = found
-    encodings = snapshot.encodings(rows, vectors=False)
+    encodings = snapshot.encodings(rows, vectors=False, half=True)
     missing = [n for n, encoding in enumerate(encodings) if encoding is None]
     clips = snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)) if missing else []
     for n, clip in zip(missing, clips, strict=True):

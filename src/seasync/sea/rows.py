@@ -197,14 +197,14 @@ def matrix(column: pa.ChunkedArray | pa.Array) -> Floats:
     return np.asarray(flat.reshape(len(array), array.type.list_size))
 
 
-def encodings(table: pa.Table, facts: SeaFacts) -> list[Encoding | None]:
+def encodings(table: pa.Table, facts: SeaFacts, *, half: bool = False) -> list[Encoding | None]:
     """The encodings of rows read with `stream_columns`, and with mean and trajectory if these are wanted;
-    None where there are no features."""
+    None where there are no features. With `half`, features stay in half precision, as they are stored."""
     means, trajectories = (
         matrix(table[part]) if part in table.column_names else np.empty((len(table), 0), np.float32)
         for part in ("mean", "trajectory")
     )
-    streams = [_streams(table, n, name) for n, (name, _) in enumerate(facts.streams)]
+    streams = [_streams(table, n, name, half) for n, (name, _) in enumerate(facts.streams)]
     found: list[Encoding | None] = []
     for at, of_row in enumerate(zip(*streams, strict=True)):
         there = tuple(stream for stream in of_row if stream is not None)
@@ -216,11 +216,11 @@ def encodings(table: pa.Table, facts: SeaFacts) -> list[Encoding | None]:
     return found
 
 
-def _streams(table: pa.Table, n: int, name: str) -> list[Stream | None]:
+def _streams(table: pa.Table, n: int, name: str, half: bool) -> list[Stream | None]:
     from seasync.align.kernels.half import single
 
     seconds, numbers, shots = (_lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots"))
-    features = _lists(table[f"features_{n}"], single)
+    features = _lists(table[f"features_{n}"], np.asarray if half else single)
     found = table[f"found_{n}"].to_pylist()
     columns = zip(found, seconds, numbers, features, shots, strict=True)
     return [None if share is None else Stream(name, s, f, x, cuts, share) for share, s, f, x, cuts in columns]

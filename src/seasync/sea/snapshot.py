@@ -163,14 +163,16 @@ class Snapshot:
             forms |= {f"{count}:{path}" for path in paths}
         return {form for form in forms | paths if self.current_path(form) == file}
 
-    def encodings(self, row_ids: Sequence[int] | RowIds, *, vectors: bool = True) -> list[Encoding | None]:
+    def encodings(
+        self, row_ids: Sequence[int] | RowIds, *, vectors: bool = True, half: bool = False
+    ) -> list[Encoding | None]:
         """The stored encodings of these clips; None for a clip that keeps its clip vector only.
 
         Without `vectors`, mean and trajectory stay empty: alignment does not need them, and reading them
-        takes time.
+        takes time. With `half`, features are not copied: they stay in half precision, good for alignment.
         """
         columns = [*layout.stream_columns(self.facts), *(["mean", "trajectory"] if vectors else [])]
-        return layout.encodings(self.take(row_ids, columns), self.facts)
+        return layout.encodings(self.take(row_ids, columns), self.facts, half=half)
 
     @cached_property
     def vectors(self) -> Index | Exact:

@@ -36,7 +36,7 @@ def _context_row(i, n, m, row, extra, sums, out):
 
 
 @njit(cache=True, nogil=True)
-def _base_row(i, gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums, out):
+def base_row(i, gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums, out):
     """⟨x_i, x_j⟩ of query frame i with all frames j of the match, into out (m + 1,)."""
     n = links1.shape[1]
     m = links2.shape[1]
@@ -92,7 +92,7 @@ def add_cosines(
         weight = grid1[0, a]
         while done[0] < (low + 1 if weight > 0.0 else low):
             done[0] += 1
-            _base_row(
+            base_row(
                 done[0], gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums,
                 ring[done[0] % 2],
             )  # fmt: skip

@@ -43,6 +43,25 @@ def interleave(planes, i, four, fours, places):
 
 
 @njit(cache=True, nogil=True)
+def interleave_all(planes, cells):
+    """Planes (LANES, n, m) into cells (n, m * LANES), once for all kernels that read them."""
+    _, n, m = planes.shape
+    four = np.empty(m * 4, np.float32)
+    fours = four.view(np.complex128)
+    for i in range(n):
+        interleave(planes, i, four, fours, cells[i].view(np.complex128))
+
+
+@njit(cache=True, nogil=True)
+def matrix_of(cells, lane, out):
+    """The matrix (n, m) of one lane out of cells."""
+    for i in range(out.shape[0]):
+        row = cells[i]
+        for j in range(out.shape[1]):
+            out[i, j] = row[j * LANES + lane]
+
+
+@njit(cache=True, nogil=True)
 def _score_row(costs, above, row, mean_above, mean_row, diagonal_share, up_share, left_share):
     """One row of DTW totals and of mean random costs; the shares (m,) are the same in all lanes.
 
@@ -106,18 +125,15 @@ def random_shares(i, diagonal, up, left):
 
 
 @njit(cache=True, nogil=True)
-def solve(planes, rows, columns, totals, moves):
+def solve(cells, rows, columns, totals, moves):
     """DTW totals and exact random costs of LANES matrices.
 
-    planes  (LANES, n, m) float32; lane l is valid in its first rows[l] × columns[l] cells, finite elsewhere
+    cells   (n, m * LANES) float32; lane l is valid in its first rows[l] × columns[l] cells, finite elsewhere
     totals  (2, LANES) float32, written: DTW total and the mean cost of random paths
     moves   (n, m * LANES) uint8, written, for `trace`; of shape (0, 0) to keep none
     """
-    _, n, m = planes.shape
-    costs = np.empty(m * LANES, np.float32)
-    four = np.empty(m * 4, np.float32)
-    fours = four.view(np.complex128)
-    places = costs.view(np.complex128)
+    n = len(cells)
+    m = cells.shape[1] // LANES
     above = np.full((m + 1) * LANES, _INFINITY)
     row = np.full((m + 1) * LANES, _INFINITY)
     mean_above = np.zeros((m + 1) * LANES, np.float32)
@@ -127,13 +143,12 @@ def solve(planes, rows, columns, totals, moves):
     left = np.empty(m, np.float32)
     above[:LANES] = 0.0
     for i in range(n):
-        interleave(planes, i, four, fours, places)
         random_shares(i, diagonal, up, left)
         if len(moves):
-            path_row(costs, above, row, moves[i])
-            _random_row(costs, mean_above, mean_row, diagonal, up, left)
+            path_row(cells[i], above, row, moves[i])
+            _random_row(cells[i], mean_above, mean_row, diagonal, up, left)
         else:
-            _score_row(costs, above, row, mean_above, mean_row, diagonal, up, left)
+            _score_row(cells[i], above, row, mean_above, mean_row, diagonal, up, left)
         for lane in range(LANES):
             if rows[lane] == i + 1:
                 totals[0, lane] = row[columns[lane] * LANES + lane]
@@ -141,6 +156,61 @@ def solve(planes, rows, columns, totals, moves):
         above[:LANES] = _INFINITY
         above, row = row, above
         mean_above, mean_row = mean_row, mean_above
+
+
+@njit(cache=True, nogil=True)
+def _total_row(costs, above, row):
+    """One row of DTW totals."""
+    for j in range(len(costs) // LANES):
+        for k in range(j * LANES, (j + 1) * LANES):
+            best = above[k + LANES] if above[k + LANES] < above[k] else above[k]
+            row[k + LANES] = (row[k] if row[k] < best else best) + costs[k]
+
+
+@njit(cache=True, nogil=True)
+def _half_way_row(cells, columns, out):
+    """A row of cells (m * LANES,) with each lane's match begun half-way, into out."""
+    m = len(cells) // LANES
+    alike = True
+    for lane in range(LANES):
+        alike &= columns[lane] == m or columns[lane] == 0
+    if alike:
+        middle = (m - m // 2) * LANES
+        out[: len(cells) - middle] = cells[middle:]
+        out[len(cells) - middle :] = cells[:middle]
+        return
+    for lane in range(LANES):
+        width = columns[lane]
+        middle = width - width // 2
+        for j in range(width):
+            from_ = j + middle if j + middle < width else j + middle - width
+            out[j * LANES + lane] = cells[from_ * LANES + lane]
+
+
+@njit(cache=True, nogil=True)
+def disordered(cells, columns, totals):
+    """DTW totals of LANES matrices of n rows each with the match backwards, and begun half-way.
+
+    cells (n, m * LANES), columns (LANES,); totals (2, LANES) float32, written. A path through the match
+    backwards is one through the query backwards, seen from its other end: so all lanes begin at column 0.
+    """
+    n = len(cells)
+    m = cells.shape[1] // LANES
+    turned = np.zeros(m * LANES, np.float32)
+    for kind in range(2):
+        above = np.full((m + 1) * LANES, _INFINITY)
+        row = np.full((m + 1) * LANES, _INFINITY)
+        above[:LANES] = 0.0
+        for i in range(n):
+            if kind == 0:
+                _total_row(cells[n - 1 - i], above, row)
+            else:
+                _half_way_row(cells[i], columns, turned)
+                _total_row(turned, above, row)
+            above[:LANES] = _INFINITY
+            above, row = row, above
+        for lane in range(LANES):
+            totals[kind, lane] = above[columns[lane] * LANES + lane]
 
 
 @njit(cache=True, nogil=True)

@@ -95,6 +95,38 @@ def _state(rows, length, t, own, context, sums, out):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
+def _plain_energies(rows, length, ahead, behind):
+    """`energies` where the state of a frame is its row: no windows, no context."""
+    width = rows.shape[1]
+    change = np.zeros((2, width), np.float32)
+    out = np.zeros((4, length), np.float64)
+    for t in range(length):
+        row = rows[t]
+        earlier = rows[max(t - 1, 0)]
+        after = rows[ahead[t]]
+        before = rows[behind[t]]
+        now = change[t % 2]
+        last = change[1 - t % 2]
+        own = np.float32(0.0)
+        lag = np.float32(0.0)
+        moved = np.float32(0.0)
+        onward = np.float32(0.0)
+        for k in range(width):
+            step = after[k] - before[k]
+            own += row[k] * row[k]
+            lag += row[k] * earlier[k]
+            moved += step * step
+            onward += step * last[k]
+            now[k] = step
+        out[0, t] = own
+        out[2, t] = moved
+        if t > 0:
+            out[1, t - 1] = lag
+            out[3, t - 1] = onward
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=True)
 def energies(rows, length, own, ahead, behind, context):
     """Squared norms and neighbour products of state and change.
 
@@ -190,3 +222,73 @@ def scale(products, raw, spread, window, starts, stops, lower, weight, with_chan
         grid[1, a] = 1.0 / np.sqrt(square) if square > _ROUNDING else 0.0
         grid[2, a] = (1.0 - w) * motion[t] + w * motion[u]
     return scales, grid, still
+
+
+@njit(cache=True, nogil=True)
+def clock(seconds):
+    """The rate of sampled times (T,), how many samples a uniform clock of that rate has, and how far the
+    times are from it, in steps (infinite if their number differs).
+
+    The rate is that of the ordinary steps: sampling 25 fps at 7.5 gives steps of 3 and 4 frames, and 7.5 in
+    the mean.
+    """
+    if len(seconds) == 1:
+        return 1.0, 1, 0.0
+    steps = np.diff(seconds)
+    ordered = np.sort(steps)
+    limit = 1.5 * (ordered[(len(steps) - 1) // 2] + ordered[len(steps) // 2]) / 2
+    total = 0.0
+    ordinary = 0
+    for step in steps:
+        if step < limit:
+            total += step
+            ordinary += 1
+    rate = ordinary / total
+    count = int(np.rint((seconds[-1] - seconds[0]) * rate)) + 1
+    if count != len(seconds):
+        return rate, count, np.inf
+    off = 0.0
+    for t in range(count):
+        off = max(off, abs(seconds[t] - (seconds[0] + t / rate)) * rate)
+    return rate, count, off
+
+
+@njit(cache=True, nogil=True)
+def _put_neighbours(links, shots, reach):
+    """Into links[0] and links[1], (T,) each: the frames `reach` later and earlier, kept inside the shot."""
+    length = links.shape[1]
+    for s in range(len(shots)):
+        first = shots[s]
+        last = (shots[s + 1] if s + 1 < len(shots) else length) - 1
+        for t in range(first, last + 1):
+            links[0, t] = min(t + reach, last)
+            links[1, t] = max(t - reach, first)
+
+
+@njit(cache=True, nogil=True)
+def prepare_frames(features, shots, window, starts, stops, reach, context, with_change, lower, weight):
+    """Everything `PreparedStream` holds of features (T, d): rows, links, scales, grid, still.
+
+    window (T,) each frame's window, which spans frames starts[w] to stops[w]; reach 0 leaves change out.
+    """
+    length, width = features.shape
+    several = len(starts) > 1
+    extra = 2 if context else len(starts) if several else 0
+    rows = np.empty((length + extra, width), np.float32)
+    # With windows, rows are only ever compared within a shot: centered there they are smallest.
+    mean, raw = centre(features, shots if several else np.zeros(1, np.int64), rows)
+    spread = np.empty(0, np.float64)
+    if context:
+        context_rows(rows, length, mean)
+    elif several:
+        spread = window_means(rows, length, starts, stops)
+    links = np.zeros((3, length), np.int32)
+    _put_neighbours(links, shots, reach)
+    if several:
+        links[2] = length + window
+    if context or several:
+        products = energies(rows, length, links[2], links[0], links[1], context)
+    else:
+        products = _plain_energies(rows, length, links[0], links[1])
+    scales, grid, still = scale(products, raw, spread, window, starts, stops, lower, weight, with_change)
+    return rows, links, scales, grid, still

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from seasync.align.kernels.lanes import LANES, interleave
+from seasync.align.kernels.lanes import LANES
 
 DIAGONAL, UP, LEFT, JUMP, START = range(5)
 _NONE = np.float32(-np.inf)
@@ -48,6 +48,40 @@ def prices(costs, share, rows, columns):
         columns[j] = columns[j] * factor / np.float32(n)
         column_total += columns[j]
     return row_total, column_total
+
+
+@njit(cache=True, nogil=True)
+def _trace(moves, sources, end):
+    """The path to a cell, and where its pieces begin, as `priced_path` returns them.
+
+    moves (n, m); a jump to (i, j) comes from the cell sources[i, j], as i * m + j.
+    """
+    n, m = moves.shape
+    path = np.empty((n + m, 2), np.int32)
+    breaks = np.empty(n + 1, np.int64)
+    at = len(path)
+    pieces = n
+    breaks[pieces] = at
+    i = end // m
+    j = end % m
+    while True:
+        at -= 1
+        path[at, 0] = i
+        path[at, 1] = j
+        move = moves[i, j]
+        if move >= JUMP:
+            pieces -= 1
+            breaks[pieces] = at
+            if move == START:
+                return path[at:].copy(), breaks[pieces:] - at
+            place = sources[i, j]
+            i = place // m
+            j = place % m
+            continue
+        if move != LEFT:
+            i -= 1
+        if move != UP:
+            j -= 1
 
 
 @njit(cache=True, nogil=True)
@@ -105,7 +139,7 @@ def priced_path(costs, rows, columns, jump):
             if value > best:
                 best = value
                 end = i * m + j
-    return best, *trace(moves, sources, end, 0, 1)
+    return best, *_trace(moves, sources, end)
 
 
 @njit(cache=True, nogil=True)
@@ -126,40 +160,6 @@ def measure(costs, rows, columns, path):
 
 
 @njit(cache=True, nogil=True)
-def trace(moves, sources, end, lane, lanes):
-    """The path to a cell, and where its pieces begin, as `priced_path` returns them.
-
-    moves (n, m * lanes); a jump to (i, j) comes from the cell sources[i, j * lanes + lane], as i * m + j.
-    """
-    n, m = len(moves), moves.shape[1] // lanes
-    path = np.empty((n + m, 2), np.int32)
-    breaks = np.empty(n + 1, np.int64)
-    at = len(path)
-    pieces = n
-    breaks[pieces] = at
-    i = end // m
-    j = end % m
-    while True:
-        at -= 1
-        path[at, 0] = i
-        path[at, 1] = j
-        move = moves[i, j * lanes + lane]
-        if move >= JUMP:
-            pieces -= 1
-            breaks[pieces] = at
-            if move == START:
-                return path[at:].copy(), breaks[pieces:] - at
-            place = sources[i, j * lanes + lane]
-            i = place // m
-            j = place % m
-            continue
-        if move != LEFT:
-            i -= 1
-        if move != UP:
-            j -= 1
-
-
-@njit(cache=True, nogil=True)
 def _add_row(costs, totals, columns):
     """Add a row of costs (m * LANES,) to totals (LANES,) and columns (m * LANES,)."""
     for j in range(len(costs) // LANES):
@@ -170,21 +170,17 @@ def _add_row(costs, totals, columns):
 
 
 @njit(cache=True, nogil=True)
-def lane_prices(planes, rows, columns, share, row_prices, column_prices, totals):
+def lane_prices(cells, rows, columns, share, row_prices, column_prices, totals):
     """`prices` of LANES matrices into row_prices (n, LANES), column_prices (m * LANES,), totals (LANES, 2).
 
-    planes (LANES, n, m), zero beyond rows and columns (LANES,) of each lane: there, prices forbid entry.
+    cells (n, m * LANES), zero beyond rows and columns (LANES,) of each lane: there, prices forbid entry.
     """
-    _, n, m = planes.shape
-    costs = np.empty(m * LANES, np.float32)
-    four = np.empty(m * 4, np.float32)
-    fours = four.view(np.complex128)
-    places = costs.view(np.complex128)
+    n = len(cells)
+    m = cells.shape[1] // LANES
     row_prices[:] = 0.0
     column_prices[:] = 0.0
     for i in range(n):
-        interleave(planes, i, four, fours, places)
-        _add_row(costs, row_prices[i], column_prices)
+        _add_row(cells[i], row_prices[i], column_prices)
     for lane in range(LANES):
         height = rows[lane]
         width = columns[lane]
@@ -202,8 +198,8 @@ def lane_prices(planes, rows, columns, share, row_prices, column_prices, totals)
 
 
 @njit(cache=True, nogil=True)
-def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump, moves):
-    """One row of gains, the greatest gains so far and the moves, LANES pairs at once.
+def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump):
+    """One row of gains and the greatest gains so far, LANES pairs at once.
 
     entered (LANES,) the row's prices, columns (m * LANES,) those of the columns, jump (LANES,).
     """
@@ -216,12 +212,8 @@ def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump, mov
             left = row[k] + columns[k]
             jumped = (peaks_above[k] - jump[lane]) + both
             value = up if up > diagonal else diagonal
-            move = np.uint8(UP) if up > diagonal else np.uint8(DIAGONAL)
-            move = np.uint8(LEFT) if left > value else move
             value = left if left > value else value
-            move = np.uint8(JUMP) if jumped > value else move
             value = jumped if jumped > value else value
-            moves[k] = np.uint8(START) if both > value else move
             value = (both if both > value else value) - costs[k]
             row[k + LANES] = value
             peak = peaks_above[k + LANES]
@@ -230,43 +222,21 @@ def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump, mov
 
 
 @njit(cache=True, nogil=True)
-def _place_row(i, row, peaks_above, peaks, places_above, places):
-    """Where the greatest gains so far are, as i * m + j: the one above, then to the left, else here."""
-    m = len(row) // LANES - 1
-    for j in range(m):
-        here = np.int32(i * m + j)
-        for k in range(j * LANES, (j + 1) * LANES):
-            peak = peaks[k + LANES]
-            place = places[k] if peaks[k] == peak else here
-            places[k + LANES] = places_above[k + LANES] if peaks_above[k + LANES] == peak else place
+def lane_gains(cells, rows, columns, row_prices, column_prices, jump, best):
+    """What `priced_path` gains in each of LANES matrices into best (LANES,); prices as by `lane_prices`.
 
-
-@njit(cache=True, nogil=True)
-def lane_gains(planes, rows, columns, row_prices, column_prices, jump, moves, places, best, ends):
-    """What `priced_path` finds in each of LANES matrices: gains into best (LANES,), last cells into ends.
-
-    Prices as `lane_prices` writes them; moves (n, m * LANES) uint8 and places (n + 1, (m + 1) * LANES) int32
-    are written for `trace`.
+    The path itself is not kept: few pairs are better in part, and those are solved again, one by one.
     """
-    _, n, m = planes.shape
-    costs = np.empty(m * LANES, np.float32)
-    four = np.empty(m * 4, np.float32)
-    fours = four.view(np.complex128)
-    cells = costs.view(np.complex128)
+    n = len(cells)
+    m = cells.shape[1] // LANES
     above = np.full((m + 1) * LANES, _NONE)
     row = np.full((m + 1) * LANES, _NONE)
     peaks_above = np.full((m + 1) * LANES, _NONE)
     peaks = np.full((m + 1) * LANES, _NONE)
-    places[0] = 0
     for i in range(n):
-        interleave(planes, i, four, fours, cells)
-        _gain_row(costs, above, row, peaks_above, peaks, row_prices[i], column_prices, jump, moves[i])
-        places[i + 1, :LANES] = 0
-        _place_row(i, row, peaks_above, peaks, places[i], places[i + 1])
+        _gain_row(cells[i], above, row, peaks_above, peaks, row_prices[i], column_prices, jump)
         for lane in range(LANES):
             if rows[lane] == i + 1:
-                corner = columns[lane] * LANES + lane
-                best[lane] = peaks[corner]
-                ends[lane] = places[i + 1, corner]
+                best[lane] = peaks[columns[lane] * LANES + lane]
         above, row = row, above
         peaks_above, peaks = peaks, peaks_above
