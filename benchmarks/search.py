@@ -23,15 +23,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.goals import Goals
-from seasync.align import MOTION, align_encodings, score_many
-from seasync.encoders import get_encoder
-from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.sea import rows as layout
 from seasync.sea.rows import FORMAT, SeaFacts, matrix, vectors_column
 from seasync.search import Sea
 from seasync.similarity import Standard, clip_vectors, query_vector
-from seasync.video import Frames
 
 WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64
 FACTS = SeaFacts(FORMAT, "synthetic", "synthetic/1", 7.5, (("synthetic", WIDTH),), WIDTH)
@@ -238,49 +234,13 @@ def resident_growth(folder: Path) -> float:
     )
 
 
-def whole_query(folder: Path, count: int, goals: Goals) -> None:
-    """Given features: search, read 100 candidates, DRAQ on all, align the best; against one encoder frame."""
-    sea = make_sea(folder, count, frame_features=True)
-    sea.rebuild("ivf_rq")
-    clips, snapshot, encoder, frame = Clips(seed=2), sea.record.snapshot(), get_encoder(), one_frame()
-    assert isinstance(encoder, TakesFrames)
-    names = ("search", "read", "DRAQ", "align", "whole query", "encoder, one frame")
-    spent = []
-    for _ in range(30):
-        query = clips.query()
-        marks = [time.perf_counter()]
-        vector = query_vector(query, snapshot.vectors.standard, trajectory=True)
-        ((rows, similarity),) = snapshot.vectors.nearest(snapshot, vector[None], 100)
-        marks.append(time.perf_counter())
-        encodings = [encoding for encoding in snapshot.encodings(rows, vectors=False, half=True) if encoding]
-        marks.append(time.perf_counter())
-        score = score_many(query, encodings, recipe=MOTION, partial="auto").score
-        marks.append(time.perf_counter())
-        align_encodings(query, encodings[int(((1 - similarity) * score).argmin())], recipe=MOTION)
-        marks.append(time.perf_counter())
-        sea.search(query, k=1, candidates=100)
-        marks.append(time.perf_counter())
-        encoder.encode([frame])
-        marks.append(time.perf_counter())
-        spent.append(np.diff(marks) * 1e3)
-    medians = np.median(spent[5:], axis=0)
-    print(
-        f"\none query with given features, {count:,} clips, 100 candidates of {FRAMES}×{WIDTH} (ms, median)"
-    )
-    print(", ".join(f"{name} {ms:.1f}" for name, ms in zip(names, medians, strict=True)))
-    goals.at_most(f"whole query at {count:,} clips over one encoder frame", medians[4] / medians[5], 1, "×")
-
-
-def one_frame() -> Frames:
-    noise = np.random.default_rng(0).integers(0, 256, (1, 224, 224, 3), np.uint8)
-    return Frames(noise, np.zeros(1), np.zeros(1, np.int64))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller seas, within 45 seconds")
     parser.add_argument("--folder", type=Path, help="where to put the seas meanwhile (12 GB; quick: 2 GB)")
     options = parser.parse_args()
+    from benchmarks.whole_query import whole_query
+
     goals = Goals()
     sizes = (5_000, 30_000) if options.quick else (10_000, 100_000, 650_000)
     scratch = Path(tempfile.mkdtemp(dir=options.folder))
@@ -302,7 +262,8 @@ def main() -> int:
             0.5 * large / small,
             "×",
         )
-        whole_query(scratch / "whole.sea", 10_000 if options.quick else 100_000, goals)
+        for size in (10_000,) if options.quick else (10_000, 100_000):
+            whole_query(scratch / f"whole{size}.sea", size, goals)
     finally:
         shutil.rmtree(scratch)
     return goals.exit_code
