@@ -14,8 +14,8 @@ _UINT = np.uint32
 _REBIAS = np.float32(2.0**112)  # between the exponents of the two formats
 
 
-def single(halves: NDArray[np.float16]) -> NDArray[np.float32]:
-    """The same values as float32, (…) contiguous."""
+def single(halves: NDArray[Any]) -> NDArray[np.float32]:
+    """The same float16 values as float32, (…) contiguous."""
     out = np.empty(halves.shape, np.float32)
     _widen(np.ascontiguousarray(halves).view(np.uint16).reshape(-1), out.reshape(-1))
     return out
