@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seasync import render, sample
     from seasync.align import MOTION, PAPER, Alignment, Recipe, Warp
     from seasync.encoders import encode_clip, get_encoder
+    from seasync.encoders.body import Body, find_body
     from seasync.encoding import Encoding
     from seasync.film import FoundSpan, find
     from seasync.group import Group, align_group
@@ -27,6 +28,7 @@ _HOMES = {
     "MOTION": "seasync.align",
     "PAPER": "seasync.align",
     "Alignment": "seasync.align",
+    "Body": "seasync.encoders.body",
     "Encoding": "seasync.encoding",
     "FoundSpan": "seasync.film",
     "Group": "seasync.group",
@@ -37,6 +39,7 @@ _HOMES = {
     "align_group": "seasync.group",
     "encode_clip": "seasync.encoders",
     "find": "seasync.film",
+    "find_body": "seasync.encoders.body",
     "get_encoder": "seasync.encoders",
 }
 _ROOMS = ("render", "sample")
@@ -45,6 +48,7 @@ __all__ = [
     "MOTION",
     "PAPER",
     "Alignment",
+    "Body",
     "Clip",
     "Encoding",
     "FoundSpan",
@@ -58,6 +62,7 @@ __all__ = [
     "align_group",
     "encode_clip",
     "find",
+    "find_body",
     "get_encoder",
     "render",
     "sample",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.blazepose import PRESENT, BlazePose, Box, Picture
+from seasync.encoders.blazepose import PRESENT, BlazePose, Box, Person, Picture
 from seasync.encoders.encoder import encoding_of, halved
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY
 from seasync.encoding import Encoding, Floats, Seconds, Stream
@@ -49,7 +49,7 @@ class PoseEncoder:
         seconds, numbers = [], []
         joints: list[Floats | None] = []
         follower = Follower(self._model)
-        for scene in _scenes(batches):
+        for scene in scenes(batches):
             seconds += [batch.seconds for batch in scene]
             numbers += [batch.numbers for batch in scene]
             joints += follower.follow(np.concatenate([batch.data for batch in scene]))
@@ -64,7 +64,7 @@ class PoseEncoder:
         return f"PoseEncoder({self.name!r}, {len(JOINTS)} joints)"
 
 
-def _scenes(batches: Iterable[Frames]) -> Iterator[list[Frames]]:
+def scenes(batches: Iterable[Frames]) -> Iterator[list[Frames]]:
     """Batches put together until they hold _SCENE frames."""
     scene: list[Frames] = []
     for batch in batches:
@@ -76,10 +76,18 @@ def _scenes(batches: Iterable[Frames]) -> Iterator[list[Frames]]:
         yield scene
 
 
+class PoseModel(Protocol):
+    """Finds people in a picture, and the 33 joints of one of them, as `BlazePose` does."""
+
+    def people(self, picture: Picture, view: Box) -> list[Person]: ...
+
+    def joints(self, picture: Picture, box: Box) -> tuple[Floats, float, Box]: ...
+
+
 class Follower:
     """Follows one person through the pictures of a clip, scene by scene."""
 
-    def __init__(self, model: BlazePose) -> None:
+    def __init__(self, model: PoseModel) -> None:
         self._model = model
         self._box: Box | None = None
 
@@ -134,7 +142,7 @@ class Follower:
         return points[list(JOINTS)], seen
 
 
-def actor(model: BlazePose, pictures: Picture) -> tuple[int, Box | None]:
+def actor(model: PoseModel, pictures: Picture) -> tuple[int, Box | None]:
     """Where the person who moves most is seen best: the picture's index, and the box; (0, None) if nobody is.
 
     Of all people found in five pictures, and in a closer look at where most happens in them: the largest

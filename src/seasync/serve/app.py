@@ -21,6 +21,7 @@ from seasync.serve.limits import Limits
 from seasync.serve.routes import (
     PROBLEMS,
     alignments,
+    bodies,
     comparisons,
     footage,
     jobs,
@@ -93,7 +94,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.backend = backend
-    for routes in (seas, footage, search, alignments, report, marks, labeling, comparisons, uploads, jobs):
+    rooms = (seas, footage, search, alignments, report, bodies, marks, labeling, comparisons, uploads, jobs)
+    for routes in rooms:
         app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
     app.mount("/", _Page(directory=WEB, html=True))
     _handle_errors(app, backend)

@@ -10,6 +10,7 @@ from seasync.errors import ServeError
 from seasync.files import DiskCache, cache_folder, is_uri
 from seasync.serve import models, tasks
 from seasync.serve.carried_marks import CarriedStore
+from seasync.serve.body_angles import find_body
 from seasync.serve.comparison_store import ComparisonStore
 from seasync.serve.job_queue import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
@@ -75,7 +76,8 @@ class Backend:
             "film": JobType(self._maker, tasks.film, self._film_arguments, self._after_film),
             "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, self._after_film),
             "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments, lambda *_: None),
-            "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_proxy),
+            "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_cached),
+            "body": JobType(self._maker, find_body, self._body_arguments, self._after_cached),
         }
         self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
 
@@ -156,7 +158,11 @@ class Backend:
         clip = self.library.opened(self.sea(sea), models.Span(ref=request["ref"]))
         return clip.file, str(self.library.proxy_place(clip))
 
-    def _after_proxy(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+    def _body_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
+        clip = self.library.clip_to_encode(self.sea(sea), models.Span(**request))
+        return clip, str(self.library.body_place(clip))
+
+    def _after_cached(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
         self.cache.trim_after(Path(arguments[-1]))
 
 

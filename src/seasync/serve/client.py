@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal
@@ -11,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from seasync.encoding import Floats
-from seasync.errors import ServeError
-from seasync.files import Location, Place, atomic_write, fetch
+from seasync.files import Location, Place, fetch
 from seasync.options import (
     Audio,
     FilmFormat,
@@ -28,13 +26,15 @@ from seasync.options import (
     TimelineFormat,
 )
 from seasync.serve import models
+from seasync.serve.bodies_client import BodiesClient
 from seasync.serve.comparisons_client import ComparisonsClient
 from seasync.serve.connection import Connection
 from seasync.serve.labeling_client import LabelingClient
+from seasync.serve.jobs_client import JobsClient
 from seasync.serve.models import AlignmentRequest, Anchor, Clip, Job, Mark, SeaInfo, Upload
 
 
-class Client:
+class Client(JobsClient):
     """Talks to a server. Every call returns a model of `seasync.serve.models`, or raises ServeError.
 
     Parameters
@@ -54,7 +54,8 @@ class Client:
     """
 
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
-        self._http = Connection(address, token=token, timeout=timeout)
+        super().__init__(Connection(address, token=token, timeout=timeout))
+        self.bodies = BodiesClient(self._http)
         self.comparisons = ComparisonsClient(self._http)
         self.labeling = LabelingClient(self._http)
 
@@ -245,16 +246,6 @@ class Client:
         place = f"/seas/{sea}/alignment/report"
         return self._http.model(models.Report, "GET", place, params=_params(request))
 
-    def fetch(self, job: Job, file: Place) -> None:
-        """Write the film that a job has made to `file`."""
-        with (
-            self._http.stream(f"/jobs/{job.id}/result") as answer,
-            atomic_write(file, error=ServeError) as part,
-            part.open("wb") as out,
-        ):
-            for chunk in answer.iter_bytes():
-                out.write(chunk)
-
     def anchors(self, sea: str, query: str, match: str) -> list[Anchor]:
         """The anchors between two videos."""
         return self._http.model(models.Anchors, "GET", f"/seas/{sea}/anchors/{query}/{match}").anchors
@@ -272,35 +263,6 @@ class Client:
     def set_marks(self, sea: str, ref: str, marks: Sequence[Mark]) -> None:
         """Replace all marks of a video."""
         self._http.ask("PUT", f"/seas/{sea}/marks/{ref}", json=[mark.model_dump() for mark in marks])
-
-    def jobs(self) -> list[Job]:
-        """All jobs, newest first."""
-        return [Job(**one) for one in self._http.ask("GET", "/jobs").json()]
-
-    def cancel(self, job: Job) -> Job:
-        """Cancel a job."""
-        return self._http.model(Job, "DELETE", f"/jobs/{job.id}")
-
-    def watch(self, job: Job) -> Iterator[Job]:
-        """Yield the job whenever it changes, until it ends."""
-        with self._http.stream("/jobs/events", params={"job": job.id}) as answer:
-            for line in answer.iter_lines():
-                if line.startswith("data: "):
-                    yield Job(**json.loads(line[6:]))
-
-    def wait(self, job: Job) -> Job:
-        """Wait for a job, and return it when it is done.
-
-        Raises
-        ------
-        ServeError
-            If it failed, with the reason.
-        """
-        for now in self.watch(job):
-            job = now
-        if job.state != "done":
-            raise ServeError(job.error or f"{job.title}: {job.state}")
-        return job
 
 
 def _params(request: AlignmentRequest) -> dict[str, Any]:

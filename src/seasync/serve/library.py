@@ -50,8 +50,15 @@ class VideoLibrary:
         if _is_whole_clip(span):
             return sea.clip(_id(span))
         clip = self.opened(sea, span)
+        return clip if clip.id is not None else self._expect_short(clip)
+
+    def clip_to_encode(self, sea: ServedSea, span: models.Span) -> Clip:
+        """`opened`, for a clip that is encoded anew: it must not be too long."""
+        return self._expect_short(self.opened(sea, span))
+
+    def _expect_short(self, clip: Clip) -> Clip:
         seconds = self._end(clip) - clip.start
-        if clip.id is None and seconds > self._limits.span_seconds:
+        if seconds > self._limits.span_seconds:
             raise ServeError(
                 f"the span has {seconds:.0f} s; choose one of at most {self._limits.span_seconds:g} s",
                 status=422,
@@ -177,6 +184,13 @@ class VideoLibrary:
 
     def _proxy(self, clip: Clip) -> Path | None:
         return self._cache.find("proxy", stamp(fetch(clip.file)), suffix=".mp4")
+
+    def body_place(self, clip: Clip) -> Path:
+        """Where the joints of the body in an opened clip belong."""
+        from seasync.encoders.body import FINGERPRINT
+
+        made_of = "body", stamp(fetch(clip.file)), clip.start, clip.end, FINGERPRINT
+        return self._cache.place(*made_of, suffix=".json")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:
         """A JPEG with the frames at `seconds` side by side; by default one from the middle."""

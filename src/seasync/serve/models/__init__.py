@@ -12,6 +12,7 @@ from seasync.serve.models.alignments import (
     Stretch,
     TimelineRequest,
 )
+from seasync.serve.models.bodies import Angles, AnglesRequest, Body, Drawing, Drawings, JointAngle
 from seasync.serve.models.comparisons import NO_SEA, Comparison, ComparisonRequest, ComparisonUpdate
 from seasync.serve.models.fields import HEX, LATEST, Model, Moment, Problem
 from seasync.serve.models.footage import Footage, Upload
@@ -32,7 +33,10 @@ __all__ = [
     "AlignmentRequest",
     "Anchor",
     "Anchors",
+    "Angles",
+    "AnglesRequest",
     "Axis",
+    "Body",
     "CarriedClip",
     "CarriedMark",
     "CarriedPage",
@@ -42,10 +46,13 @@ __all__ = [
     "Comparison",
     "ComparisonRequest",
     "ComparisonUpdate",
+    "Drawing",
+    "Drawings",
     "FilmRequest",
     "Footage",
     "GridRequest",
     "Job",
+    "JointAngle",
     "LabelingRequest",
     "Mark",
     "Marks",

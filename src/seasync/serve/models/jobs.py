@@ -13,7 +13,7 @@ class Job(Model):
     """A background job and its progress."""
 
     id: Id
-    kind: Literal["add", "carry", "film", "grid", "proxy"]
+    kind: Literal["add", "body", "carry", "film", "grid", "proxy"]
     sea: str
     title: str
     state: Literal["queued", "running", "done", "failed", "cancelled"]

@@ -1,0 +1,148 @@
+"""Bodies: found in a worker process, as the API describes them, and their angles over synced time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seasync.clip import Clip
+from seasync.errors import ServeError
+from seasync.files import atomic_write
+from seasync.options import Side
+from seasync.serve.models import Angles, JointAngle
+from seasync.serve.models import Body as BodyModel
+
+if TYPE_CHECKING:
+    from seasync.align import Alignment
+    from seasync.encoders.body import Body
+    from seasync.encoding import Seconds
+
+SELDOM = 0.5  # share of the frames below which the page warns
+MOST_MOMENTS = 3000
+
+
+def find_body(clip: Clip, out: str, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
+    """Find the joints of the person who moves most in a clip, and write them to `out`."""
+    from seasync import find_body
+
+    def progress(done: float, total: float) -> None:
+        report((min(done / max(total, 1e-3), 1.0), "looking for the body"))
+
+    body = find_body(clip, progress=progress)
+    write_body(body, out)
+    return {"found": round(body.found, 4)}
+
+
+def write_body(body: Body, file: str) -> None:
+    """Write a body to a JSON file."""
+    rows = [
+        None if not frame.any() else [[round(float(value), 4) for value in joint] for joint in frame]
+        for frame in body.joints
+    ]
+    known = {"seconds": body.seconds.round(6).tolist(), "joints": rows, "aspect": body.aspect}
+    with atomic_write(file, make_folder=True) as part:
+        part.write_text(json.dumps(known), encoding="utf-8")
+
+
+def read_body(file: Path) -> Body:
+    """Read a body that `write_body` has written."""
+    from seasync.encoders.body import JOINT_NAMES, Body
+
+    known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    nobody = [[0.0, 0.0, 0.0]] * len(JOINT_NAMES)
+    joints = np.array([nobody if row is None else row for row in known["joints"]], np.float32)
+    seconds = np.array(known["seconds"])
+    return Body(seconds, np.arange(len(seconds)), joints, known["aspect"])
+
+
+def body_model(ref: str, body: Body, name: str) -> BodyModel:
+    """A body as the API describes it."""
+    from seasync.encoders.body import JOINT_NAMES
+
+    return BodyModel(
+        ref=ref,
+        found=round(body.found, 4),
+        note=body_note(body, name),
+        names=list(JOINT_NAMES),
+        seconds=body.seconds.tolist(),
+        joints=[
+            None if not frame.any() else [tuple(joint) for joint in frame.round(4).tolist()]
+            for frame in body.joints
+        ],
+    )
+
+
+def body_note(body: Body, name: str) -> str | None:
+    """What to know about a body, in words; None if it was found most of the time."""
+    if not body.found:
+        return f"No body found in {name}."
+    if body.found < SELDOM:
+        return f"{name}: a body was found in only {body.found:.0%} of the frames."
+    return None
+
+
+def compare_angles(
+    alignment: Alignment, bodies: dict[Side, Body], names: dict[Side, str], *, mirror: bool
+) -> Angles:
+    """The angles of both bodies at the same synced moments: those of the query's frames.
+
+    Parameters
+    ----------
+    mirror
+        Whether the match is a mirror image: left is compared with right.
+    """
+    from seasync.encoders.body import ANGLE_NAMES, TRUNK
+
+    query, match = bodies["query"], bodies["match"]
+    warp = alignment.warp(keep="query")
+    step = max(1, len(query.seconds) // MOST_MOMENTS)
+    seconds = np.array([time for time in query.seconds[::step].tolist() if warp.covers(time)])
+    if not len(seconds):
+        raise ServeError("the two videos share no moment; there are no angles to compare", status=422)
+    partners = np.asarray(warp.at(seconds), np.float64)
+    own, others = query.angles(), match.angles()
+    angles = []
+    for name in ANGLE_NAMES:
+        other = others[_other_side(name) if mirror else name] * (-1 if mirror and name == TRUNK else 1)
+        pair = _at(query.seconds, own[name], seconds), _at(match.seconds, other, partners)
+        lists = [_rounded(values) for values in (*pair, pair[1] - pair[0])]
+        angles.append(JointAngle(name=name, query=lists[0], match=lists[1], difference=lists[2]))
+    found = [body_note(bodies[side], names[side]) for side in bodies]
+    return Angles(
+        seconds={"query": seconds.round(4).tolist(), "match": partners.round(4).tolist()},
+        angles=angles,
+        notes=[note for note in found if note],
+    )
+
+
+def angles_csv(angles: Angles) -> str:
+    """A row per synced moment; three columns per angle: query, match, difference."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    columns = [f"{one.name} {what}" for one in angles.angles for what in ("query", "match", "difference")]
+    writer.writerow(["query seconds", "match seconds", *columns])
+    values = [row for one in angles.angles for row in (one.query, one.match, one.difference)]
+    for number, times in enumerate(zip(angles.seconds["query"], angles.seconds["match"], strict=True)):
+        writer.writerow([*times, *("" if row[number] is None else row[number] for row in values)])
+    return out.getvalue()
+
+
+def _at(seconds: Seconds, values: Seconds, times: Seconds) -> Seconds:
+    """The values at these times, linear between samples; NaN next to a sample that is not known."""
+    return np.asarray(np.interp(times, seconds, values))
+
+
+def _rounded(values: Seconds) -> list[float | None]:
+    return [round(value, 1) if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _other_side(name: str) -> str:
+    sides = {"left": "right", "right": "left"}
+    side, _, part = name.partition(" ")
+    return f"{sides[side]} {part}" if side in sides else name
