@@ -20,7 +20,7 @@ from tests.serve.live import live
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache folder for the tests here and the worker processes: what the stand-in finds is taken from it."""
+    """One cache folder for these tests and the worker processes, which find there what the stand-in found."""
     return tmp_path_factory.mktemp("kept")
 
 
