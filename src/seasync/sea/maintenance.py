@@ -92,6 +92,19 @@ def relabel(record: Record, updates: Sequence[LabelUpdate]) -> int:
     return len(changed)
 
 
+def edit_clip(
+    record: Record, clip: str, *, label: str | None, tags: Sequence[str], wait: bool = True
+) -> None:
+    """Set the label and the tags of one clip. None and an empty list remove them."""
+    import pyarrow as pa
+
+    with record.writing(wait=wait), plain_errors(record.uri):
+        table = record.snapshot().table(["id", "label", "tags"], one_of("id", [clip])).drop_columns("_rowid")
+        rows = [row | {"label": label, "tags": list(tags)} for row in table.to_pylist()]
+        changed = pa.Table.from_pylist(rows, table.schema)
+        record.open().merge_insert("id").when_matched_update_all().execute(changed)
+
+
 def relocate(record: Record, root: Place, *, old: Place | None = None) -> int:
     """Record that the footage under the folder `old` is now under `root`; see `Sea.relocate`."""
     with record.writing():

@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from seasync.errors import SeasyncError
 from seasync.serve.backend import Backend
 from seasync.serve.limits import Limits
+from seasync.serve.phone import Access
 from seasync.serve.routes import (
     PROBLEMS,
     alignments,
@@ -73,7 +74,13 @@ def create_app(
     places = {
         name: at if isinstance(at, SeaLocation) else SeaLocation(str(at)) for name, at in seas_at.items()
     }
-    backend = Backend(places, state=Path(state).absolute(), roots=roots, limits=limits)
+    backend = Backend(
+        places,
+        state=Path(state).absolute(),
+        roots=roots,
+        limits=limits,
+        access=Access(host, root_path, token),
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from seasync.errors import ServeError
 from seasync.files import DiskCache, cache_folder, is_uri
+from seasync.sea.snapshot import quoted
 from seasync.serve import models, tasks
-from seasync.serve.carried_marks import CarriedStore
 from seasync.serve.body_angles import find_body
+from seasync.serve.carried_marks import CarriedStore
 from seasync.serve.comparison_store import ComparisonStore
 from seasync.serve.job_queue import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
 from seasync.serve.limits import Limits
 from seasync.serve.mark_tables import film_marks, marks_of
+from seasync.serve.phone import Access
 from seasync.serve.proxy import make_proxy
 from seasync.serve.roots import Roots
 from seasync.serve.served_sea import ServedSea
@@ -40,6 +43,8 @@ class Backend:
         Folders whose files may be opened, besides uploads. None: the folders that hold the seas' files now.
     limits
         Limits on what requests may use.
+    access
+        Where the server listens, and its token.
     """
 
     def __init__(
@@ -49,7 +54,9 @@ class Backend:
         state: Path,
         roots: Sequence[str | Path] | None = None,
         limits: Limits | None = None,
+        access: Access | None = None,
     ) -> None:
+        self.access = access or Access()
         self.limits = limits = limits or Limits()
         self.state = StateFolder(state)
         self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes)
@@ -57,10 +64,9 @@ class Backend:
         self._adder, self._maker, self._carrier = (
             WorkerProcess(name, low_priority=True) for name in ("add", "make", "carry")
         )
-        self.seas = {
-            name: ServedSea(name, location, self._encoder, limits.encode_seconds)
-            for name, location in seas.items()
-        }
+        self.seas = {name: self._serve(name, location) for name, location in seas.items()}
+        for folder in sorted(self.state.seas.glob("*.sea")):
+            self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))
         self._workspace = self._make_workspace()
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         self.uploads = UploadStore(self.state, self.inspector, limits)
@@ -90,6 +96,48 @@ class Backend:
                 f"{name[:80]!r}: no such sea; this server has {', '.join(self.seas)}", status=404
             )
         return self.seas[name]
+
+    def _serve(self, name: str, location: tasks.SeaLocation) -> ServedSea:
+        return ServedSea(name, location, self._encoder, self.limits.encode_seconds)
+
+    def make_sea(self, name: str) -> ServedSea:
+        """Make an empty sea in the state folder, with the encoder of the first sea."""
+        folder = self.state.seas / f"{name}.sea"
+        if name in self.seas or folder.exists():
+            raise ServeError(f"{name}: there is a sea of this name already; choose another one", status=409)
+        folder.mkdir(mode=0o700)
+        location = tasks.SeaLocation(str(folder), self._workspace.location.encoder)
+        self.seas[name] = self._serve(name, location)
+        return self.seas[name]
+
+    def is_made_here(self, sea: ServedSea) -> bool:
+        """Whether a sea is in the state folder, and may be deleted."""
+        return Path(sea.uri).parent == self.state.seas
+
+    def delete_sea(self, sea: ServedSea) -> None:
+        """Delete a sea that was made here, with the uploads that only it uses."""
+        if not self.is_made_here(sea):
+            raise ServeError(
+                f"{sea.name}: this sea was not made here; delete its folder on the server", status=403
+            )
+        if any(job.sea == sea.name and not job.is_over for job in self.jobs.all()):
+            raise ServeError(f"{sea.name}: a job works on this sea; wait for it or cancel it", status=409)
+        files = {clip.file for clip in sea.snapshot().clips()} if sea.exists() else set()
+        del self.seas[sea.name]
+        sea.close()
+        shutil.rmtree(sea.uri)
+        for file in files:
+            self.forget_upload(Path(file))
+
+    def forget_upload(self, file: Path) -> None:
+        """Delete an upload that no sea uses any more."""
+        upload = self.uploads.owner(file)
+        others = any(
+            one.exists() and one.snapshot().clips(f"file = {quoted(str(file))}", limit=1)
+            for one in self.seas.values()
+        )
+        if upload and not others:
+            self.uploads.remove(upload)
 
     def _make_workspace(self) -> ServedSea:
         """Where uploads are compared without a sea, with the encoder of the first sea."""

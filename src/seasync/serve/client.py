@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from seasync.encoding import Floats
-from seasync.files import Location, Place, fetch
 from seasync.options import (
     Audio,
     FilmFormat,
@@ -22,7 +21,6 @@ from seasync.options import (
     Rerank,
     Side,
     Smooth,
-    Split,
     TimelineFormat,
 )
 from seasync.serve import models
@@ -30,11 +28,11 @@ from seasync.serve.bodies_client import BodiesClient
 from seasync.serve.comparisons_client import ComparisonsClient
 from seasync.serve.connection import Connection
 from seasync.serve.labeling_client import LabelingClient
-from seasync.serve.jobs_client import JobsClient
-from seasync.serve.models import AlignmentRequest, Anchor, Clip, Job, Mark, SeaInfo, Upload
+from seasync.serve.models import AlignmentRequest, Anchor, Job, Mark
+from seasync.serve.seas_client import SeasClient
 
 
-class Client(JobsClient):
+class Client(SeasClient):
     """Talks to a server. Every call returns a model of `seasync.serve.models`, or raises ServeError.
 
     Parameters
@@ -66,66 +64,6 @@ class Client(JobsClient):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._http.close()
-
-    def server(self) -> models.ServerInfo:
-        """Describe the server: its seas, its limits, and the choices that requests offer."""
-        return self._http.model(models.ServerInfo, "GET", "")
-
-    def seas(self) -> list[SeaInfo]:
-        """All seas with their statistics."""
-        return [SeaInfo(**one) for one in self._http.ask("GET", "/seas").json()]
-
-    def sea(self, sea: str) -> SeaInfo:
-        """One sea with its statistics."""
-        return self._http.model(SeaInfo, "GET", f"/seas/{sea}")
-
-    def clips(self, sea: str, *, text: str = "", label: str | None = None) -> Iterator[Clip]:
-        """All clips with this text in their path or label, and with this label; fetched page by page."""
-        asked: dict[str, Any] = {"text": text, "limit": 500} | ({} if label is None else {"label": label})
-        offset = 0
-        while True:
-            asked["offset"] = offset
-            page = self._http.model(models.ClipPage, "GET", f"/seas/{sea}/clips", params=asked)
-            yield from page.clips
-            offset += len(page.clips)
-            if offset >= page.total or not page.clips:
-                return
-
-    def remove(self, sea: str, clip: str) -> None:
-        """Remove the clip with this id from the sea."""
-        self._http.ask("DELETE", f"/seas/{sea}/clips/{clip}")
-
-    def upload(self, file: Place) -> Upload:
-        """Upload a video."""
-        path = fetch(file)
-        length = {"Content-Length": str(path.stat().st_size)}
-        with path.open("rb") as opened:
-            answer = self._http.ask(
-                "POST", "/uploads", params={"name": Location(file).name}, content=opened, headers=length
-            )
-        return Upload(**answer.json())
-
-    def add(
-        self,
-        sea: str,
-        *,
-        paths: Sequence[str] = (),
-        uploads: Sequence[str] = (),
-        split: Split | float = "none",
-        label: str | None = None,
-        labels: Literal["folder"] | None = None,
-        tags: Sequence[str] = (),
-    ) -> Job:
-        """Start to add videos in the background; `AddRequest` has the arguments. See `wait`."""
-        asked = models.AddRequest(
-            paths=list(paths),
-            uploads=list(uploads),
-            split=split,
-            label=label,
-            labels=labels,
-            tags=list(tags),
-        )
-        return self._http.model(Job, "POST", f"/seas/{sea}/add", json=asked.model_dump())
 
     def search(
         self,

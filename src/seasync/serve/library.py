@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from seasync.errors import ServeError
 from seasync.files import DiskCache, fetch
 from seasync.files.disk_cache import stamp
 from seasync.sea.rows import CLIP_COLUMNS
-from seasync.sea.snapshot import Snapshot
 from seasync.serve import models
 from seasync.serve.inspection import VideoFacts, inspect_video, write_picture_strip
 from seasync.serve.limits import Limits
@@ -23,6 +23,9 @@ from seasync.serve.roots import Roots
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.upload_store import UploadStore
 from seasync.serve.worker import WorkerProcess
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 REMEMBERED = 1024  # files whose facts stay in memory
 TOLERANCE = 1e-3  # seconds: spans that differ by less are the same
@@ -113,14 +116,14 @@ class VideoLibrary:
                 self._facts.popitem(last=False)
         return found
 
-    def describe(self, ref: str, clip: Clip) -> models.Footage:
-        """An opened clip as the API describes it."""
+    def describe(self, ref: str, clip: Clip, *, name: str | None = None) -> models.Footage:
+        """An opened clip as the API describes it; `name` is the one that somebody gave it."""
         facts, end = self.facts(clip), self._end(clip)
         first = max(0, int(np.searchsorted(facts.seconds, clip.start + TOLERANCE, "right")) - 1)
         last = max(first + 1, int(np.searchsorted(facts.seconds, end - TOLERANCE)))
         return models.Footage(
             ref=ref,
-            name=Path(clip.file).name,
+            name=name or Path(clip.file).name,
             file=clip.file,
             label=clip.label,
             start=clip.start,
@@ -137,25 +140,55 @@ class VideoLibrary:
         )
 
     def clip_models(
-        self, snapshot: Snapshot, where: str | None, *, offset: int, limit: int
+        self,
+        sea: ServedSea,
+        where: str | None,
+        *,
+        offset: int,
+        limit: int,
+        order: models.ClipOrder = "added",
+        reverse: bool = False,
     ) -> list[models.Clip]:
-        """Clips of a sea that fulfill a condition, in the order they were added, from the `offset`-th on."""
+        """Clips of a sea that fulfill a condition, from the `offset`-th on."""
+        snapshot, names = sea.snapshot(), sea.clip_names()
+        in_order = order == "added" and not reverse
         scanner = snapshot.dataset.scanner(
-            columns=[*CLIP_COLUMNS, "tags"], filter=where, offset=offset, limit=limit, scan_in_order=True
+            columns=[*CLIP_COLUMNS, "tags"],
+            filter=where,
+            offset=offset if in_order else None,
+            limit=limit if in_order else None,
+            scan_in_order=True,
         )
         table = scanner.to_table()
+        if not in_order:
+            keys = _sort_keys(table, order, names)
+            chosen = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)[offset : offset + limit]
+            table = table.take(chosen)
         durations, tags = table["duration"].to_pylist(), table["tags"].to_pylist()
         return [
-            self.clip_model(clip, duration, tags=tag)
+            self.clip_model(clip, duration, tags=tag, names=names)
             for clip, duration, tag in zip(snapshot.clips_of(table), durations, tags, strict=True)
         ]
 
-    def clip_model(self, clip: Clip, duration: float, *, tags: Sequence[str] | None = None) -> models.Clip:
-        """A clip of a sea as the API describes it."""
+    def clip_model(
+        self,
+        clip: Clip,
+        duration: float,
+        *,
+        tags: Sequence[str] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> models.Clip:
+        """A clip of a sea as the API describes it.
+
+        Parameters
+        ----------
+        names
+            The names that people gave to clips, by their ids.
+        """
         return models.Clip(
             ref=f"clip:{clip.id}",
             id=str(clip.id),
-            name=Path(clip.file).name,
+            name=(names or {}).get(str(clip.id)) or Path(clip.file).name,
             file=clip.file,
             start=clip.start,
             end=clip.start + duration if clip.end is None else clip.end,
@@ -209,6 +242,18 @@ class VideoLibrary:
     def _end(self, clip: Clip) -> float:
         length = self.facts(clip).length
         return length if clip.end is None else min(clip.end, length)
+
+
+def _sort_keys(table: pa.Table, order: models.ClipOrder, names: Mapping[str, str]) -> list[Any]:
+    """What the rows of a table of clips are sorted by."""
+    if order == "length":
+        return list(table["duration"].to_pylist())
+    if order == "label":
+        return [(label or "\uffff").lower() for label in table["label"].to_pylist()]
+    if order == "name":
+        rows = zip(table["id"].to_pylist(), table["file"].to_pylist(), strict=True)
+        return [(names.get(clip) or Path(file).name).lower() for clip, file in rows]
+    return list(range(len(table)))
 
 
 def _is_whole_clip(span: models.Span) -> bool:

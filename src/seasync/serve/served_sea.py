@@ -98,6 +98,14 @@ class ServedSea:
             raise ServeError(f"clip:{clip_id}: no such clip in this sea", status=404)
         return found[0]
 
+    def clip_names(self) -> dict[str, str]:
+        """The names that people gave to clips, by their ids."""
+        return {key.partition("/")[2]: name for key, name in self.annotations.with_prefix("name/").items()}
+
+    def rename(self, clip_id: str, name: str) -> None:
+        """Give a clip a name to show. An empty one removes it."""
+        self.annotations.put(f"name/{clip_id}", name or None)
+
     def expect_clips(self) -> None:
         """Raise ServeError if the sea is empty."""
         if not self.exists():

@@ -30,7 +30,7 @@ MIGRATIONS = (
 
 
 class StateFolder:
-    """A folder with `state.sqlite`, `uploads/` and `films/`. One server at a time uses it.
+    """A folder with `state.sqlite`, `uploads/`, `films/` and `seas/`. One server at a time uses it.
 
     Raises
     ------
@@ -42,9 +42,10 @@ class StateFolder:
         self.folder = folder
         self.uploads = folder / "uploads"
         self.films = folder / "films"
+        self.seas = folder / "seas"
         self._lock = threading.Lock()
         try:
-            for part in (self.uploads, self.films):
+            for part in (self.uploads, self.films, self.seas):
                 part.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._open()
         except OSError as error:

@@ -110,3 +110,49 @@ def test_videos_are_added_by_drag_and_drop_and_taken_out(
         tab.until("document.querySelectorAll('.clip').length === 6")
         tab.close()
     assert len(Sea(sea)) == 6
+
+
+def test_a_clip_is_edited_and_the_sea_sorted(tab: Tab) -> None:
+    page = tab.open("#/small/sea")
+    page.locator(".clip").first.hover()
+    page.locator(".clip").first.get_by_role("button", name="Edit").click()
+    page.get_by_label("Name").fill("Model throw")
+    page.get_by_label("Tags").fill("slow, 2026")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".clip", has_text="Model throw").get_by_text("2026").wait_for()
+    page.fill(".filter", "model thr")
+    tab.until("document.querySelectorAll('.clip').length === 1")
+    page.fill(".filter", "")
+    page.get_by_label("Sort").select_option("name")
+    tab.until("location.hash.includes('order=name')")
+    page.reload()  # nothing is lost
+    page.locator(".clip", has_text="Model throw").wait_for()
+    tab.until("document.querySelectorAll('.clip').length === 6")
+    names = page.locator(".clip .name").all_inner_texts()
+    assert names == sorted(names)
+    page.locator(".clip", has_text="Model throw").locator(".open").focus()
+    page.keyboard.press("e")
+    page.get_by_label("Name").fill("")
+    page.get_by_label("Tags").fill("")
+    page.get_by_role("button", name="Save").click()
+    tab.until("!document.querySelector('dialog') && !document.querySelector('.clip .tag')")
+
+
+def test_a_sea_is_made_and_deleted_from_the_page(tab: Tab) -> None:
+    page = tab.open("#/small/sea")
+    page.get_by_label("Sea", exact=True).select_option("New sea…")
+    page.locator("dialog input").fill("my-takes")
+    page.get_by_role("button", name="Make").click()
+    page.get_by_role("heading", name="Clips of my-takes").wait_for()
+    page.get_by_role("button", name="Delete the sea").click()
+    page.locator("dialog input").fill("my-takes")
+    page.locator("dialog").get_by_role("button", name="Delete the sea").click()
+    page.get_by_role("heading", name="Compare videos in step").wait_for()
+    assert "my-takes" not in page.get_by_label("Sea", exact=True).inner_text()
+
+
+def test_the_phone_is_explained(tab: Tab) -> None:
+    tab.expected.append("409")
+    page = tab.open("#/small/sea")
+    page.get_by_role("button", name="On a phone").click()
+    page.get_by_text("seasync serve --host 0.0.0.0").wait_for()

@@ -21,7 +21,17 @@ from seasync.serve.models.labeling import CarriedClip, CarriedMark, CarriedPage,
 from seasync.serve.models.marks import Anchor, Anchors, Mark, Marks
 from seasync.serve.models.report import Report, Tempo, TimedMoment, TimedPhase
 from seasync.serve.models.search import Match, Piece, SearchRequest, SearchResult, Span
-from seasync.serve.models.seas import AddRequest, Clip, ClipPage, SeaInfo, ServerInfo
+from seasync.serve.models.seas import (
+    AddRequest,
+    Clip,
+    ClipOrder,
+    ClipPage,
+    ClipUpdate,
+    Phone,
+    SeaInfo,
+    SeaRequest,
+    ServerInfo,
+)
 
 __all__ = [
     "HEX",
@@ -42,7 +52,9 @@ __all__ = [
     "CarriedPage",
     "CarryRequest",
     "Clip",
+    "ClipOrder",
     "ClipPage",
+    "ClipUpdate",
     "Comparison",
     "ComparisonRequest",
     "ComparisonUpdate",
@@ -59,10 +71,12 @@ __all__ = [
     "Match",
     "Model",
     "Moment",
+    "Phone",
     "Piece",
     "Problem",
     "Report",
     "SeaInfo",
+    "SeaRequest",
     "SearchRequest",
     "SearchResult",
     "ServerInfo",

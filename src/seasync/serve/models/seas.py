@@ -9,6 +9,12 @@ from pydantic import Field, StringConstraints
 from seasync.options import CHOICES, Split
 from seasync.serve.models.fields import Id, Model, Name, Ref
 
+SeaName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"),
+    Field(description="Letters, digits, dots, hyphens and underscores.", examples=["my-takes"]),
+]
+ClipOrder = Literal["added", "name", "label", "length"]
 FilePath = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
 
@@ -41,6 +47,7 @@ class SeaInfo(Model):
     index: str | None = None
     bytes: int = 0
     version: int = 0
+    deletable: bool = Field(default=False, description="Whether it was made here and can be deleted here.")
 
 
 class Clip(Model):
@@ -48,13 +55,40 @@ class Clip(Model):
 
     ref: Ref
     id: Id
-    name: str = Field(description="Name of the file.")
+    name: str = Field(description="The name that somebody gave it, else the name of the file.")
     file: str
     start: float
     end: float
     label: str | None = None
     tags: list[str] = Field(default=[])
     viewable: bool = Field(description="Whether the file exists inside the served folders.")
+
+
+class ClipUpdate(Model):
+    """Changes of a clip. What is missing stays as it is; an empty name or label removes it."""
+
+    name: Annotated[str, StringConstraints(max_length=120, strip_whitespace=True)] | None = Field(
+        default=None,
+        description="Name to show. Empty: the name of the file again.",
+        examples=["My best take"],
+    )
+    label: Annotated[str, StringConstraints(max_length=120, strip_whitespace=True)] | None = Field(
+        default=None, description="Empty: no label.", examples=["squat"]
+    )
+    tags: list[Name] | None = Field(default=None, max_length=32, examples=[["side view", "2026"]])
+
+
+class SeaRequest(Model):
+    """A sea to make in the server's own folder."""
+
+    name: SeaName
+
+
+class Phone(Model):
+    """How a phone on the same network opens the page."""
+
+    address: str = Field(description="Address of the page, with the access token.")
+    qr: str = Field(description="The address as a QR code: an SVG picture.")
 
 
 class ClipPage(Model):

@@ -26,7 +26,7 @@ def get_footage(
 ) -> models.Footage:
     """Describe a video: its size and rate, how a browser plays it, when each frame is shown."""
     clip = backend.library.opened(sea, models.Span(ref=ref, start=start, end=end))
-    return backend.library.describe(ref, clip)
+    return backend.library.describe(ref, clip, name=sea.annotations.get(f"name/{ref.partition(':')[2]}"))
 
 
 @router.get(

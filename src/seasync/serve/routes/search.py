@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, Response
 
 from seasync.align import MOTION, PAPER
@@ -28,6 +30,7 @@ def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> R
         consensus=request.consensus,
         label=request.label,
     )
+    names = sea.clip_names()
     result = models.SearchResult(
         query=request.query,
         encoder=matches.encoder,
@@ -36,11 +39,11 @@ def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> R
         candidates=matches.candidates,
         best_draq=matches.best_draq,
         verdict=matches.verdict,
-        matches=[_match(backend, rank, match) for rank, match in enumerate(matches, 1)],
+        matches=[_match(backend, rank, match, names) for rank, match in enumerate(matches, 1)],
     )
     return Response(result.model_dump_json(), media_type="application/json")  # already validated
 
 
-def _match(backend: Backend, rank: int, match: Match) -> models.Match:
-    clip = backend.library.clip_model(match.part or match.clip, match.duration)
+def _match(backend: Backend, rank: int, match: Match, names: Mapping[str, str]) -> models.Match:
+    clip = backend.library.clip_model(match.part or match.clip, match.duration, names=names)
     return models.Match(**match.to_json(rank) | {"clip": clip})

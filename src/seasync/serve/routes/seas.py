@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path as File
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from seasync.errors import ServeError
 from seasync.sea.folder_lock import Busy
-from seasync.sea.snapshot import quoted
+from seasync.sea.maintenance import edit_clip
+from seasync.sea.snapshot import one_of, quoted
 from seasync.serve import models
 from seasync.serve.backend import Backend
+from seasync.serve.phone import phone
 from seasync.serve.routes import BackendDep, SeaDep
 from seasync.serve.served_sea import ServedSea
 
@@ -33,16 +37,35 @@ def get_server(backend: BackendDep) -> models.ServerInfo:
     )
 
 
+@router.get("/phone")
+def get_phone(request: Request, backend: BackendDep) -> models.Phone:
+    """The address for a phone on the same network, with the token, also as a QR code."""
+    return phone(backend.access, request.url.port)
+
+
 @router.get("/seas")
 def list_seas(backend: BackendDep) -> list[models.SeaInfo]:
     """All seas with their statistics."""
-    return [_info(sea) for sea in backend.seas.values()]
+    return [_info(backend, sea) for sea in backend.seas.values()]
 
 
 @router.get("/seas/{sea}")
-def get_sea(sea: SeaDep) -> models.SeaInfo:
+def get_sea(sea: SeaDep, backend: BackendDep) -> models.SeaInfo:
     """One sea with its statistics."""
-    return _info(sea)
+    return _info(backend, sea)
+
+
+@router.post("/seas", status_code=201)
+def make_sea(backend: BackendDep, request: models.SeaRequest) -> models.SeaInfo:
+    """Make an empty sea in the server's own folder."""
+    return _info(backend, backend.make_sea(request.name))
+
+
+@router.delete("/seas/{sea}", status_code=204)
+def delete_sea(sea: SeaDep, backend: BackendDep) -> Response:
+    """Delete a sea that was made here. Its uploads are deleted with it, unless another sea uses them."""
+    backend.delete_sea(sea)
+    return Response(status_code=204)
 
 
 @router.get("/seas/{sea}/clips")
@@ -50,44 +73,69 @@ def list_clips(
     sea: SeaDep,
     backend: BackendDep,
     text: Annotated[
-        str, Query(max_length=200, description="Text in the path of the file or in the label.")
+        str, Query(max_length=200, description="Text in the path, the name, the label or a tag.")
     ] = "",
     label: Annotated[str | None, Query(max_length=200)] = None,
+    order: Annotated[models.ClipOrder, Query(description="`added`: as they were added.")] = "added",
+    reverse: Annotated[bool, Query(description="Last first.")] = False,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 60,
 ) -> models.ClipPage:
-    """Clips in the order they were added, page by page."""
+    """Clips, page by page."""
     if not sea.exists():
         return models.ClipPage(total=0, offset=offset, clips=[])
+    where = _condition(sea, text, label)
+    total = int(sea.snapshot().dataset.count_rows(filter=where))
+    found = []
+    if offset < total:
+        found = backend.library.clip_models(
+            sea, where, offset=offset, limit=limit, order=order, reverse=reverse
+        )
+    return models.ClipPage(total=total, offset=offset, clips=found)
+
+
+def _condition(sea: ServedSea, text: str, label: str | None) -> str | None:
+    """SQL for the clips with this text and this label."""
     conditions = [] if label is None else [f"label = {quoted(label)}"]
     if text:
         wanted = quoted(text.lower())
-        conditions.append(f"(contains(lower(file), {wanted}) OR contains(lower(label), {wanted}))")
-    where, snapshot = " AND ".join(conditions) or None, sea.snapshot()
-    total = int(snapshot.dataset.count_rows(filter=where))
-    found = backend.library.clip_models(snapshot, where, offset=offset, limit=limit) if offset < total else []
-    return models.ClipPage(total=total, offset=offset, clips=found)
+        named = [clip for clip, name in sea.clip_names().items() if text.lower() in name.lower()]
+        places = [f"contains(lower({column}), {wanted})" for column in ("file", "label")]
+        places.append(f"contains(lower(array_to_string(tags, ' ')), {wanted})")
+        places += [one_of("id", named)] if named else []
+        conditions.append(f"({' OR '.join(places)})")
+    return " AND ".join(conditions) or None
 
 
 @router.get("/seas/{sea}/clips/{clip}")
 def get_clip(sea: SeaDep, clip: ClipId, backend: BackendDep) -> models.Clip:
     """One clip."""
     sea.clip(clip)
-    (found,) = backend.library.clip_models(sea.snapshot(), f"id = '{clip}'", offset=0, limit=1)
+    (found,) = backend.library.clip_models(sea, f"id = '{clip}'", offset=0, limit=1)
     return found
+
+
+@router.patch("/seas/{sea}/clips/{clip}")
+def change_clip(sea: SeaDep, clip: ClipId, backend: BackendDep, change: models.ClipUpdate) -> models.Clip:
+    """Change the name, the label or the tags of a clip. Its file keeps its name."""
+    known = get_clip(sea, clip, backend)
+    if change.name is not None:
+        sea.rename(clip, change.name)
+    if change.label is not None or change.tags is not None:
+        label = known.label if change.label is None else change.label or None
+        tags = known.tags if change.tags is None else change.tags
+        with _unless_busy():
+            edit_clip(sea.sea.record, clip, label=label, tags=tags, wait=False)
+    return get_clip(sea, clip, backend)
 
 
 @router.delete("/seas/{sea}/clips/{clip}", status_code=204)
 def remove_clip(sea: SeaDep, clip: ClipId, backend: BackendDep) -> Response:
     """Remove a clip from the sea. Its file stays, unless it is an upload that no other clip uses."""
     file = File(sea.clip(clip).file)
-    try:
+    with _unless_busy():
         sea.sea.remove(clips=[clip], wait=False)
-    except Busy as error:
-        raise ServeError(
-            "the sea is being written to; try again when that is finished", status=409
-        ) from error
-    _forget_upload(backend, file)
+    backend.forget_upload(file)
     return Response(status_code=204)
 
 
@@ -103,19 +151,22 @@ def add_videos(sea: SeaDep, request: models.AddRequest, backend: BackendDep) -> 
     return backend.jobs.submit("add", sea.name, request.model_dump(), title=title)
 
 
-def _info(sea: ServedSea) -> models.SeaInfo:
+@contextmanager
+def _unless_busy() -> Iterator[None]:
+    try:
+        yield
+    except Busy as error:
+        raise ServeError(
+            "the sea is being written to; try again when that is finished", status=409
+        ) from error
+
+
+def _info(backend: Backend, sea: ServedSea) -> models.SeaInfo:
+    mine = backend.is_made_here(sea)
     if not sea.exists():
-        return models.SeaInfo(name=sea.name, uri=sea.uri, clips=0)
+        return models.SeaInfo(name=sea.name, uri=sea.uri, clips=0, deletable=mine)
     known = sea.info()
     fields = models.SeaInfo.model_fields.keys() & known.keys()
-    return models.SeaInfo(name=sea.name, uri=sea.uri, **{field: known[field] for field in fields})
-
-
-def _forget_upload(backend: Backend, file: File) -> None:
-    upload = backend.uploads.owner(file)
-    others = any(
-        one.exists() and one.snapshot().clips(f"file = {quoted(str(file))}", limit=1)
-        for one in backend.seas.values()
+    return models.SeaInfo(
+        name=sea.name, uri=sea.uri, deletable=mine, **{field: known[field] for field in fields}
     )
-    if upload and not others:
-        backend.uploads.remove(upload)

@@ -14,9 +14,11 @@ import { labelView } from "./label.js";
 import { markView } from "./mark.js";
 import { foldTray, showTray } from "./tray.js";
 import { showHelp } from "./help.js";
+import { newSeaDialog, showPhone } from "./edit.js";
 
 const VIEWS = { start: startView, sea: seaView, search: searchView, sync: syncView, grid: gridView, report: reportView, label: labelView, mark: markView };
 const TITLES = { start: "Compare", search: "Search", sync: "In step", grid: "Many in step", report: "Report", label: "Label", mark: "Mark" };
+const NEW_SEA = " new"; // no sea has such a name
 const NO_SEA = "-"; // uploads are compared there without any sea
 const main = document.getElementById("main");
 const bar = document.getElementById("bar");
@@ -45,7 +47,7 @@ async function show() {
   document.title = `${TITLES[view] ?? sea} · Seasync`;
   try {
     const place = h("div.view");
-    await VIEWS[view]({ sea, params, about, place, signal: left.signal, ready: () => main.replaceChildren(place) });
+    await VIEWS[view]({ sea, params, about, refreshSeas, place, signal: left.signal, ready: () => main.replaceChildren(place) });
     if (!left.signal.aborted && !place.isConnected) main.replaceChildren(place);
   } catch (error) {
     if (left.signal.aborted || error.name === "AbortError") return;
@@ -70,16 +72,30 @@ function askForToken() {
 
 function drawBar(sea, view) {
   const tab = (name, text, href = link(sea, name)) => h("a", { href, "aria-current": view === name ? "page" : undefined }, text);
-  const seas = about.seas.length > 1 && menu("Sea", about.seas.map((name) => [name, name]), sea, (name) => (location.hash = link(name, "sea")));
+  const seas = menu("Sea", [...about.seas.map((name) => [name, name]), [NEW_SEA, "New sea…"]], sea, (name) => (name === NEW_SEA ? makeSea(sea) : (location.hash = link(name, "sea"))));
   bar.replaceChildren(
     h("a.brand", { href: "#/", "aria-label": "Seasync: start" }, h("img", { src: "icon.svg", alt: "", width: 26, height: 26 }), h("span", {}, "Seasync")),
     h("nav", { "aria-label": "Views" }, tab("start", "Compare", "#/"), tab("sea", "Sea"), tab("search", "Search"), tab("label", "Label")),
-    seas || h("span.sea-name", {}, sea),
+    seas,
     h("span", { id: "offline", role: "status", hidden: true }, "no connection, trying again…"),
     h("span.space"),
+    iconButton("phone", "On a phone", { onclick: showPhone }),
     iconButton("help", "Keys", { onclick: showHelp }),
     iconButton(isDark() ? "sun" : "moon", isDark() ? "Light" : "Dark", { id: "theme", onclick: switchTheme }),
   );
+}
+
+function makeSea(sea) {
+  bar.querySelector("select").value = sea;
+  newSeaDialog(async (name) => {
+    await refreshSeas();
+    location.hash = link(name, "sea");
+  });
+}
+
+/** After a sea was made or deleted. */
+async function refreshSeas() {
+  Object.assign(about, await get(""));
 }
 
 function isDark() {

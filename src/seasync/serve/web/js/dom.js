@@ -47,6 +47,7 @@ const PATHS = {
   grid: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
   mirror: "M12 3v18M9 7L3 17h6zM15 7l6 10h-6z",
   link: "M10 14a4 4 0 0 0 5.7 0l3-3a4 4 0 0 0-5.7-5.7l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3A4 4 0 0 0 11 18.700l1-1",
+  phone: "M8 3h8v18H8zM11 18h2",
   print: "M7 9V4h10v5M7 18H4v-7h16v7h-3M7 14h10v6H7z",
   save: "M5 4h11l3 3v13H5zM8 4v5h7V4M8 20v-6h8v6",
   rename: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",

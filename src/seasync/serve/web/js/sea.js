@@ -3,27 +3,38 @@
 import { del, get } from "./api.js";
 import { acceptDrops, addDialog, chooseFiles } from "./add.js";
 import { preview } from "./clips.js";
+import { deleteSeaDialog, editDialog } from "./edit.js";
 import { askDialog, h, icon, iconButton, isTyping, link, menu, notice, spoken, toast } from "./dom.js";
 
 const PAGE = 60;
+const ORDERS = [["", "As added"], ["added true", "Newest first"], ["name", "By name"], ["label", "By label"], ["length", "Shortest first"], ["length true", "Longest first"]];
 
-export async function seaView({ sea, params, about, place, signal }) {
+export async function seaView({ sea, params, about, refreshSeas, place, signal }) {
   const grid = h("ul.grid", { "aria-label": "Clips" });
   const end = h("div.end");
   const count = h("p.count", { role: "status" });
-  let filter = { text: params.get("text") ?? "", label: params.get("label") ?? "" };
+  let filter = { text: params.get("text") ?? "", label: params.get("label") ?? "", order: params.get("order") ?? "", reverse: params.get("reverse") ?? "" };
+  let known = []; // labels
   let shown = 0;
   let total = Infinity;
   let busy = null; // the turn whose page is being fetched
   let turn = 0; // of the filter; answers to an earlier one are not wanted
 
-  const text = h("input.filter", { type: "search", placeholder: "Filter by name or label", "aria-label": "Filter", value: filter.text, oninput: () => refilter({ text: text.value }) });
+  const text = h("input.filter", { type: "search", placeholder: "Filter by name, label or tag", "aria-label": "Filter", value: filter.text, oninput: () => refilter({ text: text.value }) });
   const labels = h("span");
   const open = (files) => addDialog(sea, about, files, refresh);
   const companion = params.get("with"); // an upload that waits for its model
   const marking = params.get("pick") === "mark"; // a clip is chosen to be marked
   const title = h("h1", {}, marking ? "Choose a clip to mark" : companion ? "Choose the model to compare with" : `Clips of ${sea}`);
-  const tools = h("div.tools", {}, text, labels, count, h("span.space"),
+  const sorted = menu("Sort", ORDERS, `${filter.order} ${filter.reverse}`.trim(), (chosen) => {
+    const [order, reverse] = chosen.split(" ");
+    refilter({ order: order ?? "", reverse: reverse ?? "" });
+  });
+  const deletes = h("button.danger", { type: "button", hidden: true, onclick: () => deleteSeaDialog(sea, total, async () => {
+    await refreshSeas();
+    location.hash = "#/";
+  }) }, "Delete the sea");
+  const tools = h("div.tools", {}, text, labels, sorted, count, h("span.space"), deletes,
     h("button", { type: "button", onclick: () => open([]) }, "Add by path"),
     h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
   place.append(title, tools, grid, end);
@@ -38,6 +49,8 @@ export async function seaView({ sea, params, about, place, signal }) {
   async function refresh() {
     const info = await get(`/seas/${sea}`, {}, signal);
     const names = Object.entries(info.labels);
+    known = names.map(([name]) => name);
+    deletes.hidden = !info.deletable;
     labels.replaceChildren(names.length ? menu("Label", [["", "All labels"], ...names.map(([name, n]) => [name, `${name} (${n})`])], filter.label, (label) => refilter({ label })) : "");
     await refilter({});
   }
@@ -84,13 +97,24 @@ export async function seaView({ sea, params, about, place, signal }) {
     if (clip.label) box.append(h("span.label", { title: clip.label }, clip.label));
     const item = h("li.clip", { onpointerenter: begin, onpointerleave: end, onfocusin: begin, onfocusout: end, data: { ref: clip.ref } },
       h("a.open", { href: search, draggable: "false" }, spoken(`${words}, `), box),
-      h("div.about", {}, h("span.name", { title: clip.file }, clip.name)),
+      h("div.about", {}, h("span.name", { title: clip.file }, clip.name), clip.tags.slice(0, 2).map((tag) => h("span.tag", { title: tag }, tag))),
       h("div.do", {},
         h("a.icon-button", { href: search, title: words, "aria-label": words }, icon("search")),
         h("a.icon-button", { href: link(sea, "mark", { clip: clip.ref }), title: `Mark ${clip.name}`, "aria-label": `Mark ${clip.name}` }, icon("mark")),
+        iconButton("rename", `Edit ${clip.name}`, { onclick: () => edit(clip, item) }),
         iconButton("trash", `Remove ${clip.name}`, { onclick: () => remove(clip, item) })));
+    item.edit_clip = () => edit(clip, item);
     item.remove_clip = () => remove(clip, item);
     return item;
+  }
+
+  function edit(clip, item) {
+    editDialog(sea, clip, known, (changed) => {
+      const fresh = card(changed);
+      item.replaceWith(fresh);
+      fresh.querySelector(".open").focus();
+      toast(`${changed.name} was changed`);
+    });
   }
 
   function remove(clip, item) {
@@ -116,6 +140,10 @@ export async function seaView({ sea, params, about, place, signal }) {
     const items = [...grid.children];
     const here = items.indexOf(document.activeElement?.closest(".clip"));
     if (event.key === "m" && here >= 0) location.hash = link(sea, "mark", { clip: items[here].dataset.ref });
+    if (event.key === "e" && here >= 0) {
+      event.preventDefault();
+      items[here].edit_clip();
+    }
     if (event.key === "Delete" && here >= 0) items[here].remove_clip();
     const across = Math.max(1, items.filter((item) => item.offsetTop === items[0].offsetTop).length);
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];

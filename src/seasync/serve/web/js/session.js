@@ -16,6 +16,7 @@ export class Session extends EventTarget {
     this.alignment = null;
     this.undo = new UndoStack();
     this.draw = () => {};
+    this.overlays = []; // functions (ink, side, seconds, place) that draw on the pictures
   }
 
   /** Open {query, match, start, …} as the API takes them; without a match, the query alone. */

@@ -6,6 +6,7 @@ const WORDS = { query: "Query", match: "Match" };
 
 export function stage(session) {
   const sides = Object.keys(session.reels);
+  let registered = null;
   const panes = Object.fromEntries(sides.map((side) => [side, pane(side, session.reels[side])]));
   const box = h("div.panes", { class: `panes ${sides.length > 1 ? "side" : "single"}` }, sides.map((side) => panes[side].figure));
   session.draw = (lead, [partner], time) => {
@@ -15,7 +16,10 @@ export function stage(session) {
 
   function paint(side, picture, seconds, covered) {
     const { canvas, ink, words, figure, reel } = panes[side];
-    ink.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    const place = (side === "match" && placed()) || [0, 0, canvas.width, canvas.height];
+    if (placed()) ink.clearRect(0, 0, canvas.width, canvas.height);
+    ink.drawImage(picture, ...place);
+    for (const draw of session.overlays) draw(ink, side, seconds, place);
     const number = reel.number(reel.nearest(seconds));
     canvas.dataset.seconds = seconds;
     canvas.dataset.frame = number;
@@ -23,7 +27,29 @@ export function stage(session) {
     words.textContent = covered ? `${clock(seconds, 3)} · frame ${number}` : "no counterpart";
   }
 
-  box.setLayout = (layout) => (box.className = `panes ${layout}`);
+  /** Where the match is drawn on a canvas of the query's size, if the bodies are aligned. */
+  function placed() {
+    return box.classList.contains("overlay") ? registered : null;
+  }
+
+  function resize() {
+    if (!panes.match) return;
+    const { canvas, figure, reel } = panes.match;
+    const { width, height } = placed() ? panes.query.canvas : reel;
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    figure.style.setProperty("--shape", width / height);
+  }
+
+  box.setLayout = (layout) => {
+    for (const other of ["side", "stack", "overlay", "single"]) box.classList.toggle(other, other === layout);
+    resize();
+    if (session.player && !session.player.playing) session.player.seek(session.player.time);
+  };
+  /** place: [left, top, width, height] on the query's canvas, or null */
+  box.register = (place) => {
+    registered = place;
+    resize();
+  };
   box.setOpacity = (opacity) => box.style.setProperty("--through", opacity);
   return box;
 }

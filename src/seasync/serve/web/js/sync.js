@@ -1,6 +1,7 @@
 // The sync view: query and match in step, how well they fit, how their timing differs, and how to correct them.
 
 import { get } from "./api.js";
+import { bodiesPanel } from "./bodies.js";
 import { choicesOf } from "./choices.js";
 import { comparisonBar, keepButton, keepComparison, comparisonLink } from "./comparisons.js";
 import { choice, h, icon, iconButton, isTyping, link, loading, menu, toast } from "./dom.js";
@@ -67,11 +68,12 @@ export async function syncView({ sea, params, place, signal, ready }) {
       h("section.why", { "aria-label": "Comparison" }, verdict(session), matrix(session), curve(session),
         h("div.tabs", {},
           panel("Compare", true, report),
+          panel("Bodies", false, bodiesPanel(session, shown, { signal })),
           panel("Correct", false, h("div", {}, corrector(session, { signal }), anchorList(session))),
           panel("Trim", false, trimButtons(session, { changed: (asked) => (location.hash = link(sea, "sync", { ...asked, comparison: params.get("comparison") })) })),
           panel("Mark", false, marks), panel("Download", false, downloads(session, { encoder }))))));
   setLayout(layout);
-  zoomable(shown, { signal });
+  zoomable(shown, { signal, step: (frames) => session.player.step(frames), tap: () => session.player.toggle() });
   session.undo.listen(signal);
   session.refine(signal).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
 
@@ -105,8 +107,15 @@ export async function syncView({ sea, params, place, signal, ready }) {
     session.player.setSound(side === "none" ? "none" : side === session.keep ? "lead" : 0);
   }
 
+  function nextSound() {
+    const sides = ["none", "query", "match"];
+    sound.value = sides[(sides.indexOf(sound.value) + 1) % sides.length];
+    setSound(sound.value);
+  }
+
   function turnMirror() {
     mirror.setAttribute("aria-pressed", String(shown.classList.toggle("mirrored")));
+    session.dispatchEvent(new Event("mirror"));
   }
 
   function fullScreen() {
@@ -114,7 +123,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
     else watch.requestFullscreen();
   }
 
-  const keys = { o: () => setLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: fullScreen };
+  const keys = { o: () => setLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: fullScreen, x: () => (location.hash = swapped()), q: nextSound };
   window.addEventListener("keydown", (event) => !isTyping(event) && keys[event.key]?.(), { signal });
 }
 

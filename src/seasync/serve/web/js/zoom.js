@@ -1,10 +1,12 @@
-// Zoom and pan of the pictures, the same for both: keys, wheel with Ctrl, pinch, and dragging.
+// Zoom and pan of the pictures, the same for both: keys, wheel with Ctrl, pinch, and dragging. A finger that moves
+// sideways over pictures that are not zoomed goes through time; a tap plays and pauses.
 
 import { drag, isTyping } from "./dom.js";
 
 const LARGEST = 8;
+const SWIPE = 12; // pixels per frame
 
-export function zoomable(box, { signal }) {
+export function zoomable(box, { signal, step = () => {}, tap = () => {} }) {
   let [zoom, left, top] = [1, 0, 0];
 
   function set(next, x = left, y = top) {
@@ -21,10 +23,22 @@ export function zoomable(box, { signal }) {
     set(zoom * Math.exp(-event.deltaY / 300));
   }, { passive: false });
   box.addEventListener("pointerdown", (event) => {
-    if (zoom === 1 || event.button) return;
+    if (event.button || box.classList.contains("drawing")) return;
+    if (zoom === 1) return event.pointerType === "touch" ? swipe(event) : undefined;
     const from = [event.clientX - left, event.clientY - top];
     drag(event, (move) => set(zoom, move.clientX - from[0], move.clientY - from[1]));
   });
+  function swipe(event) {
+    let last = event.clientX;
+    let moved = false;
+    drag(event, (move) => {
+      const frames = Math.trunc((move.clientX - last) / SWIPE);
+      if (!frames || pinch) return;
+      moved = true;
+      last += frames * SWIPE;
+      step(frames);
+    }, (_, cancelled) => !moved && !cancelled && !pinch && tap());
+  }
   let pinch = null; // {distance, zoom} when two fingers were put down
   const distance = (touches) => Math.hypot(touches[0].clientX - touches[1].clientX, touches[0].clientY - touches[1].clientY);
   box.addEventListener("touchstart", (event) => event.touches.length === 2 && (pinch = { distance: distance(event.touches), zoom }), { passive: true });

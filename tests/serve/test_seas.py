@@ -1,0 +1,76 @@
+"""Seas and clips changed over HTTP: names, labels, tags, order; seas made and deleted; the phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from seasync.errors import ServeError
+from seasync.serve import Client
+from seasync.serve.phone import Access, phone
+from tests.serve.films import film, pace
+from tests.serve.live import live
+
+
+@pytest.fixture(scope="module")
+def client(served: Callable[..., AbstractContextManager[str]]) -> Iterator[Client]:
+    with served(live) as address, Client(address) as client:
+        yield client
+
+
+def test_a_clip_is_renamed_labelled_and_tagged(client: Client) -> None:
+    clip = next(client.clips("small", text="right/a"))
+    changed = client.change("small", clip.id, name="Best take", label="swing", tags=["side view", "2026"])
+    assert (changed.name, changed.label, changed.tags) == ("Best take", "swing", ["side view", "2026"])
+    assert changed.file == clip.file
+    for text in ("best t", "SWING", "side view"):
+        assert [one.id for one in client.clips("small", text=text)] == [clip.id], text
+    assert client.footage("small", clip.ref).name == "Best take"
+    other = next(client.clips("small", text="right/b"))
+    found = client.search("small", other.ref, k=5).matches
+    assert "Best take" in [match.clip.name for match in found]
+    back = client.change("small", clip.id, name="", label="", tags=[])
+    assert (back.name, back.label, back.tags) == ("a.mp4", None, [])
+    assert client.change("small", clip.id, label="right").label == "right"
+    assert client.search("small", clip.ref).matches  # its features are still there
+
+
+def test_clips_are_sorted(client: Client) -> None:
+    def names(order: str, reverse: bool = False) -> list[str]:
+        found = client.clips("small", order=order, reverse=reverse)  # type: ignore[arg-type]
+        return [clip.file[-len("right/a.mp4") :] for clip in found]
+
+    assert [name[-5] for name in names("name")] == ["a", "a", "b", "b", "c", "c"]
+    assert [name[-5] for name in names("name", reverse=True)] == ["c", "c", "b", "b", "a", "a"]
+    assert {name[:3] for name in names("label")[:3]} == {"/ar"} or "arc" in names("label")[0]
+    lengths = [clip.end - clip.start for clip in client.clips("small", order="length")]
+    assert lengths == sorted(lengths)
+    assert names("added", reverse=True) == names("added")[::-1]
+
+
+def test_a_sea_is_made_filled_and_deleted(client: Client, tmp_path: Path) -> None:
+    made = client.make_sea("my-takes")
+    assert (made.clips, made.deletable) == (0, True)
+    with pytest.raises(ServeError, match="already"):
+        client.make_sea("my-takes")
+    upload = client.upload(film(tmp_path / "new.mp4", pace(30), action="left"))
+    client.wait(client.add("my-takes", uploads=[upload.id]))
+    assert client.sea("my-takes").clips == 1
+    client.delete_sea("my-takes")
+    assert "my-takes" not in client.server().seas
+    with pytest.raises(ServeError, match="no such upload"):
+        client.footage("-", upload.ref)
+    with pytest.raises(ServeError, match="not made here"):
+        client.delete_sea("small")
+
+
+def test_the_phone_gets_the_address_with_the_token() -> None:
+    found = phone(Access("192.168.1.5", "/sync", "a+b"), 8080)
+    assert found.address == "http://192.168.1.5:8080/sync/?token=a%2Bb"
+    assert found.qr.startswith("<svg")
+    assert "://0.0.0.0" not in phone(Access("0.0.0.0", "", "t"), 80).address
+    with pytest.raises(ServeError, match="--host"):
+        phone(Access(), 8080)
