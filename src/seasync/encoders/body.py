@@ -93,10 +93,8 @@ class Body:
             name: _angle(place[one] - place[middle], place[other] - place[middle])
             for name, (one, middle, other) in LIMBS.items()
         }
-        hips, shoulders = (
-            (place[f"left {part}"] + place[f"right {part}"]) / 2  # type: ignore[index]
-            for part in ("hip", "shoulder")
-        )
+        hips = (place["left hip"] + place["right hip"]) / 2
+        shoulders = (place["left shoulder"] + place["right shoulder"]) / 2
         up = shoulders - hips
         found[TRUNK] = np.degrees(np.arctan2(up[:, 0], -up[:, 1]))
         return found

@@ -122,6 +122,7 @@ def test_drawings_stay_on_their_synced_frame(tab: Tab) -> None:
     page = tab.page
     scrub(tab, 0.5)
     page.get_by_role("radio", name="Line").click()
+    page.locator("canvas.picture.query").scroll_into_view_if_needed()
     box = page.locator("canvas.picture.query").bounding_box()
     assert box
     start, end = ((box["x"] + x * box["width"], box["y"] + 0.3 * box["height"]) for x in (0.2, 0.8))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, decoded, scrub, warp_of
-from tests.serve.films import number_of
+from tests.serve.browser import Tab, decoded, drag, drop, scrub, warp_of
+from tests.serve.films import film, number_of, pace
 
 SHOWN = """() => [...document.querySelectorAll('.tile-many canvas')].map((canvas) =>
   [canvas.toDataURL("image/png"), Number(canvas.dataset.frame)])"""
@@ -45,6 +45,15 @@ def test_tiles_are_hidden_soloed_and_reordered(tab: Tab, refs: dict[str, str]) -
     page.reload()
     page.wait_for_selector(".many")
     assert page.eval_on_selector_all(".tile-many", "all => all.map((one) => one.dataset.ref)") == order
+    page.locator(".tile-many.follower").last.scroll_into_view_if_needed()
+    boxes = [one.bounding_box() for one in page.locator(".tile-many.follower canvas").all()]
+    places = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes if box]
+    drag(page, places[1], places[0])
+    assert page.eval_on_selector_all(".tile-many", "all => all.map((one) => one.dataset.ref)") == [
+        refs["right/a"],
+        refs["right/b"],
+        refs["right/c"],
+    ]
     page.get_by_role("button", name="Solo").first.click()
     assert page.locator(".tile-many.hidden").count() == 1
     page.get_by_role("button", name="Solo").first.click()
@@ -65,3 +74,16 @@ def test_the_grid_is_made_a_film(tab: Tab, refs: dict[str, str], tmp_path: Path)
     download.value.save_as(tmp_path / "grid.mp4")
     made = probe(tmp_path / "grid.mp4")
     assert (made.width, made.height) == (320, 240)
+
+
+def test_dropped_takes_play_in_a_grid_and_another_one_leads(tab: Tab, tmp_path: Path) -> None:
+    takes = [film(tmp_path / f"{count}.mp4", pace(count), action="right") for count in (40, 50, 60)]
+    page = tab.open("")
+    page.wait_for_selector(".slot")
+    drop(page, "body", takes)
+    page.get_by_role("heading", name="3 videos in step").wait_for()
+    assert page.locator(".tile-many.leader .name").inner_text() == "40.mp4"
+    assert page.locator(".tempo-bar").count() == 2
+    page.get_by_role("button", name="Lead").last.click()
+    page.locator(".tile-many.leader", has_text="60.mp4").wait_for()
+    assert page.locator(".tile-many").count() == 3

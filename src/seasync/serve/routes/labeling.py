@@ -43,9 +43,7 @@ def list_carried(
     rows = still_carried(sea, found)
     shown = rows[offset : offset + limit]
     ids = ", ".join(f"'{row.clip}'" for row in shown)
-    known = (
-        backend.library.clip_models(sea.snapshot(), f"id IN ({ids})", offset=0, limit=limit) if ids else []
-    )
+    known = backend.library.clip_models(sea, f"id IN ({ids})", offset=0, limit=limit) if ids else []
     clips = {clip.id: clip for clip in known}
     return models.CarriedPage(
         labeled=found.labeled,

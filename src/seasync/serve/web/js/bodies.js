@@ -3,15 +3,14 @@
 import { get, post } from "./api.js";
 import { anglePlot } from "./angles.js";
 import { h, loading } from "./dom.js";
-import { drawingTools } from "./drawings.js";
 import { done } from "./jobs.js";
 import { COLORS, drawSkeleton, registration, Skeleton } from "./skeleton.js";
 
 const SIDES = ["query", "match"];
 const SPANS = { query: ["start", "end"], match: ["match_start", "match_end"] };
 
-/** A panel for the sync view. shown: the stage. */
-export function bodiesPanel(session, shown, { signal }) {
+/** A panel for the sync view. shown: the stage; drawings: the list of drawings. */
+export function bodiesPanel(session, shown, { drawings, signal }) {
   const bodies = {}; // by side, once they are known
   const { query, match } = session.request;
   const remembered = `bodies ${session.sea} ${query} ${match}`;
@@ -22,7 +21,7 @@ export function bodiesPanel(session, shown, { signal }) {
   const skeletons = tick("Skeletons", true, redraw);
   const aligned = tick("Align the bodies in the overlay", false, register);
   const options = h("div.fields", { hidden: true }, skeletons, aligned);
-  const box = h("div.bodies", {}, ask, state, options, plot.box, drawingTools(session, shown, { signal }));
+  const box = h("div.bodies", {}, ask, state, options, plot.box, drawings);
 
   session.overlays.unshift((ink, side, seconds, place) => {
     const joints = skeletons.input.checked && bodies[side]?.at(seconds);

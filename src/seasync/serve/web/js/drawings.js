@@ -9,7 +9,7 @@ const SAMPLES = { line: [[0.35, 0.5], [0.65, 0.5]], angle: [[0.35, 0.35], [0.5, 
 const COUNT = { line: 2, angle: 3, circle: 2 };
 const STEPS = { ArrowLeft: [-0.01, 0], ArrowRight: [0.01, 0], ArrowUp: [0, -0.01], ArrowDown: [0, 0.01] };
 
-/** shown: the stage; a panel with the tools and the list of drawings. */
+/** shown: the stage. {tools, list}: the tools belong below the pictures, the list of drawings anywhere. */
 export function drawingTools(session, shown, { signal }) {
   let tool = "none";
   let drawings = [];
@@ -19,7 +19,8 @@ export function drawingTools(session, shown, { signal }) {
   const add = h("button.small", { type: "button", hidden: true, onclick: () => keep(SAMPLES[tool]) }, "Add in the center");
   const hint = h("p.faint", { hidden: true });
   const list = h("ul.drawings", { "aria-label": "Drawings" });
-  const box = h("div.draw", {}, h("div.line", {}, h("span", {}, "Draw"), tools, add), hint, list);
+  const nothing = h("p.faint", {}, "Choose Line, Angle or Circle below the pictures. A drawing stays on the synced frame of both videos.");
+  const box = h("div.draw", {}, h("h3", {}, "Drawings"), nothing, list);
 
   function setTool(next) {
     tool = next;
@@ -83,6 +84,7 @@ export function drawingTools(session, shown, { signal }) {
   }
 
   function drawList() {
+    nothing.hidden = drawings.length > 0;
     list.replaceChildren(...drawings.map((one, n) => {
       const name = `${one.kind} at ${clock(one.seconds)}`;
       const replace = (changed) => change(drawings.map((other, m) => (m === n ? changed : other)));
@@ -121,7 +123,7 @@ export function drawingTools(session, shown, { signal }) {
     tools.set("none");
     redraw();
   }, { signal });
-  return box;
+  return { tools: h("div.field", {}, h("span.faint", {}, "Draw"), tools, add, hint), list: box };
 }
 
 /** The angle at the middle point, in degrees, on a picture of this size. */

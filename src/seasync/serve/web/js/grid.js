@@ -1,7 +1,7 @@
 // Many in step: one leader and up to eight followers in a grid, with one playhead.
 
 import { get, post } from "./api.js";
-import { clock, h, icon, iconButton, link, loading, notice, toast } from "./dom.js";
+import { clock, drag, h, icon, iconButton, link, loading, notice, toast } from "./dom.js";
 import { InStep } from "./instep.js";
 import { tell } from "./jobs.js";
 import { openReel } from "./reel.js";
@@ -15,7 +15,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
   const request = { start: params.get("start"), end: params.get("end"), recipe: params.get("recipe") };
   let order = params.getAll("follower").slice(0, MOST);
   if (!leader || !order.length) {
-    place.append(notice("empty", "Many in step", "Choose several matches of a search, then play them in a grid.", h("a.button.primary", { href: link(sea, "search") }, "To the search")));
+    place.append(notice("empty", "Many in step", "Drop several takes on the start page, or choose several matches of a search.", h("a.button.primary", { href: "#/" }, "To the start page")));
     return;
   }
   const wait = h("div.opening", {}, h("h1", {}, "Many in step"), loading("Aligning all of them…"));
@@ -54,7 +54,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
   place.replaceChildren(
     h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"),
       h("button.small", { type: "button", onclick: makeFilm }, icon("film"), "Make a film of the grid"),
-      h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
+      sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
     ...failed.map(({ error }) => h("p.bad", {}, error.message)),
     h("section", { "aria-label": "Videos" }, grid, control));
   layout();
@@ -68,10 +68,11 @@ export async function gridView({ sea, params, place, signal, ready }) {
       iconButton("back", `Move ${reel.footage.name} to the left`, { onclick: () => move(one, -1) }),
       iconButton("forward", `Move ${reel.footage.name} to the right`, { onclick: () => move(one, 1) }),
       h("button.small", { type: "button", "aria-pressed": "false", onclick: () => solo(one) }, "Solo"),
+      h("button.small", { type: "button", title: "The others follow this one", onclick: () => leadWith(ref) }, "Lead"),
       h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, start: request.start, end: request.end }) }, "Open")) : h("span.label", {}, "Leader");
     const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => setHidden(one, !event.target.checked) }), "Show") : null;
     const figure = h("figure.tile-many", { role: "listitem", class: `tile-many ${kind}`, data: { ref } },
-      h("div.screen", {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, h("span.space"), hide, does), bar);
+      h("div.screen", one ? { title: "Drag it to another place", onpointerdown: (event) => lift(event, one) } : {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, h("span.space"), hide, does), bar);
     return { figure, canvas, ink: canvas.getContext("2d"), words, number };
   }
 
@@ -119,6 +120,30 @@ export async function gridView({ sea, params, place, signal, ready }) {
     layout();
   }
 
+  /** Make another video the reference; the one before becomes a follower. */
+  function leadWith(ref) {
+    location.hash = link(sea, "grid", { recipe: request.recipe, leader: ref, follower: [leader, ...order.filter((one) => one !== ref)].slice(0, MOST) });
+  }
+
+  /** Drag a tile by its picture onto another one: it takes that place. */
+  function lift(event, one) {
+    if (event.button || event.pointerType === "touch") return;
+    const { figure } = one;
+    const from = [event.clientX, event.clientY];
+    let target = null;
+    drag(event, (now) => {
+      const [x, y] = [now.clientX - from[0], now.clientY - from[1]];
+      figure.classList.toggle("lifted", Math.hypot(x, y) > 8);
+      figure.style.translate = `${x}px ${y}px`;
+      target = tiles.find((other) => other !== one && contains(other.figure, now)) ?? null;
+      for (const other of tiles) other.figure.classList.toggle("target", other === target);
+    }, (_, cancelled) => {
+      figure.style.translate = "";
+      for (const other of tiles) other.figure.classList.remove("lifted", "target");
+      if (target && !cancelled) move(one, order.indexOf(target.ref) - order.indexOf(one.ref));
+    });
+  }
+
   function setHidden(one, hidden) {
     one.hidden = hidden;
     one.figure.classList.toggle("hidden", hidden);
@@ -144,4 +169,9 @@ export async function gridView({ sea, params, place, signal, ready }) {
     tell(await post(`/seas/${sea}/alignment/grid`, { leader, followers: shown, ...asked }));
     toast("The film is being made. Its progress is at the top of the page.");
   }
+}
+
+function contains(element, { clientX, clientY }) {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return clientX > left && clientX < right && clientY > top && clientY < bottom;
 }

@@ -4,6 +4,7 @@ import { acceptDrops, chooseFiles, sendFile } from "./add.js";
 import { comparisonLink, comparisonList, keepComparison, listComparisons, NO_SEA, openFile } from "./comparisons.js";
 import { h, icon, link, loading, toast } from "./dom.js";
 
+const MOST = 9; // videos in a grid
 const isSaved = (file) => file.name.toLowerCase().endsWith(".seasync");
 
 export async function startView({ sea, place, signal }) {
@@ -23,10 +24,11 @@ export async function startView({ sea, place, signal }) {
       state),
     h("ul.ways", {},
       way("swap", "Compare with a model", "Your video beside a clip of the sea.", async () => withModel((await chooseFiles(false))[0])),
+      way("grid", "Compare several takes", "One reference and up to eight takes in a grid.", async () => beginGrid(await chooseFiles(true))),
       way("search", "Search a collection", "Find the clips that move like yours.", link(sea, "search")),
       way("mark", "Label a collection", "Mark moments on a few clips, carry them to all.", link(sea, "label"))),
     list);
-  acceptDrops(place, "Drop one or two videos", take, signal);
+  acceptDrops(place, "Drop two videos, or several takes", take, signal);
   showComparisons();
 
   function slot(n) {
@@ -49,12 +51,12 @@ export async function startView({ sea, place, signal }) {
     spans.hidden = !chosen[0] || Boolean(chosen[1]);
   }
 
-  /** Files that were dropped or chosen: two videos are compared at once, one fills the next slot. */
+  /** Files that were dropped or chosen: one fills the next slot, two are compared at once, more go into a grid. */
   function take(files) {
     const saved = files.find(isSaved);
     if (saved) return open(saved);
+    if (files.length > 2) return beginGrid(files);
     for (const file of files.slice(0, 2)) put(chosen[0] ? 1 : 0, file);
-    if (files.length > 2) toast("The first two videos are compared");
     if (chosen[0] && chosen[1]) begin();
   }
 
@@ -80,6 +82,20 @@ export async function startView({ sea, place, signal }) {
     const half = query.seconds / 2;
     const spans = first === second ? { end: half.toFixed(3), match_start: half.toFixed(3) } : {};
     location.hash = comparisonLink(await keepComparison(NO_SEA, { query: query.ref, match: match.ref, ...spans }));
+  }
+
+  /** Several takes: the first file is the reference, the others follow it. */
+  async function beginGrid(files) {
+    if (files.length > MOST) toast(`A grid has at most ${MOST} videos; the first ${MOST} are taken`);
+    state.hidden = false;
+    const refs = [];
+    for (const file of files.slice(0, MOST)) {
+      state.replaceChildren(loading(`Uploading ${file.name}…`));
+      const sent = await sendFile(file);
+      if (sent && !refs.includes(sent.ref)) refs.push(sent.ref);
+    }
+    state.hidden = true;
+    if (refs.length > 1) location.hash = link(NO_SEA, "grid", { leader: refs[0], follower: refs.slice(1) });
   }
 
   async function withModel(file) {

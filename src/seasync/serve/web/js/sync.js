@@ -8,6 +8,7 @@ import { choice, h, icon, iconButton, isTyping, link, loading, menu, toast } fro
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
+import { drawingTools } from "./drawings.js";
 import { marksPanel } from "./marks.js";
 import { anchorList, matrix } from "./matrix.js";
 import { reportPanel } from "./report.js";
@@ -53,8 +54,9 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const sound = menu("Sound", [["none", "no sound"], ["query", "query's sound"], ["match", "match's sound"]], "none", setSound);
   const parts = menu("Whole or in part", [...choicesOf("partial"), ["any", "in part, in any order"]], request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
   const mirror = iconButton("mirror", "Mirror the match (I)", { "aria-pressed": "false", onclick: turnMirror });
+  const draw = drawingTools(session, shown, { signal });
   const watch = h("section.watch", { "aria-label": "Videos" }, shown, control,
-    h("div.settings", {}, labelled("Layout", layouts, through, mirror, iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Keep", keeps), labelled("Sound", sound), labelled("Align", parts)),
+    h("div.settings", {}, labelled("Layout", layouts, through, mirror, iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Keep", keeps), labelled("Sound", sound), labelled("Align", parts), draw.tools),
     strips(session));
 
   place.replaceChildren(
@@ -68,7 +70,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
       h("section.why", { "aria-label": "Comparison" }, verdict(session), matrix(session), curve(session),
         h("div.tabs", {},
           panel("Compare", true, report),
-          panel("Bodies", false, bodiesPanel(session, shown, { signal })),
+          panel("Bodies", false, bodiesPanel(session, shown, { drawings: draw.list, signal })),
           panel("Correct", false, h("div", {}, corrector(session, { signal }), anchorList(session))),
           panel("Trim", false, trimButtons(session, { changed: (asked) => (location.hash = link(sea, "sync", { ...asked, comparison: params.get("comparison") })) })),
           panel("Mark", false, marks), panel("Download", false, downloads(session, { encoder }))))));
