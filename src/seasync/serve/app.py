@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from seasync.errors import SeasyncError
 from seasync.serve.backend import Backend
 from seasync.serve.limits import Limits
+from seasync.serve.openapi_examples import add_examples
 from seasync.serve.phone import Access
 from seasync.serve.routes import (
     PROBLEMS,
@@ -104,6 +105,8 @@ def create_app(
     rooms = (seas, footage, search, alignments, report, bodies, marks, labeling, comparisons, uploads, jobs)
     for routes in rooms:
         app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
+    plain_schema = app.openapi
+    app.openapi = lambda: add_examples(plain_schema())  # type: ignore[method-assign]
     app.mount("/", _Page(directory=WEB, html=True))
     _handle_errors(app, backend)
     app.add_middleware(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from seasync.options import (
     FilmFormat,
     FilmLayout,
     Gaps,
+    MarkKind,
     Order,
     Partial,
     RecipeName,
@@ -103,6 +104,19 @@ class Client(SeasClient):
         """A frame from the middle of a video, as a JPEG."""
         return self._http.ask("GET", f"/seas/{sea}/footage/{ref}/thumbnail").content
 
+    def strip(self, sea: str, ref: str, at: Sequence[float], *, height: int = 90) -> bytes:
+        """The frames at these seconds, side by side in one JPEG."""
+        params = {"at": list(at), "height": height}
+        return self._http.ask("GET", f"/seas/{sea}/footage/{ref}/strip", params=params).content
+
+    def video(self, sea: str, ref: str, *, form: Literal["browser", "original"] = "original") -> bytes:
+        """The file of a video: the original, or as browsers play it."""
+        return self._http.ask("GET", f"/seas/{sea}/footage/{ref}/video", params={"form": form}).content
+
+    def prepare(self, sea: str, ref: str) -> Job:
+        """Start to make a copy of a video that every browser plays; see `wait`."""
+        return self._http.model(Job, "POST", f"/seas/{sea}/footage/{ref}/proxy")
+
     def align(
         self,
         sea: str,
@@ -137,6 +151,14 @@ class Client(SeasClient):
         """The cost matrix of an alignment [shape=(n, m)]."""
         answer = self._http.ask("GET", f"/seas/{sea}/alignment/cost.npy", params=_params(request))
         return np.asarray(np.load(io.BytesIO(answer.content), allow_pickle=False), np.float32)
+
+    def cost_picture(self, sea: str, request: AlignmentRequest) -> bytes:
+        """The cost matrix as a PNG, one pixel per cell."""
+        return self._http.ask("GET", f"/seas/{sea}/alignment/cost.png", params=_params(request)).content
+
+    def picture(self, sea: str, request: AlignmentRequest) -> bytes:
+        """The alignment in one PNG: matrix, path, and frames that correspond."""
+        return self._http.ask("GET", f"/seas/{sea}/alignment/picture.png", params=_params(request)).content
 
     def timeline(
         self, sea: str, request: AlignmentRequest, form: TimelineFormat, *, keep: Side = "query"
@@ -184,6 +206,15 @@ class Client(SeasClient):
         place = f"/seas/{sea}/alignment/report"
         return self._http.model(models.Report, "GET", place, params=_params(request))
 
+    def report_table(self, sea: str, request: AlignmentRequest) -> str:
+        """The report as CSV."""
+        return self._http.ask("GET", f"/seas/{sea}/alignment/report.csv", params=_params(request)).text
+
+    def carried_marks(self, sea: str, request: AlignmentRequest, *, to: Side = "match") -> str:
+        """The marks of one video carried over to the other, as CSV."""
+        params = _params(request) | {"to": to}
+        return self._http.ask("GET", f"/seas/{sea}/alignment/marks.csv", params=params).text
+
     def anchors(self, sea: str, query: str, match: str) -> list[Anchor]:
         """The anchors between two videos."""
         return self._http.model(models.Anchors, "GET", f"/seas/{sea}/anchors/{query}/{match}").anchors
@@ -197,6 +228,19 @@ class Client(SeasClient):
     def marks(self, sea: str, ref: str) -> list[Mark]:
         """The marks of a video."""
         return self._http.model(models.Marks, "GET", f"/seas/{sea}/marks/{ref}").marks
+
+    def all_marks(self, sea: str) -> list[models.Marks]:
+        """The marks of every marked video."""
+        return [models.Marks(**one) for one in self._http.ask("GET", f"/seas/{sea}/marks").json()]
+
+    def marks_table(self, sea: str, *, form: Literal["events", "phases"] = "events") -> str:
+        """All marks as the CSV that `seasync evaluate` reads."""
+        return self._http.ask("GET", f"/seas/{sea}/marks.csv", params={"form": form}).text
+
+    def mark_names(self, sea: str) -> dict[MarkKind, list[str]]:
+        """The names of marks in use, in the order in which they usually come."""
+        found: dict[MarkKind, list[str]] = self._http.ask("GET", f"/seas/{sea}/mark-names").json()
+        return found
 
     def set_marks(self, sea: str, ref: str, marks: Sequence[Mark]) -> None:
         """Replace all marks of a video."""

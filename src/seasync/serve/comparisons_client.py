@@ -31,6 +31,10 @@ class ComparisonsClient:
         """All comparisons, the most recently changed first."""
         return [Comparison(**one) for one in self._http.ask("GET", "/comparisons").json()]
 
+    def get(self, comparison: str) -> Comparison:
+        """The comparison with this id."""
+        return self._http.model(Comparison, "GET", f"/comparisons/{comparison}")
+
     def keep(
         self,
         query: str,

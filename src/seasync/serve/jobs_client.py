@@ -31,6 +31,10 @@ class JobsClient:
         """All jobs, newest first."""
         return [Job(**one) for one in self._http.ask("GET", "/jobs").json()]
 
+    def job(self, job: str) -> Job:
+        """The job with this id, as it is now."""
+        return self._http.model(Job, "GET", f"/jobs/{job}")
+
     def cancel(self, job: Job) -> Job:
         """Cancel a job."""
         return self._http.model(Job, "DELETE", f"/jobs/{job.id}")

@@ -92,6 +92,18 @@ class SeasClient(JobsClient):
             )
         return Upload(**answer.json())
 
+    def uploads(self) -> list[Upload]:
+        """All uploads, the most recently used first."""
+        return [Upload(**one) for one in self._http.ask("GET", "/uploads").json()]
+
+    def uploaded(self, upload: str) -> Upload:
+        """The upload with this id."""
+        return self._http.model(Upload, "GET", f"/uploads/{upload}")
+
+    def delete_upload(self, upload: str) -> None:
+        """Delete an upload that is part of no sea and no comparison."""
+        self._http.ask("DELETE", f"/uploads/{upload}")
+
     def add(
         self,
         sea: str,

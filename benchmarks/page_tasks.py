@@ -1,0 +1,108 @@
+"""A coach's task in clicks and seconds, the page's weight, its memory. Part of `benchmarks.serve`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.goals import Goals
+from benchmarks.in_step import browser, film, server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+WEIGHT = "performance.getEntriesByType('resource').filter((one) => /\\.(js|css|svg)$/.test(one.name))"
+
+
+class Clicks:
+    """Counts the clicks of a task."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, what: Locator) -> None:
+        what.click(timeout=300_000)
+        self.count += 1
+
+
+def coach(folder: Path, goals: Goals, *, loop_seconds: float) -> None:
+    """Two phone clips: where is the largest difference of timing? Then the film of both is downloaded.
+
+    The default encoder aligns them. The pair loops for `loop_seconds` afterwards.
+    """
+    files = [folder / "phone" / f"{name}.mp4" for name in ("me", "model")]
+    steady = np.linspace(0, 1, 150)
+    for bend, file in enumerate(files):
+        film(file, steady + 0.08 * bend * np.sin(2 * np.pi * steady) / 2, size=(360, 640))
+    with server(folder / "no.sea", folder / "state4", folder) as (address, _), browser() as opened:
+        if opened is None:
+            return
+        page = opened.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(address)
+        page.wait_for_selector(".slot")
+        began, click = time.monotonic(), Clicks()
+        for number, file in enumerate(files):
+            with page.expect_file_chooser() as chooser:
+                click(page.locator(".slot").nth(number))
+            chooser.value.set_files(file)
+        click(page.get_by_role("button", name="Compare", exact=True))
+        click(page.locator(".moments tbody button").first)
+        found = time.monotonic() - began
+        click(page.locator("summary", has_text="Download"))
+        click(page.get_by_role("button", name="Make the film"))
+        with page.expect_download(timeout=300_000) as download:
+            click(page.locator("#tray").get_by_text("Download"))
+        size = Path(download.value.path()).stat().st_size
+        total = time.monotonic() - began
+        print(
+            f"two phone clips: largest difference after {found:.1f} s; film ({size / 1e6:.1f} MB) downloaded "
+            f"after {click.count} clicks and {total:.1f} s"
+        )
+        goals.at_most("serve clicks from two clips to the film", click.count, 7)
+        weigh(page, goals)
+        if loop_seconds:
+            loop(page, goals, loop_seconds)
+
+
+def weigh(page: Page, goals: Goals) -> None:
+    """What the page itself costs to load, without videos."""
+    sizes = page.evaluate(f"{WEIGHT}.map((one) => one.encodedBodySize)")
+    count, size = len(sizes), sum(sizes)
+    print(f"page weight: {size / 1e3:.0f} kB in {count} files")
+    goals.at_most("serve page weight", size / 1e3, 300, " kB")
+
+
+def loop(page: Page, goals: Goals, seconds: float) -> None:
+    """Loop the pair on show. Its memory after a tenth of the time is compared with that at the end."""
+    tools = page.context.new_cdp_session(page)
+    page.evaluate("(seasync.player.loop = true, seasync.player.play())")
+    tools.send("Performance.enable")
+    measured = []
+    for wait in (0.1 * seconds, 0.9 * seconds):
+        page.wait_for_timeout(1000 * wait)
+        tools.send("HeapProfiler.collectGarbage")
+        metrics = tools.send("Performance.getMetrics")
+        heap = {one["name"]: one["value"] for one in metrics["metrics"]}["JSHeapUsedSize"]
+        measured.append((heap / 1e6, resident_megabytes()))
+    (heap, resident), (later_heap, later) = measured
+    print(
+        f"memory after {0.1 * seconds:.0f} and {seconds:.0f} s of looping: script {heap:.1f} and "
+        f"{later_heap:.1f} MB, all processes of the browser {resident:.0f} and {later:.0f} MB"
+    )
+    goals.at_most("serve memory growth while looping", later / max(resident, 1) - 1, 0.1)
+
+
+def resident_megabytes() -> float:
+    """Memory of all Chromium processes of this machine, where the system reports it."""
+    total, page_bytes = 0, 4096
+    for stat in Path("/proc").glob("[0-9]*/statm"):
+        try:
+            name = (stat.parent / "comm").read_text()
+            resident, shared = map(int, stat.read_text().split()[1:3])
+            total += resident - shared if "chrom" in name else 0
+        except OSError:  # ended meanwhile
+            continue
+    return total * page_bytes / 1e6
