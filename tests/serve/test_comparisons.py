@@ -104,6 +104,8 @@ def test_a_comparison_is_saved_to_a_file_and_opened_elsewhere(
     marks = [{"kind": "moment", "name": "top", "frame": 20, "seconds": 20 / 30}]
     empty.client.put(f"{API}/anchors/{pair['query']}/{pair['match']}", json=anchors)
     empty.client.put(f"{API}/marks/{pair['match']}", json=marks)
+    drawings = [{"kind": "line", "seconds": 0.5, "points": [[0.1, 0.2], [0.3, 0.4]], "always": True}]
+    empty.client.put(f"{API}/drawings/{pair['query']}/{pair['match']}", json=drawings)
     known = empty.client.post("/api/v1/comparisons", json={"alignment": pair, "name": "My swing"}).json()
     file = empty.client.get(f"/api/v1/comparisons/{known['id']}/file")
     assert (
@@ -123,6 +125,7 @@ def test_a_comparison_is_saved_to_a_file_and_opened_elsewhere(
         refs = there["alignment"]["query"], there["alignment"]["match"]
         assert far.client.get(f"{API}/anchors/{refs[0]}/{refs[1]}").json()["anchors"] == anchors
         assert far.client.get(f"{API}/marks/{refs[1]}").json()["marks"] == marks
+        assert far.client.get(f"{API}/drawings/{refs[0]}/{refs[1]}").json()["drawings"] == drawings
         assert far.client.get(
             f"{API}/alignment", params={"query": refs[0], "match": refs[1], "anchor": "0.5=0.6"}
         ).is_success

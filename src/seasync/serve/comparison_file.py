@@ -1,7 +1,7 @@
-"""`.seasync` files: one comparison with its anchors, marks and, if wanted, its videos. A zip archive.
+"""`.seasync` files: one comparison with anchors, marks, drawings and, if wanted, its videos. A zip archive.
 
-`comparison.json` has the request, the names of the videos, anchors, marks and the alignment. The folder
-`videos` has the files if they are embedded; otherwise they are known by the hash of their content.
+`comparison.json` has the request, the names of the videos, anchors, marks, drawings and the alignment. The
+folder `videos` has the files if they are embedded; otherwise they are known by the hash of their content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from seasync.options import Side
 from seasync.serve.annotation_store import AnnotationStore
 from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of
-from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Mark, Model
+from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Drawing, Mark, Model
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.upload_store import content_hash
 
@@ -49,6 +49,7 @@ class Manifest(Model):
     videos: dict[Side, Video]
     anchors: list[Anchor] = Field(max_length=64)
     marks: dict[Side, list[Mark]]
+    drawings: list[Drawing] = Field(default=[], max_length=200)
     alignment: dict[str, Any] | None = None
 
 
@@ -81,6 +82,7 @@ def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -
             videos=videos,
             anchors=_anchors(sea, request),
             marks={side: marks_of(sea, refs[side]) for side in SIDES},
+            drawings=sea.annotations.get(f"drawings/{request.query}/{request.match}") or [],
             alignment=backend.solver.solve(sea, _anchored(sea, request)).to_json(),
         )
         archive.writestr(MANIFEST, manifest.model_dump_json(indent=1), zipfile.ZIP_DEFLATED)
@@ -150,6 +152,9 @@ def _keep(store: AnnotationStore, request: AlignmentRequest, manifest: Manifest)
     if manifest.anchors:
         place = f"anchors/{request.query}/{request.match}"
         store.put(place, [one.model_dump() for one in manifest.anchors])
+    if manifest.drawings:
+        place = f"drawings/{request.query}/{request.match}"
+        store.put(place, [one.model_dump() for one in manifest.drawings])
     for side, ref in (("query", request.query), ("match", request.match)):
         marks = manifest.marks.get(side)  # type: ignore[call-overload]
         if marks and not store.get(f"marks/{ref}"):

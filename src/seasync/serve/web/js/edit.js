@@ -13,7 +13,7 @@ export function editDialog(sea, clip, labels, changed) {
   const label = field("Label", clip.label ?? "", { list: "labels", placeholder: "none" });
   const tags = field("Tags, separated by commas", clip.tags.join(", "), { maxlength: 2000, placeholder: "none" });
   const known = h("datalist", { id: "labels" }, labels.map((one) => h("option", { value: one })));
-  const file = h("p.faint", {}, `The file keeps its name: ${clip.file}`);
+  const file = h("p.faint", { title: clip.file }, `The file keeps its name, ${clip.file.split("/").at(-1)}.`);
   askDialog(`Edit ${clip.name}`, [h("div.fields.column", {}, name, label, tags), known, file], h("button.primary", {}, "Save"), async () => {
     const wanted = { name: name.input.value.trim(), label: label.input.value.trim(), tags: tags.input.value.split(",").map((one) => one.trim()).filter(Boolean) };
     changed(await ask("PATCH", `/seas/${sea}/clips/${clip.id}`, { body: wanted }));
@@ -46,7 +46,7 @@ export async function showPhone() {
   try {
     const { address, qr } = await get("/phone");
     const picture = h("img.qr", { src: `data:image/svg+xml;utf8,${encodeURIComponent(qr)}`, alt: "QR code with the address of this page", width: 260, height: 260 });
-    content = [h("p", {}, "Scan this with a phone in the same network. Whoever has this code can open the page."), picture, h("code.command", {}, address),
+    content = [h("p", {}, "Scan this with a phone in the same network. Show it only to people who may open the page."), picture, h("code.command", {}, address),
       h("p.faint", {}, "In the phone's browser menu, “Add to home screen” installs it as an app.")];
   } catch (error) {
     content = [h("p", {}, error.message.replaceAll("`", ""))];

@@ -30,7 +30,7 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
     const [order, reverse] = chosen.split(" ");
     refilter({ order: order ?? "", reverse: reverse ?? "" });
   });
-  const deletes = h("button.danger", { type: "button", hidden: true, onclick: () => deleteSeaDialog(sea, total, async () => {
+  const deletes = h("button", { type: "button", hidden: true, onclick: () => deleteSeaDialog(sea, total, async () => {
     await refreshSeas();
     location.hash = "#/";
   }) }, "Delete the sea");
