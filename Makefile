@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Add train and models to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
 EXTRAS ?= dev,evaluate,serve,pose,ray
+# LOCK=constraints.txt installs exactly the versions in that file.
+LOCK ?=
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: demo test test-latest check coverage wheel bench docs
+.PHONY: demo test test-latest check coverage lock wheel bench docs
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(LOCK),-c $(LOCK)) -e '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml  # what the demo needs, without the tools of development
@@ -42,6 +44,12 @@ check: $(READY)
 
 coverage: $(READY)  ## the tests again, with the share of lines they run; subprocesses count
 	$(BIN)/python -m pytest -n logical --cov --cov-report=term:skip-covered
+
+lock: $(READY)  ## newest versions that fit together, into constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@echo '# Written by `make lock`: versions that fit together, for every system and Python. Users are not bound by them.' > constraints.txt
+	$(BIN)/uv pip compile --quiet --universal --no-annotate --no-header --python-version 3.11 \
+		$(foreach extra,dev evaluate serve pose ray train models mcp,--extra $(extra)) pyproject.toml >> constraints.txt
 
 wheel:  ## the wheel without extras, in a fresh environment: align, add, search, render, export
 	$(PYTHON) tests/wheel.py

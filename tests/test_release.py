@@ -77,6 +77,15 @@ def test_the_version_has_one_source() -> None:
     assert cited == PROJECT["version"] == seasync.__version__
 
 
+def test_the_lock_has_every_dependency() -> None:
+    """Each is pinned, and by name alone: no address of an index or of a file."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()[1:]
+    assert all(re.match(r"[a-z0-9][a-z0-9.-]*==[\w.+!]+( ; .*)?$", line) for line in lines)
+    pinned = {line.partition("==")[0] for line in lines}
+    wanted = {re.split(r"[^\w.-]", each)[0].lower() for each in PROJECT["dependencies"]}
+    assert wanted <= pinned
+
+
 def test_ci_runs_every_python_that_is_promised() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     classified = [found[1] for each in PROJECT["classifiers"] if (found := re.search(r":: (3\.\d+)$", each))]
