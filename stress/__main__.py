@@ -28,7 +28,7 @@ def main() -> int:
         journal = Journal(arguments.state, name)
         if arguments.recheck:
             journal.drop_findings()
-        seeds = journal.missing(count) if arguments.again is None else [arguments.again]
+        seeds = journal.missing(arguments.first, count) if arguments.again is None else [arguments.again]
         with tempfile.TemporaryDirectory(prefix="stress", ignore_cleanup_errors=True) as work:
             if seeds and not (end and time.monotonic() > end):
                 _play(kind, Path(work), seeds, journal, end)
@@ -41,6 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stress", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; default: all")
     parser.add_argument("--count", type=int, help="rounds in total, earlier runs included")
+    parser.add_argument("--first", type=int, default=0, help="the first round, where machines share them")
     parser.add_argument("--state", type=Path, default=Path("stress-state"), help="folder of the journals")
     parser.add_argument("--minutes", type=float, help="stop after this time; the next run continues")
     parser.add_argument("--again", type=int, metavar="SEED", help="run one round once more")

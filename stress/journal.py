@@ -45,10 +45,10 @@ class Journal:
             else []
         )
 
-    def missing(self, count: int) -> list[int]:
-        """The seeds below `count` that have not been played."""
+    def missing(self, first: int, count: int) -> list[int]:
+        """The seeds from `first` to below `count` that have not been played."""
         played = {line["seed"] for line in self.lines}
-        return [seed for seed in range(count) if seed not in played]
+        return [seed for seed in range(first, count) if seed not in played]
 
     def drop_findings(self) -> None:
         """Forget the rounds with findings, so that they are played again."""
