@@ -8,7 +8,7 @@ EXTRAS ?= dev,evaluate,serve,pose,ray
 LOCK ?=
 READY := $(VENV)/.ready-$(EXTRAS)
 
-.PHONY: demo test test-latest check coverage lock wheel bench docs
+.PHONY: demo test test-latest check coverage lock wheel stress bench docs
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +53,10 @@ lock: $(READY)  ## newest versions that fit together, into constraints.txt
 
 wheel:  ## the wheel without extras, in a fresh environment: align, add, search, render, export
 	$(PYTHON) tests/wheel.py
+
+# 1,000 kills, 10,000 hostile files, a busy server, faults: hours. Stop it at any time; the next run continues.
+stress: $(READY)  ## what we promise, at scale; STRESS="kills --minutes 8" does a part of it
+	$(BIN)/python -m stress $(STRESS)
 
 bench: $(READY)  ## every benchmark that needs no data of yours
 	@for name in alignment extract find render search ingest scale evaluate serve; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
