@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import zipfile
+import zlib
 from typing import Any
 from xml.etree import ElementTree as xml
 
@@ -193,7 +194,16 @@ def change_zip(data: bytearray, rng: Rng) -> bytearray:
     try:
         with zipfile.ZipFile(io.BytesIO(bytes(data))) as archive:
             entries = {each.filename: archive.read(each) for each in archive.infolist()}
-    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, NotImplementedError, EOFError, IndexError):
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+        EOFError,
+        IndexError,
+        zlib.error,
+    ):
         return overwrite_number(data, rng)
     name = str(rng.choice(list(entries)))
     match int(rng.integers(5)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -63,7 +64,10 @@ class BusyServer:
         played.expect(not stuck, "stuck jobs", f"{len(stuck)}: {stuck[:2]}")
         played.facts = self._measure(played) | {"statuses": {str(k): v for k, v in clients.statuses.items()}}
         log = (self._folder / "log").read_text()
-        played.expect("Traceback" not in log, "other errors", log[-800:])
+        raised = sorted(
+            set(re.findall(r"^[\w.]+(?:Error|Exception|Disconnect)\b.{0,200}", log, re.MULTILINE))
+        )
+        played.expect("Traceback" not in log, "other errors", f"in the log: {raised[:5]}")
         (self._folder / "log").write_text("")
         problems = Sea(self._sea).verify()
         played.expect(not problems, "other errors", f"the sea does not verify: {problems[:2]}")

@@ -171,3 +171,20 @@ def test_files_that_are_no_comparison_are_refused_and_nothing_stays(empty: Serve
         assert answer.status_code in (409, 413, 422), (name, answer.text)
         assert empty.files() == set(), name
     assert empty.client.get("/api/v1/comparisons").json() == []
+
+
+def test_videos_with_long_names_are_kept_and_saved(server: Server, films: Path, tmp_path: Path) -> None:
+    refs = []
+    for side in "ab":
+        content = (films / "right" / f"{side}.mp4").read_bytes()
+        answer = server.client.post("/api/v1/uploads", params={"name": f"{side * 200}.mp4"}, content=content)
+        refs.append(answer.json()["ref"])
+    kept = server.client.post("/api/v1/comparisons", json={"alignment": {"query": refs[0], "match": refs[1]}})
+    name = kept.json()["name"]
+    assert len(name) <= 120
+    assert name.startswith("aaaa")
+    assert "….mp4" not in name
+    assert name.count("a.mp4") == name.count("b.mp4") == 1
+    saved = server.client.get(f"/api/v1/comparisons/{kept.json()['id']}/file")
+    assert saved.status_code == 200
+    server.client.delete(f"/api/v1/comparisons/{kept.json()['id']}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -139,6 +141,19 @@ def _handle_errors(app: FastAPI, backend: Backend) -> None:
     @app.exception_handler(SeasyncError)
     async def known(request: Request, error: SeasyncError) -> JSONResponse:
         return problem(getattr(error, "status", 422), str(error))
+
+    @app.exception_handler(OSError)
+    @app.exception_handler(sqlite3.OperationalError)
+    @app.exception_handler(RuntimeError)
+    async def disk(request: Request, error: Exception) -> JSONResponse:
+        """A full disk, and files that others delete while a request needs them, are no faults of ours."""
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "is full" in str(error):
+            return problem(507, "no room: the server's disk is full")
+        # What starlette raises for a file that has gone before it is sent.
+        gone = isinstance(error, RuntimeError) and str(error).endswith(" does not exist.")
+        if gone or isinstance(error, FileNotFoundError):
+            return problem(404, "a file that this needs has been deleted meanwhile; try again")
+        raise error
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

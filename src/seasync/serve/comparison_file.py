@@ -77,7 +77,7 @@ def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -
         refs = {"query": request.query, "match": request.match}
         manifest = Manifest(
             format=FORMAT,
-            name=comparison.name,
+            name=comparison.name[:120],
             request=request.model_dump(include={"recipe", "partial", "order"}),
             videos=videos,
             anchors=_anchors(sea, request),

@@ -13,6 +13,8 @@ from seasync.options import Side
 from seasync.serve.models import AlignmentRequest, Comparison
 from seasync.serve.state_folder import StateFolder
 
+LONGEST_NAME = 57
+
 
 class ComparisonStore:
     """The comparisons of a server. Uploads that a comparison uses do not expire."""
@@ -31,7 +33,8 @@ class ComparisonStore:
         now = time.time()
         comparison = secrets.token_hex(16)
         row = {"id": comparison, "sea": sea, "videos": json.dumps(videos), "created": now, "changed": now}
-        self._put(row | {"name": name or f"{videos['query']} and {videos['match']}"}, alignment)
+        default = " and ".join(_shortened(videos[side]) for side in ("query", "match"))
+        self._put(row | {"name": name or default}, alignment)
         return self.get(comparison)
 
     def get(self, comparison: str) -> Comparison:
@@ -70,6 +73,11 @@ class ComparisonStore:
     def _put(self, row: dict[str, object], alignment: AlignmentRequest) -> None:
         refs = {"query": alignment.query, "match": alignment.match}
         self._state.put("comparisons", row | refs | {"alignment": alignment.model_dump_json()})
+
+
+def _shortened(name: str) -> str:
+    """A file's name, if need be without its middle: two of them fit into the name of a comparison."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:40]}…{name[len(name) - LONGEST_NAME + 41 :]}"
 
 
 def _model(row: sqlite3.Row) -> Comparison:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seasync.errors import ServeError
@@ -60,8 +61,7 @@ class JobQueue:
     """
 
     def __init__(self, state: StateFolder, types: Mapping[str, JobType], *, days: float, count: int) -> None:
-        self._state, self._types = state, types
-        self._days, self._count = days, count
+        self._state, self._types, self._days, self._count = state, types, days, count
         self._news = threading.Condition()
         self._jobs: dict[str, Job] = {}
         self._cancel: dict[str, threading.Event] = {}
@@ -243,7 +243,7 @@ class JobQueue:
                 changed = found.model_copy(update=news)
                 self._changed(changed)
                 if time.monotonic() - saved > SAVE_SECONDS:
-                    self._state.put("jobs", _to_row(changed) | {"request": self._text(job)})
+                    self._state.put_if_room("jobs", _to_row(changed) | {"request": self._text(job)})
                     saved = time.monotonic()
 
         return report
@@ -261,12 +261,12 @@ class JobQueue:
         oldest = time.time() - self._days * 86400
         for place, job in enumerate(over):
             if place >= self._count or (job.ended or 0) < oldest:
-                self._state("DELETE FROM jobs WHERE id = ?", job.id)
+                self._state.if_room(partial(self._state, "DELETE FROM jobs WHERE id = ?", job.id))
                 del self._jobs[job.id], self._changes[job.id]
 
     def _save(self, job: Job, **fields: Any) -> Job:
         job = job.model_copy(update=fields)
-        self._state.put("jobs", _to_row(job) | {"request": self._text(job.id)})
+        self._state.put_if_room("jobs", _to_row(job) | {"request": self._text(job.id)})
         self._changed(job)
         return job
 

@@ -143,7 +143,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, port: int, root_path: str, token: str | None) -> str:
-    shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    shown = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
     name = f"[{shown}]" if ":" in shown else shown
     return f"http://{name}:{port}{root_path}/" + (f"?token={token}" if token else "")
 

@@ -12,6 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -152,6 +153,8 @@ class Guard:
             return
         try:
             await self._app(scope, receive, guarded)
+        except ClientDisconnect:  # in the middle of an upload: nobody waits for an answer
+            log.info("%s %s: the client has gone", scope["method"], scope["path"])
         except Exception:
             log.exception("%s %s", scope["method"], scope["path"])
             if guarded.begun:  # too late for an error answer

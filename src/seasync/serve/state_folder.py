@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from seasync.errors import ServeError
+
+log = logging.getLogger("seasync.serve")
 
 # Numbered migrations: entry n takes the tables from version n to n + 1.
 MIGRATIONS = (
@@ -45,7 +49,7 @@ class StateFolder:
         self.seas = folder / "seas"
         self._lock = threading.Lock()
         try:
-            for part in (self.uploads, self.films, self.seas):
+            for part in (folder, self.uploads, self.films, self.seas):
                 part.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._open()
         except OSError as error:
@@ -80,6 +84,17 @@ class StateFolder:
         """Insert or replace a row."""
         places = ", ".join("?" * len(row))
         self(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({places})", *row.values())
+
+    def put_if_room(self, table: str, row: dict[str, Any]) -> None:
+        """Insert or replace a row, unless the disk is full."""
+        self.if_room(lambda: self.put(table, row))
+
+    def if_room(self, change: Callable[[], object]) -> None:
+        """Make a change that can wait. On a full disk it is left out: what is in memory goes on."""
+        try:
+            change()
+        except sqlite3.OperationalError as error:
+            log.warning("%s: %s", self.folder, error)
 
     def close(self) -> None:
         """Close the database and let another server use the folder."""
