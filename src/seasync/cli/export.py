@@ -65,7 +65,7 @@ def export(
     """Write a timeline for an editing program, or a frame-by-frame map.
 
     The name decides the format: .otio (OpenTimelineIO), .fcpxml (Final Cut Pro, Resolve), .edl (CMX3600),
-    .mlt (Kdenlive, Shotcut), .xml (Premiere), .csv or .json (frame by frame).
+    .mlt (Shotcut, melt), .xml (Premiere), .csv or .json (frame by frame).
     """
     from seasync.errors import RenderError
     from seasync.files import expect_writable

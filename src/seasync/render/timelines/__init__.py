@@ -36,7 +36,7 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
         An alignment that knows its files.
     file
         A path or URI. Its ending decides the format: .otio (OpenTimelineIO), .fcpxml (Final Cut Pro,
-        Resolve), .edl (CMX3600), .mlt (Shotcut, Kdenlive), .xml (xmeml, for Premiere), .csv or .json (frame
+        Resolve), .edl (CMX3600), .mlt (Shotcut, melt), .xml (xmeml, for Premiere), .csv or .json (frame
         by frame).
     keep
         The clip whose clock the timeline has.

@@ -1,4 +1,4 @@
-"""MLT XML (Kdenlive, Shotcut, melt): a chain with a `timeremap` link, the carried sound on its own track."""
+"""MLT XML (Shotcut, melt): a chain with a `timeremap` link, the carried sound on its own track."""
 
 from __future__ import annotations
 
