@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 import zipfile
@@ -15,11 +16,14 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("scipy")
 
+from seasync.align import Alignment
 from seasync.encoders.checkpoint import read_checkpoint
 from seasync.encoders.registry import get_encoder
 from seasync.errors import DataError, EncoderError, RenderError, SeasyncError
+from seasync.evaluate.untrusted import read_pickle
 from seasync.files import Location
 from seasync.marks import read_marks
+from seasync.render import replace_clip
 from seasync.render.timelines.fcpxml_file import FcpxmlFile
 from seasync.render.timelines.otio_file import OtioFile
 from seasync.search import Sea
@@ -126,6 +130,29 @@ def test_a_checkpoint_whose_packing_is_broken(tmp_path: Path, good: Path) -> Non
     (tmp_path / "a.pth").write_bytes(spoilt)
     with pytest.raises(EncoderError, match="not a torch checkpoint"):
         read_checkpoint(tmp_path / "a.pth")
+
+
+@pytest.mark.parametrize("put", [b"r\xff\xff\xff\x7f", b"p2147483647\n"])
+def test_a_pickle_that_wants_a_table_of_32_gigabytes(tmp_path: Path, put: bytes) -> None:
+    for place, read, error in (("a.pth", read_checkpoint, EncoderError), ("a.pkl", read_pickle, DataError)):
+        (tmp_path / place).write_bytes(b"\x80\x02]" + put + b".")
+        with pytest.raises(error, match="numbers an object 2147483647"):
+            read(tmp_path / place)
+
+
+def test_a_clip_of_an_edit_that_is_longer_than_any_video(tmp_path: Path, good: Path) -> None:
+    edit = json.loads((good / "edit.otio").read_text())
+    for track in edit["tracks"]["children"]:
+        for clip in track["children"]:
+            if clip.get("source_range"):
+                clip["source_range"]["duration"]["value"] = 1e15
+    (tmp_path / "edit.otio").write_text(json.dumps(edit))
+
+    def find(query: object) -> Alignment:
+        raise AssertionError
+
+    with pytest.raises(RenderError, match="more than any video"):
+        replace_clip(tmp_path / "edit.otio", "1", find, tmp_path / "new.otio", media=good)
 
 
 def test_a_model_that_takes_only_batches_of_a_million(tmp_path: Path) -> None:

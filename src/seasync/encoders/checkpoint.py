@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import pickletools
 import struct
 import zipfile
 import zlib
@@ -88,6 +89,18 @@ def tensor_array(numbers: Array, offset: int, size: Sequence[int], stride: Seque
     return np.lib.stride_tricks.as_strided(numbers[offset:], size, strides).copy()
 
 
+def expect_small_memo(opened: BinaryIO) -> None:
+    """Refuse (UnpicklingError) a pickle that numbers its objects far beyond how many it has.
+
+    Python's reader makes a table as long as the highest number: twenty bytes can take 32 GB of memory.
+    """
+    start = opened.tell()
+    for count, (operation, number, _) in enumerate(pickletools.genops(opened)):
+        if operation.name in ("PUT", "LONG_BINPUT") and (number or 0) > count:
+            raise pickle.UnpicklingError(f"it numbers an object {number}, and has at most {count}")
+    opened.seek(start)
+
+
 def read_storage(data: bytes) -> Array:
     """The numbers of a storage that torch wrote inside a pickled tensor, in the form of before torch 1.6."""
     found = _read_legacy(BytesIO(data))
@@ -123,7 +136,8 @@ class _Settings(dict[Any, Any]):
 class _Reader(pickle.Unpickler):
     """Knows tensors; of what else may lie beside weights it makes empty objects; the rest it refuses."""
 
-    def __init__(self, file: Any, storage: Callable[[str, Any, int], Array]) -> None:
+    def __init__(self, file: BinaryIO, storage: Callable[[str, Any, int], Array]) -> None:
+        expect_small_memo(file)
         super().__init__(file)
         self._storage = storage
         self.kinds: dict[str, Any] = {}  # of the storages that were asked for
@@ -190,8 +204,7 @@ def _read_zip(opened: BinaryIO) -> Any:
         def storage(name: str, kind: Any, count: int) -> Array:
             return np.frombuffer(archive.read(f"{folder}data/{name}"), kind, count)
 
-        with archive.open(top) as pickled:
-            return _settled(_Reader(pickled, storage).load())
+        return _settled(_Reader(BytesIO(archive.read(top)), storage).load())
 
 
 def _read_legacy(opened: BinaryIO) -> Any:

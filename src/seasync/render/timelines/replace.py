@@ -18,6 +18,8 @@ from seasync.files import Location, Place, atomic_write, exists, expect_writable
 from seasync.render.schedule import clips_of, in_even_pieces
 from seasync.render.timelines.edit import Event, Media, events_of
 
+LONGEST_FRAMES = 24 * 3600 * 120  # a day at 120 frames per second
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -100,6 +102,8 @@ def replace_clip(
     suffix = Location(timeline).suffix.lower()
     opened = _open(Location(timeline), None if media is None else Location(media))
     slot = _chosen(str(timeline), opened.slots(), clip)
+    if slot.frames > LONGEST_FRAMES:
+        raise RenderError(f"{timeline}: the clip {clip} has {slot.frames:.3g} frames, more than any video")
     if Location(file).suffix.lower() != suffix:
         raise RenderError(f"{file}: expected a name that ends in {suffix}, as {timeline} does")
     expect_writable(file, sources=[timeline], error=RenderError)
