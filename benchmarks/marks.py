@@ -13,6 +13,7 @@ import argparse
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +205,10 @@ def _remember_alignments() -> None:
     def aligned(query: Encoding, matches: list[Encoding], **settings: object) -> list[object]:
         new = [match for match in matches if (id(query), id(match)) not in known]
         for match, found in zip(new, align_many(query, new, **settings), strict=True):  # type: ignore[arg-type]
-            known[id(query), id(match)] = found
+            warp = found.warp(keep="match")
+            known[id(query), id(match)] = SimpleNamespace(
+                alignable=found.alignable, draq=found.draq, warp=lambda keep, warp=warp: warp
+            )
         return [known[id(query), id(match)] for match in matches]
 
     carry.align_many = aligned  # type: ignore[assignment]

@@ -109,3 +109,12 @@ def test_marks_carried_within_a_group_keep_given_ones(group, tmp_path):
     assert [mark.confidence for mark in found["model"]] == [None] * 3
     assert all(mark.confidence is not None for mark in found["b"])
     assert (tmp_path / "all.csv").read_text().count("\n") == 1 + 4 * 3
+
+
+def test_phases_that_follow_each_other_are_put_in_proportion(group, timing):
+    lines = timing_markdown(group, timing).splitlines()
+    head = next(line for line in lines if line.startswith("| take"))
+    assert head.endswith("| start to top : top to end |")
+    first = next(line for line in lines if line.startswith("| model"))
+    assert first.endswith("| 1.0 : 1 |")
+    assert "start to top : top to end" in timing_page(group, timing)

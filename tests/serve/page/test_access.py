@@ -38,6 +38,7 @@ VIEWS = {
     "#/small/report?query={a}&match={b}": ".sheet",
     "#/small/mark?clip={a}": ".scrub",
     "#/small/mark": ".drop-here",
+    "#/small/label": ".label-step",
 }
 
 
