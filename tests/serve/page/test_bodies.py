@@ -143,7 +143,7 @@ def test_drawings_stay_on_their_synced_frame(tab: Tab) -> None:
     with page.expect_response(is_saved):
         page.get_by_role("button", name="Add in the center").click()
     assert page.locator(".drawings li").count() == 2
-    page.get_by_text("90°").wait_for()
+    page.locator(".drawings").get_by_text("106°").wait_for()  # a right angle in shares of 4:3
     with page.expect_response(is_saved):
         page.keyboard.press("Control+z")
     page.reload()

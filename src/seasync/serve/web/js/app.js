@@ -79,7 +79,7 @@ function drawBar(sea, view) {
     seas,
     h("span", { id: "offline", role: "status", hidden: true }, "no connection, trying again…"),
     h("span.space"),
-    iconButton("phone", "On a phone", { onclick: showPhone }),
+    iconButton("phone", "On a phone", { class: "icon-button on-phone", onclick: showPhone }),
     iconButton("help", "Keys", { onclick: showHelp }),
     iconButton(isDark() ? "sun" : "moon", isDark() ? "Light" : "Dark", { id: "theme", onclick: switchTheme }),
   );
