@@ -136,7 +136,7 @@ def test_drawings_stay_on_their_synced_frame(tab: Tab) -> None:
         assert np.ptp(drawn[:, 0]) == pytest.approx(0.6 * 160, abs=8), side
     scrub(tab, 0.8)
     assert not len(colored(tab, yellow))
-    page.get_by_role("button", name="line at").click()
+    page.locator(".drawings button.link").click()
     tab.settle()
     assert len(colored(tab, yellow))
     page.get_by_role("radio", name="Angle").click()

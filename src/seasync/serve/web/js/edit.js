@@ -31,9 +31,10 @@ export function newSeaDialog(made) {
 
 /** `gone()` is called when the sea is deleted. */
 export function deleteSeaDialog(sea, clips, gone) {
-  const name = h("input", { required: true, autofocus: true, autocomplete: "off", pattern: sea.replaceAll(/[.\-]/g, "\\$&"), title: sea });
+  const name = h("input", { required: true, autofocus: true, autocomplete: "off" });
   const words = h("p", {}, `All ${clips} clips of ${sea}, with their marks and anchors, are deleted. Videos that were uploaded here are deleted too.`);
   askDialog(`Delete ${sea}?`, [words, h("label", {}, `Type ${sea} to confirm`, name)], h("button.danger", {}, "Delete the sea"), async () => {
+    if (name.value.trim() !== sea) throw new Error(`Type ${sea} to delete it.`);
     await del(`/seas/${encodeURIComponent(sea)}`);
     toast(`${sea} was deleted`);
     gone();
