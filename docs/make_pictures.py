@@ -91,8 +91,6 @@ def _terminals(query: Path, match: Path, folder: Path) -> None:
         "align": "align mine.mp4 reference.mp4",
         "info": "sea info --sea footage.sea",
         "search": "search query.mp4 --sea footage.sea",
-        "group": "group mine.mp4 clips/throw/",
-        "help": "--help",
     }.items():
         _draw(name, command, _run(folder, command))
 

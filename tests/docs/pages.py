@@ -7,19 +7,24 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
-_SHELL = r"^```(console|sh|text|)\n(.*?)^```$"
+_SHELL = ("console", "sh", "text", "")
 
 
 def name_of(page: Path) -> str:
     return page.relative_to(DOCS.parent).as_posix()
 
 
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(language, text) of every block of code of a page."""
+    return re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
 def commands(page: Path) -> list[str]:
     """Every command line of a page that begins with `seasync`, without comment and redirection."""
     found = []
-    for kind, block in re.findall(_SHELL, page.read_text(encoding="utf-8"), re.M | re.S):
-        if page.name == "cli.md" and kind != "sh":
-            continue  # usage, with placeholders
+    for kind, block in blocks(page):
+        if kind not in _SHELL or (page.name == "cli.md" and kind != "sh"):
+            continue  # another language, or usage, with placeholders
         for line in block.replace("\\\n", " ").splitlines():
             parts = (part.strip() for part in line.removeprefix("$ ").split(" && "))
             shown = (part for part in parts if re.match(r"seasync (-|[a-z])", part))
@@ -35,4 +40,4 @@ def mentioned(page: Path) -> list[str]:
 
 def snippets(page: Path) -> list[str]:
     """Every block of Python of a page."""
-    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    return [block for kind, block in blocks(page) if kind == "python"]
