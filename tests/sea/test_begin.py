@@ -10,6 +10,7 @@ import lance.fragment
 import pytest
 
 from seasync.errors import SeaError
+from seasync.sea.copy import copy
 from seasync.sea.record import Record
 from tests.sea.footage import facts, row
 
@@ -39,6 +40,19 @@ def test_a_sea_that_another_writer_begins_meanwhile_is_not_overwritten(
     assert record.append([row(1), row(2)], facts()) == 1
     assert {clip.id for clip in record.snapshot().clips()} == {row(n).entry.clip.id for n in range(3)}
     assert len(record) == 3
+
+
+def test_a_copy_that_was_killed_at_its_last_file_is_no_sea_yet_and_goes_on(tmp_path: Path) -> None:
+    source, target = Record(tmp_path / "a.sea"), Record(tmp_path / "b.sea")
+    source.append([row(0), row(1)], facts())
+    versions = tmp_path / "b.sea" / "_versions"
+    versions.mkdir(parents=True)
+    (versions / ".18446744073709551614.1234-abcd.part.manifest").write_bytes(b"half")
+    (tmp_path / "b.sea" / "_writer.lock").touch()
+    assert not target.exists()
+    assert len(target) == 0
+    copy(source, target)
+    assert len(Record(tmp_path / "b.sea")) == 2
 
 
 def test_marks_that_another_server_sets_first_are_kept(

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -89,15 +89,20 @@ def tensor_array(numbers: Array, offset: int, size: Sequence[int], stride: Seque
     return np.lib.stride_tricks.as_strided(numbers[offset:], size, strides).copy()
 
 
-def expect_small_memo(opened: BinaryIO) -> None:
-    """Refuse (UnpicklingError) a pickle that numbers its objects far beyond how many it has.
+def expect_modest_pickle(opened: BinaryIO) -> None:
+    """Refuse (UnpicklingError) a pickle that makes Python's reader take memory out of all proportion.
 
-    Python's reader makes a table as long as the highest number: twenty bytes can take 32 GB of memory.
+    The reader makes a table as long as the highest number of an object, and room for a whole frame before it
+    reads it: twenty bytes can take 32 GB of memory.
     """
     start = opened.tell()
+    size = opened.seek(0, SEEK_END)
+    opened.seek(start)
     for count, (operation, number, _) in enumerate(pickletools.genops(opened)):
         if operation.name in ("PUT", "LONG_BINPUT") and (number or 0) > count:
             raise pickle.UnpicklingError(f"it numbers an object {number}, and has at most {count}")
+        if operation.name == "FRAME" and (number or 0) > size:
+            raise pickle.UnpicklingError(f"it announces {number} bytes, and has {size}")
     opened.seek(start)
 
 
@@ -137,7 +142,7 @@ class _Reader(pickle.Unpickler):
     """Knows tensors; of what else may lie beside weights it makes empty objects; the rest it refuses."""
 
     def __init__(self, file: BinaryIO, storage: Callable[[str, Any, int], Array]) -> None:
-        expect_small_memo(file)
+        expect_modest_pickle(file)
         super().__init__(file)
         self._storage = storage
         self.kinds: dict[str, Any] = {}  # of the storages that were asked for

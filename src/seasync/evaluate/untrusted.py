@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.checkpoint import expect_small_memo, read_storage, tensor_array
+from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
 from seasync.errors import DataError, MissingExtra
 
 # What scipy and pickle raise for a damaged file or one of another kind.
@@ -58,7 +58,7 @@ def read_pickle(file: Path) -> Any:
     """Read plain containers, numbers, text, arrays and torch tensors (as arrays); all else is refused."""
     try:
         with file.open("rb") as opened:
-            expect_small_memo(opened)
+            expect_modest_pickle(opened)
             return _SafeUnpickler(opened).load()
     except pickle.UnpicklingError as error:
         raise DataError(f"{file}: refused ({_one_line(error)})") from None

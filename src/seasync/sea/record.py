@@ -58,7 +58,8 @@ class Record:
     def exists(self) -> bool:
         """Whether anything has been written here."""
         if self.folder is not None:
-            return any((self.folder / "_versions").glob("*.manifest"))
+            # By number: a copy that was killed leaves a part of one, under another name.
+            return any((self.folder / "_versions").glob("[0-9]*.manifest"))
         try:
             self.snapshot()
         except SeaError as error:

@@ -16,7 +16,7 @@ from seasync.search import Sea
 
 def is_sea(place: str | Path) -> bool:
     """Whether a place is a sea and not a folder of data: a URI, or a folder with a sea in it."""
-    return "://" in str(place) or next(Path(place, "_versions").glob("*.manifest"), None) is not None
+    return "://" in str(place) or next(Path(place, "_versions").glob("[0-9]*.manifest"), None) is not None
 
 
 def load(place: str | Path) -> Dataset:
