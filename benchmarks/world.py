@@ -66,16 +66,19 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--encoder", default=DEFAULT, help="for the motion recipe")
     parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these, without views")
     parser.add_argument("--quick", action="store_true", help="a few clips of each set, without goals")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    sets = load_sets(options.folder)
+    sets = [each for each in load_sets(options.folder) if not options.sets or each.name in options.sets]
+    if not sets:
+        parser.error(f"{options.folder}: none of the sets is there")
     if options.quick:
         sets = [each.some(QUICK_CLIPS.get(each.name, QUICK_OTHERS)) for each in sets]
     ours, theirs = CachedEncoder(options.encoder), CachedEncoder(options.baseline)
     with tempfile.TemporaryDirectory() as folder:
         report = measure(Path(folder), sets, ours, theirs)
-    if not options.quick:
+    if not options.quick and not options.sets:
         report["views"] = views(options.folder / "views", ours)
     if options.json:
         print(json.dumps(report, indent=2))
