@@ -39,11 +39,10 @@ class Journal:
     def __init__(self, folder: Path, kind: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._file, self._kept = folder / f"{kind}.jsonl", folder / kind
-        self.lines = (
-            [json.loads(line) for line in self._file.read_text().splitlines() if line.endswith("}")]
-            if self._file.exists()
-            else []
-        )
+        text = self._file.read_text() if self._file.exists() else ""
+        self.lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("}\n")]
+        if not text.endswith("\n"):  # killed in the middle of a line
+            self._write()
 
     def missing(self, first: int, count: int) -> list[int]:
         """The seeds from `first` to below `count` that have not been played."""
@@ -53,6 +52,9 @@ class Journal:
     def drop_findings(self) -> None:
         """Forget the rounds with findings, so that they are played again."""
         self.lines = [line for line in self.lines if not line["findings"]]
+        self._write()
+
+    def _write(self) -> None:
         self._file.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
 
     @property
