@@ -80,7 +80,7 @@ def play(folder: Path, encoder: str, goals: Goals, *, seconds: float, tiles: Seq
             errors = np.round(np.concatenate(found), 2)  # browsers' clocks are exact to that
             page.close()
             p50, p95 = np.percentile(errors, (50, 95))
-            shown = len(found[0]) / seconds
+            shown = len(found[0]) / (seconds + 1)  # as long as it played
             print(
                 f"{count} tiles in step: p50 {p50:.2f}, p95 {p95:.2f} frames off, {shown:.0f} frames a second"
             )
