@@ -147,7 +147,7 @@ def test_timelines_are_downloads(server: Server, pair: dict[str, str]) -> None:
         if form == "csv":
             assert answer.text.startswith("match_frame,")
     folders = sorted(part.name for part in server.state.iterdir() if part.is_dir())
-    assert folders == ["films", "incoming", "uploads"]
+    assert folders == ["films", "incoming", "seas", "uploads"]
 
 
 def test_a_film_is_a_job_with_a_result(server: Server, pair: dict[str, str], tmp_path: Path) -> None:
