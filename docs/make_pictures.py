@@ -1,6 +1,7 @@
-"""Make the pictures of the docs from the sample sea: `python docs/make_pictures.py`, a few minutes.
+"""Make the pictures of the docs from the sample sea: `python docs/make_pictures.py [FOLDER]`, a few minutes.
 
-Terminal output becomes SVG, a film some of its frames. `make_screenshots.py` photographs the web page.
+Terminal output becomes SVG, a film some of its frames. `make_screenshots.py` photographs the web page. Both
+make the sample sea in FOLDER (docs/_build/sample by default), or use the one that is there.
 """
 
 from __future__ import annotations
@@ -25,16 +26,22 @@ WIDTH = 900  # pixels of a picture
 COLUMNS = 112  # of a terminal
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sample = seasync.sample.make(folder / "sample", clips=24)
-        first, *others = (clip for clip in sample.clips if clip.action == "throw")
-        unlike = [other for other in others if other.look != first.look]
-        found = [seasync.align(first.file, other.file) for other in unlike]
-        best = min(found, key=lambda alignment: alignment.draq)
-        _pictures(best, found, folder)
-        _terminals(Path(first.file), Path(best.match.file), folder)
+def sample_sea(folder: Path) -> Path:
+    """Make clips/ and footage.sea in a folder, as far as they are not there yet."""
+    if not (folder / "clips").exists():
+        seasync.sample.make(folder / "clips", clips=24)
+    seasync.Sea(folder / "footage.sea").add(folder / "clips", labels="folder")
+    return folder
+
+
+def main(folder: Path) -> None:
+    first, *others = sorted((sample_sea(folder) / "clips" / "throw").glob("*.mp4"))
+    found = [seasync.align(first, other) for other in others]
+    best = min(found, key=lambda alignment: alignment.draq)
+    with tempfile.TemporaryDirectory() as made:
+        _pictures(best, found, Path(made))
+    assert best.match is not None
+    _terminals(first, Path(best.match.file), folder)
     for file in sorted(OUT.iterdir()):
         print(f"{file.name} {file.stat().st_size / 1e3:.0f} kB")
 
@@ -84,9 +91,6 @@ def _save(picture: Image.Image, name: str) -> None:
 def _terminals(query: Path, match: Path, folder: Path) -> None:
     for name, file in (("mine.mp4", query), ("reference.mp4", match), ("query.mp4", query)):
         (folder / name).write_bytes(file.read_bytes())
-    (folder / "sample").rename(folder / "clips")
-    _run(folder, "add clips/ --sea footage.sea --labels folder")
-    _run(folder, "calibrate --sea footage.sea")
     for name, command in {
         "align": "align mine.mp4 reference.mp4",
         "info": "sea info --sea footage.sea",
@@ -113,4 +117,4 @@ def _draw(name: str, command: str, output: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parent / "_build" / "sample").resolve())

@@ -11,26 +11,22 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from make_pictures import OUT, sample_sea
 from PIL import Image
 
-import seasync
 from seasync.serve import Client
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-OUT = Path(__file__).parent / "_static"
 SIZE = {"width": 1200, "height": 800}
 PATIENCE = 120_000  # milliseconds
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        seasync.sample.make(folder / "clips", clips=16)
-        sea = seasync.Sea(folder / "footage.sea")
-        sea.add(folder / "clips", labels="folder")
-        options = ["--sea", str(folder / "footage.sea"), "--state", str(folder / "state"), "--port", "0"]
+def main(folder: Path) -> None:
+    sample_sea(folder)
+    with tempfile.TemporaryDirectory() as state:
+        options = ["--sea", str(folder / "footage.sea"), "--state", state, "--port", "0"]
         command = [sys.executable, "-m", "seasync", "serve", *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
@@ -55,11 +51,8 @@ def _photograph(address: str) -> None:
         page.set_default_timeout(PATIENCE)
         query = throws[0].ref
         for name, place, ready in (
-            ("start", "#/", "main"),
-            ("sea", "#/footage/sea", "main img"),
             ("search", f"#/footage/search?query={query}", ".found"),
             ("sync", f"#/footage/sync?query={query}&match={match}", ".matrix"),
-            ("mark", f"#/footage/mark?clip={query}", "main canvas, main video"),
         ):
             page.goto("about:blank")
             page.goto(f"{address}{place}")
@@ -75,4 +68,4 @@ def _save(page: Page, name: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parent / "_build" / "sample").resolve())
