@@ -24,6 +24,8 @@ from seasync.align import (
 from seasync.align import cost_pair as cost_module
 from seasync.align import matrix as matrix_module
 from seasync.align import solve as solve_module
+from seasync.align.cost_pair import CostPair
+from seasync.align.prepare import prepare
 from seasync.errors import FeatureError
 from tests.align.clips import encoding, retimed, walk
 
@@ -167,6 +169,9 @@ def test_a_motionless_clip_gets_draq_one(still):
         assert alignment.verdict == "does not align"
         alignment.warp().inverse().at(1.0)
     assert score_many(moving, [frozen] * 5).draq.tolist() == [1] * 5
+    # Kernels that write many matrices at once go by this: a wrong one lets them read beyond the frames.
+    pair = [prepare(clip, MOTION) for clip in (moving, frozen)]
+    assert CostPair(*pair, MOTION).factors == (pair[0].factor, pair[1].factor)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -134,7 +134,7 @@ class BatchedCosts:
     @classmethod
     def of_pairs(cls, pairs: Sequence[CostPair]) -> BatchedCosts:
         """The cost matrices of pairs of one recipe, at most LANES, made where the kernels read them."""
-        factors = {pair.factors for pair in pairs if pair.moving}
+        factors = {pair.factors for pair in pairs}
         if len(factors) > 1 or None in factors:
             return cls([pair.matrix() for pair in pairs])
         self, recipe = cls.__new__(cls), pairs[0].recipe
@@ -151,7 +151,7 @@ class BatchedCosts:
             put_side(pair.grids[0], lane, np.float32(keep), np.float32(half), sides[0])
             put_side(pair.grids[1], lane, np.float32(0), np.float32(half), sides[1])
             pair.write_products(planes[lane])
-        factor = np.array(next(iter(factors), (1, 1)))
+        factor = np.array(*factors)
         lane_costs(planes, factor, self.rows, self.columns, *sides, np.float32(recipe.power), self.cells)
         return self
 

@@ -73,7 +73,7 @@ class CostPair:
     def factors(self) -> tuple[int, int] | None:
         """Grid points from one frame to the next in query and match; None if other streams count."""
         leading = self.query.streams[0], self.match.streams[0]
-        if len(self.streams) == 1 and (self.streams[0].query, self.streams[0].match) == leading:
+        if not self.moving or [(pair.query, pair.match) for pair in self.streams] == [leading]:
             return self.query.factor, self.match.factor
         return None
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial as bind
-from itertools import pairwise
 
 import numpy as np
 
 from seasync.align.alignment import Alignment, Piece, end_of
+from seasync.align.anchors import Moments, crossing_anchors, nearest_cell
 from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.cost_pair import CostPair
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
@@ -23,7 +23,6 @@ from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial
 
-Moments = Sequence[tuple[float, float]]
 # A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.
 _WHOLE = 1 << 26
 # A mirrored match is taken only if its whole path costs less than this share of the other one's.
@@ -81,7 +80,7 @@ def align_encodings(
     FeatureError
         If the encodings do not fit together, or no path satisfies the anchors and the band.
     """
-    crossing = _crossing(anchors)
+    crossing = crossing_anchors(anchors)
     if crossing and order == "same":
         raise FeatureError(f"{crossing}: drop one of them, or let stretches come in any order (order 'any')")
     policy = PartialPolicy.of(recipe, partial, order, banded=band is not None)
@@ -91,7 +90,7 @@ def align_encodings(
     costs, found = [], []
     for pair in pairs:
         cost = _whole_cost(pair)
-        cells = [_cell(pair, *moments) for moments in anchors]
+        cells = [nearest_cell(pair, *moments) for moments in anchors]
         if crossing and (cost is None or not pair.moving):
             why = "the clips are too long" if cost is None else "nothing moves there"
             raise FeatureError(f"{crossing}, and {why}: drop one of them")
@@ -264,31 +263,6 @@ def _solve(
 def _as_chance_if_still(pair: CostPair, solved: SolvedPath) -> SolvedPath:
     """A motionless pair gets DRAQ 1: nothing distinguishes a good path from a bad one."""
     return solved if pair.moving else replace(solved, random=solved.cost)
-
-
-def _crossing(anchors: Moments) -> str:
-    """Which two anchors come in different orders in the two clips, in words; empty if none do."""
-    for (query, match), (later, earlier) in pairwise(sorted(anchors)):
-        if earlier < match:
-            return (
-                f"anchors {query:g}={match:g} and {later:g}={earlier:g} cross, what is later in the query is "
-                "earlier in the match"
-            )
-    return ""
-
-
-def _cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[int, int]:
-    """The grid cell nearest to an anchor."""
-    cell = []
-    for name, track, seconds in (
-        ("query", pair.query, query_seconds),
-        ("match", pair.match, match_seconds),
-    ):
-        first, last = float(track.seconds[0]), float(track.seconds[-1]) + track.step
-        if not first <= seconds <= last:
-            raise FeatureError(f"anchor at {seconds} s: the {name} has only {first:.2f}–{last:.2f} s")
-        cell.append(int(np.abs(track.seconds - seconds).argmin()))
-    return cell[0], cell[1]
 
 
 def _alignment(pair: CostPair, found: Pieces) -> Alignment:
