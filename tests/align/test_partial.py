@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -325,6 +325,7 @@ def test_anchors_hold_in_any_order_too(length):
 
 @settings(max_examples=30, deadline=None)
 @given(arrays(np.float32, st.tuples(st.integers(3, 9), st.integers(3, 9)), elements=quarters))
+@example(np.pad(np.full((1, 1), 2, np.float32), ((0, 4), (7, 0))))  # nothing costs but one of the anchors
 def test_crossing_anchors_are_both_passed(cost):
     n, m = cost.shape
     anchors = [(0, m - 1), (n - 1, 0)]

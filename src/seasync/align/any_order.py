@@ -72,7 +72,7 @@ class _Rearrangeable:
         # One more column, the wall.
         self.cost = np.pad(cost, ((0, 0), (0, 1)), constant_values=_WALL)
         for cell in set(anchors):
-            self.cost[cell] -= prices.anchor
+            self.cost[cell] = -prices.anchor
         marks = np.linspace(0, self.width, _MARKS + 1).astype(int).tolist()
         self.marks = sorted({*marks, *(column for _, column in anchors)})
         self.columns = np.append(prices.columns, np.float32(0))

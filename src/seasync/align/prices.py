@@ -110,7 +110,7 @@ def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float
     for (i, j), (k, last) in pairwise([(0, 0), *anchors, (n - 1, m - 1)]):
         box = cost[i : k + 1, j : last + 1].copy()
         for corner, cell in (((i, j), (0, 0)), ((k, last), (-1, -1))):
-            box[cell] -= prices.anchor if corner in anchors else 0
+            box[cell] = -prices.anchor if corner in anchors else box[cell]
         _, path, breaks = kernels.priced_path(
             box, prices.rows[i : k + 1], prices.columns[j : last + 1], prices.jump
         )
