@@ -118,7 +118,7 @@ def test_too_many_wrong_tokens_are_refused_for_a_while_and_then_the_right_one_to
 ) -> None:
     client = start(sea, token="secret-token").client
     now = [1000.0]
-    monkeypatch.setattr("seasync.serve.security.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("seasync.serve.security.monotonic", lambda: now[0])
     for n in range(MOST_WRONG_TOKENS):
         place = "/api/v1" if n % 2 else "/?token=guess"
         client.get(place, headers={"Authorization": f"Bearer guess{n}"} if n % 2 else {})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 import logging
 import secrets
-import time
 from collections import deque
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
+from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -109,7 +109,7 @@ class WrongTokens:
     def note(self, address: str) -> None:
         """Count a wrong token."""
         times = self._times.pop(address, deque(maxlen=MOST_WRONG_TOKENS))
-        times.append(time.monotonic())
+        times.append(monotonic())
         self._times[address] = times  # the latest is at the end
         if len(self._times) > MOST_ADDRESSES:
             del self._times[next(iter(self._times))]
@@ -119,7 +119,7 @@ class WrongTokens:
         times = self._times.get(address)
         if times is None or len(times) < MOST_WRONG_TOKENS:
             return 0.0
-        return max(0.0, times[0] + WRONG_TOKEN_SECONDS - time.monotonic())
+        return max(0.0, times[0] + WRONG_TOKEN_SECONDS - monotonic())
 
 
 class Guard:
