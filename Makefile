@@ -7,6 +7,8 @@ EXTRAS ?= dev,evaluate,serve,pose,ray
 # LOCK=constraints.txt installs exactly the versions in that file.
 LOCK ?=
 READY := $(VENV)/.ready-$(EXTRAS)
+# One more than there are cores: tests wait for browsers, servers and nodes.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 
 .PHONY: demo test test-latest check coverage lock wheel stress bench docs
 
@@ -25,7 +27,7 @@ demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
 
 test: $(READY) check  ## style, types, rooms, tests
 	@tests/install_programs.sh
-	$(BIN)/python -m pytest -n logical -rs
+	$(BIN)/python -m pytest -n $(WORKERS) -rs
 
 # A release of a dependency that breaks Seasync shows here first: a fresh environment each time, nothing cached in it.
 # PYTHON=python3.13 make test-latest checks another interpreter.
@@ -34,7 +36,7 @@ test-latest:  ## the tests with the newest releases of all dependencies
 	$(PYTHON) -m venv .venv-latest
 	.venv-latest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager '.[$(EXTRAS)]'
 	.venv-latest/bin/python -m pip list --disable-pip-version-check
-	.venv-latest/bin/python -m pytest -n logical -rs
+	.venv-latest/bin/python -m pytest -n $(WORKERS) -rs
 
 check: $(READY)
 	$(BIN)/ruff format --check .
