@@ -13,6 +13,7 @@ from seasync.errors import SeasyncError, StoreError
 from seasync.files import downloads, fetch, systems
 from seasync.files.objects import (
     OPTIONS,
+    READ_PAUSES,
     add_storage_options,
     objects,
     opened,
@@ -113,21 +114,51 @@ def test_the_environment_of_other_processes_has_the_options() -> None:
     assert json.loads(os.environ[OPTIONS]) == {"aws_region": "x y"}
 
 
+class Raced:
+    """A store on which another process deletes the object at every read, before its content is sent.
+
+    It writes the object again after the first `again` reads.
+    """
+
+    def __init__(self, uri: str, *, again: int) -> None:
+        (self._system, self.path), self._uri, self._again, self.reads = opened(uri), uri, again, 0
+
+    def open_input_stream(self, path: str) -> object:
+        self.reads += 1
+        stream = self._system.open_input_stream(path)
+        if self.reads <= self._again + 1:
+            self._system.delete_file(path)
+        return stream
+
+    def get_file_info(self, path: str) -> object:
+        if self.reads <= self._again:
+            with self._system.open_output_stream(path) as stream:
+                stream.write(b"short")
+        return self._system.get_file_info(path)
+
+
 @pytest.mark.cluster
+@pytest.mark.parametrize("again", [0, 1, 3])
 def test_an_object_that_goes_while_it_is_read_is_not_there(
+    bucket: str, monkeypatch: pytest.MonkeyPatch, again: int
+) -> None:
+    """Also one that its writer announces again and takes back each time."""
+    uri = f"{bucket}/announcement"
+    write(uri, b"short")
+    raced = Raced(uri, again=again)
+    monkeypatch.setattr("seasync.files.objects.opened", lambda *_: (raced, raced.path))
+    assert read(uri) is None
+    assert raced.reads == again + 1
+
+
+@pytest.mark.cluster
+def test_a_read_that_never_succeeds_is_reported_after_some_tries(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uri = f"{bucket}/announcement"
     write(uri, b"short")
-    system, path = opened(uri)
-
-    class Raced:
-        """A file system on which another process is quicker."""
-
-        def open_input_stream(self, path: str) -> object:
-            stream = system.open_input_stream(path)
-            system.delete_file(path)
-            return stream
-
-    monkeypatch.setattr("seasync.files.objects.opened", lambda *_: (Raced(), path))
-    assert read(uri) is None
+    raced = Raced(uri, again=10**6)
+    monkeypatch.setattr("seasync.files.objects.opened", lambda *_: (raced, raced.path))
+    with pytest.raises(StoreError, match=rf"^{uri}: .*response stream"):
+        read(uri)
+    assert raced.reads == len(READ_PAUSES) + 1

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 OPTIONS = "SEASYNC_STORAGE_OPTIONS"
 CHUNK = 8 << 20
+READ_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4)  # seconds before a failed read of a small object is tried again
 
 
 @dataclass(frozen=True)
@@ -163,20 +165,32 @@ def expect_bucket(uri: str, options: Mapping[str, str] | None = None) -> None:
 
 
 def read(uri: str, options: Mapping[str, str] | None = None) -> bytes | None:
-    """The bytes of a small object, None if it is not there."""
+    """The bytes of a small object, None if it is not there.
+
+    An object that is deleted between the request for its size and the one for its content reads as a broken
+    stream, because the answer "not found" is longer than the object. So a failed read is tried again while
+    the store says that the object is there, and the last failure is reported.
+    """
+    from pyarrow.fs import FileType
+
     system, path = opened(uri, options)
     with plain(uri):
-        try:
-            with system.open_input_stream(path) as stream:
-                return bytes(stream.read())
-        except FileNotFoundError:
-            return None
-        except OSError:
-            # One deleted between the request for its size and the one for its content reads as a broken
-            # stream, because the answer "not found" is longer than the object.
-            with suppress(FileNotFoundError), system.open_input_stream(path) as stream:
-                return bytes(stream.read())
-            return None
+        for pause in READ_PAUSES:
+            try:
+                return _content(system, path)
+            except OSError:
+                if system.get_file_info(path).type == FileType.NotFound:
+                    return None
+                time.sleep(pause)
+        return _content(system, path)
+
+
+def _content(system: FileSystem, path: str) -> bytes | None:
+    try:
+        with system.open_input_stream(path) as stream:
+            return bytes(stream.read())
+    except FileNotFoundError:
+        return None
 
 
 def delete(uri: str, options: Mapping[str, str] | None = None) -> None:
