@@ -68,6 +68,17 @@ def test_marks_of_a_take_reach_the_reference_and_the_others(group):
     assert found["c", "end"].seconds == pytest.approx(true_seconds(0.9), abs=0.15)
 
 
+def test_a_marked_phase_is_reported_by_its_own_name(group):
+    swing = Mark("swing", true_seconds(0.2), true_seconds(0.7))
+    timing = group.timing({"model": [swing, Mark("landing", true_seconds(0.8))]})
+    assert timing.phase_names == ("swing",)
+    slow = next(phase for phase in timing.phases if phase.take == "slow-start")
+    true = true_seconds(0.7, bend=0.5) - true_seconds(0.2, bend=0.5)
+    assert slow.seconds == pytest.approx(true, abs=0.15)
+    assert slow.to_reference == pytest.approx(true - (swing.end - swing.seconds), abs=0.15)
+    assert timing.names == ("swing", "swing ends", "landing")
+
+
 def test_marks_of_unknown_clips_are_one_clear_line(group):
     with pytest.raises(DataError, match=r"the marks are of other\.mp4"):
         group.timing({"other.mp4": marks()})

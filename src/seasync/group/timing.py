@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,65 +11,13 @@ import numpy as np
 from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import DataError
-from seasync.group.clock import AlignedTake, Group
+from seasync.group.clock import Group
+from seasync.group.timing_rows import Clock, Ends, MarkTime, PhaseTime, mark_times, phase_times
 from seasync.marks import Mark, MarkedClips, clip_names, mark_names
 
 # A difference smaller than this many frames is not put into words: marks are no more exact than that.
 WORTH_SAYING_FRAMES = 1.5
-
-
-@dataclass(frozen=True)
-class MarkTime:
-    """One mark in one take.
-
-    Attributes
-    ----------
-    take, mark : str
-    seconds, frame : float, int
-        When it happens, in seconds and frames of the take's file.
-    after_start : float
-        Seconds since the take's first mark.
-    to_reference, to_mean : float or None
-        `after_start` minus the reference's, and minus the mean of all takes, in seconds.
-    given : bool
-        Whether the take had this mark itself; otherwise it was carried over.
-    """
-
-    take: str
-    mark: str
-    seconds: float
-    frame: int
-    after_start: float
-    to_reference: float | None
-    to_mean: float | None
-    given: bool
-
-
-@dataclass(frozen=True)
-class PhaseTime:
-    """How long one phase lasts in one take.
-
-    Attributes
-    ----------
-    take, phase : str
-    seconds, frames, percent : float
-        Its duration, also in frames of the take and as a share of all its phases together.
-    to_reference, to_mean : float or None
-        Difference to the reference's duration, and to the mean of all takes, in seconds.
-    to_reference_frames : float or None
-    to_reference_percent : float or None
-        Difference to the reference as a share of the reference's duration.
-    """
-
-    take: str
-    phase: str
-    seconds: float
-    frames: float
-    percent: float
-    to_reference: float | None
-    to_mean: float | None
-    to_reference_frames: float | None
-    to_reference_percent: float | None
+ENDS = " ends"  # after a phase's name: the moment it ends
 
 
 @dataclass(frozen=True)
@@ -142,7 +90,8 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
     DataError
         If no clip of the group has marks, or a mark lies outside its clip.
     """
-    own = {take_name(clip): found for clip in _clips(group) if (found := marks_of(clip, marks))}
+    marked = {take_name(clip): found for clip in _clips(group) if (found := marks_of(clip, marks))}
+    own = {take: _moments(found) for take, found in marked.items()}
     if not own:
         known = ", ".join(sorted(marks)[:3]) or "none"
         raise DataError(f"the marks are of {known}: expected marks of the reference or of one of the takes")
@@ -155,15 +104,16 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
         name = take_name(take.clip)
         given = {mark.name: mark.seconds for mark in own.get(name, ())}
         times[name] = np.array([given.get(mark, moment) for mark, moment in zip(names, row, strict=True)])
-    frame_seconds = {reference: group.frame_seconds} | {
-        take_name(take.clip): _frame_seconds(take) for take in group.takes
-    }
+    phases = _phases(
+        names, {mark.name for found in marked.values() for mark in found if mark.end is not None}
+    )
+    clocks = _clocks(group)
     return Timing(
         reference,
         tuple(times),
         names,
-        tuple(_mark_times(group, times, names, own)),
-        tuple(_phase_times(times, names, frame_seconds, reference)),
+        tuple(mark_times(times, names, own, clocks, reference)),
+        tuple(phase_times(times, phases, clocks, reference)),
     )
 
 
@@ -188,11 +138,34 @@ def _expect_inside(group: Group, own: Mapping[str, Sequence[Mark]]) -> None:
     for clip in _clips(group):
         name = take_name(clip)
         for mark in own.get(name, ()):
-            if not clip.start <= mark.seconds <= ends[name]:
+            if not clip.start <= mark.seconds <= ends[name] + 0.05:  # times are rounded in files
                 raise DataError(
                     f"{name}: the mark {mark.name!r} is at {mark.seconds:g} s, outside the clip "
                     f"({clip.start:g}–{ends[name]:.2f} s); correct the marks file"
                 )
+
+
+def _moments(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks as moments: a phase as its two ends."""
+    ends = [Mark(f"{mark.name}{ENDS}", mark.end) for mark in marks if mark.end is not None]
+    return [Mark(mark.name, mark.seconds) for mark in marks] + ends
+
+
+def _phases(names: Sequence[str], marked: Set[str]) -> dict[str, Ends]:
+    """The columns in which each phase begins and ends: marked phases, else from each mark to the next."""
+    column = {name: n for n, name in enumerate(names)}
+    if marked:
+        return {name: (column[name], column[f"{name}{ENDS}"]) for name in names if name in marked}
+    return {f"{first} to {second}": (column[first], column[second]) for first, second in pairwise(names)}
+
+
+def _clocks(group: Group) -> dict[str, Clock]:
+    clocks: dict[str, Clock] = {}
+    for take in group.takes:
+        both = take.alignment
+        clocks.setdefault(take_name(group.reference), (both.query_seconds, both.query_frames))
+        clocks[take_name(take.clip)] = both.match_seconds, both.match_frames
+    return clocks
 
 
 def _on_reference(group: Group, own: Mapping[str, Sequence[Mark]], names: Sequence[str]) -> Seconds:
@@ -207,87 +180,3 @@ def _on_reference(group: Group, own: Mapping[str, Sequence[Mark]], names: Sequen
     return np.array(
         [given.get(name, float(np.median(answers[name])) if answers[name] else np.nan) for name in names]
     )
-
-
-def _frame_seconds(take: AlignedTake) -> float:
-    frames, seconds = take.alignment.match_frames, take.alignment.match_seconds
-    return float((seconds[-1] - seconds[0]) / max(frames[-1] - frames[0], 1)) or 1 / 30
-
-
-def _mark_times(
-    group: Group, times: Mapping[str, Seconds], names: Sequence[str], own: Mapping[str, Sequence[Mark]]
-) -> list[MarkTime]:
-    since = {take: row - _first(row) for take, row in times.items()}
-    mean = _column_means(np.stack(list(since.values())))
-    reference = since[take_name(group.reference)]
-    grids = {
-        take_name(take.clip): (take.alignment.match_seconds, take.alignment.match_frames)
-        for take in group.takes
-    }
-    if group.takes:
-        first = group.takes[0].alignment
-        grids[take_name(group.reference)] = (first.query_seconds, first.query_frames)
-    rows = []
-    for take, row in times.items():
-        given = {mark.name for mark in own.get(take, ())}
-        frames = np.interp(row, *grids[take])
-        for n, name in enumerate(names):
-            if np.isfinite(row[n]):
-                rows.append(
-                    MarkTime(
-                        take,
-                        name,
-                        round(float(row[n]), 6),
-                        round(float(frames[n])),
-                        round(float(since[take][n]), 6),
-                        _difference(since[take][n], reference[n]),
-                        _difference(since[take][n], mean[n]),
-                        name in given,
-                    )
-                )
-    return rows
-
-
-def _phase_times(
-    times: Mapping[str, Seconds], names: Sequence[str], frame_seconds: Mapping[str, float], reference: str
-) -> list[PhaseTime]:
-    phases = [f"{first} to {second}" for first, second in pairwise(names)]
-    lasting = {take: np.diff(row) for take, row in times.items()}
-    mean = _column_means(np.stack(list(lasting.values())))
-    rows = []
-    for take, durations in lasting.items():
-        total = float(np.nansum(durations)) or 1.0
-        for n, phase in enumerate(phases):
-            if not np.isfinite(durations[n]):
-                continue
-            to_reference = _difference(durations[n], lasting[reference][n])
-            share = float(lasting[reference][n])
-            rows.append(
-                PhaseTime(
-                    take,
-                    phase,
-                    round(float(durations[n]), 6),
-                    round(float(durations[n]) / frame_seconds[take], 2),
-                    round(100 * float(durations[n]) / total, 2),
-                    to_reference,
-                    _difference(durations[n], mean[n]),
-                    None if to_reference is None else round(to_reference / frame_seconds[take], 2),
-                    round(100 * to_reference / share, 1) if to_reference is not None and share > 0 else None,
-                )
-            )
-    return rows
-
-
-def _first(row: Seconds) -> float:
-    known = row[np.isfinite(row)]
-    return float(known[0]) if len(known) else np.nan
-
-
-def _column_means(rows: Seconds) -> Seconds:
-    known = np.isfinite(rows)
-    means: Seconds = np.where(known, rows, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    return means
-
-
-def _difference(value: float, other: float) -> float | None:
-    return round(float(value - other), 6) if np.isfinite(value) and np.isfinite(other) else None
