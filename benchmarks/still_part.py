@@ -91,7 +91,7 @@ def shaken(batches: list[Frames]) -> list[Frames]:
     for batch in batches:
         moved = [np.roll(frame, tuple(places[at + n]), (0, 1)) for n, frame in enumerate(batch.data)]
         at += len(moved)
-        out.append(Frames(np.stack(moved), batch.seconds, batch.frames))
+        out.append(Frames(np.stack(moved), batch.seconds, batch.numbers))
     return out
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from seasync.encoders.flow import LEAST, SIDE, FlowMeter, _shrink, step_flow, with_flow
+from seasync.encoders.flow import LEAST, SIDE, FlowMeter, _coarse, _shrink, step_flow, with_flow
 from seasync.encoding import FLOW_CHANNELS
 
 FIRST = np.zeros(1, np.int64)
@@ -75,6 +75,12 @@ def test_batches_do_not_matter_and_nothing_is_seen_across_a_cut() -> None:
     np.testing.assert_array_equal(flow_of(both, cut, batch=8), flow_of(both, cut, batch=5))
     apart = np.concatenate([flow_of(one), flow_of(other)])
     np.testing.assert_allclose(flow_of(both, cut), apart, atol=1e-6)
+
+
+def test_sums_of_whole_numbers_are_the_same_averages() -> None:
+    pictures = np.random.default_rng(0).integers(0, 256, (2, 112, 112, 3), np.uint8)
+    plain = pictures.mean(-1, dtype=np.float32)
+    np.testing.assert_allclose(_coarse(pictures), _shrink(112) @ plain @ _shrink(112).T, rtol=1e-4)
 
 
 def test_a_single_frame_has_no_flow() -> None:

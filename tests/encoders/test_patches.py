@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seasync.encoders.patches import PatchPool, is_cut
-from seasync.encoding import HOP, WINDOW, windows
+from seasync.encoding import WINDOW, windows
 
 
 def pooled(tokens: np.ndarray) -> tuple[np.ndarray, int]:
@@ -40,7 +40,7 @@ def test_long_shot_is_weighed_in_windows_with_bounded_memory(length: int) -> Non
     features, held = pooled(tokens)
     expected = [weighed(tokens[begin:end])[a - begin : b - begin] for a, b, begin, end in windows(0, length)]
     np.testing.assert_allclose(features, np.concatenate(expected), atol=1e-5)
-    assert held <= WINDOW + HOP
+    assert held <= WINDOW
 
 
 def test_a_moving_patch_outweighs_still_ones() -> None:
@@ -55,6 +55,13 @@ def test_still_shot_weighs_all_patches_alike() -> None:
     tokens = np.broadcast_to(np.arange(4, dtype=np.float32)[:, None], (10, 4, 3)).copy()
     features, _ = pooled(tokens)
     np.testing.assert_allclose(features, 1.5)
+
+
+def test_a_shot_that_comes_to_rest_weighs_all_patches_alike() -> None:
+    moving = np.random.default_rng(0).normal(size=(30, 4, 3)).astype(np.float32)
+    tokens = np.concatenate([moving, np.repeat(moving[-1:], 2 * WINDOW, axis=0)])
+    features, _ = pooled(tokens)
+    np.testing.assert_allclose(features[-WINDOW:], np.tile(moving[-1].mean(0), (WINDOW, 1)), rtol=1e-5)
 
 
 def test_windows_lie_inside_their_shot_and_cover_each_sample_once() -> None:

@@ -104,9 +104,13 @@ def _squares(values: Floats) -> Floats:
 def _coarse(frames: NDArray[np.uint8]) -> Floats:
     """Frames (B, H, W, 3) as small, blurred pictures in gray, shape (B, SIDE, SIDE)."""
     count, height, width, _ = frames.shape
-    rows = _shrink(height) @ frames.reshape(count, height, 3 * width).astype(np.float32)
-    gray = np.repeat(_shrink(width).T / 3, 3, axis=0)  # the mean of the colors, too
-    return np.asarray(rows @ gray)
+    tall, wide = height, width
+    if height % SIDE == width % SIDE == 0:  # sums of whole numbers take a tenth of the time of products
+        frames = frames.reshape(count, SIDE, -1, 3 * width).sum(2, dtype=np.uint32)
+        tall = wide = SIDE
+    gray = frames.reshape(count, tall, wide, -1).sum(-1, dtype=np.uint32).astype(np.float32)
+    gray *= np.float32(tall * wide / (3 * height * width))
+    return np.asarray(_shrink(tall) @ gray @ _shrink(wide).T)
 
 
 @lru_cache(maxsize=8)

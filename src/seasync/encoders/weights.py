@@ -110,10 +110,16 @@ _BLAZEPOSE = "BlazePose, Google (MediaPipe)"
 _POSE_ON_NPM = ("@mediapipe/pose", "0.5.1675469404")
 
 
-def _mediapipe(member: str) -> Wheel:
-    """The Linux wheel, wherever this runs: other platforms have other wheels, or none."""
-    wheel = "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3"
-    return Wheel("mediapipe", "0.10.21", wheel, f"mediapipe/modules/{member}", "manylinux_2_28_x86_64")
+def _mediapipe(member: str) -> tuple[Wheel, ...]:
+    """The Linux wheels, wherever this runs: other platforms have other wheels, or none."""
+    wheels = {
+        "0.10.21": "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3",
+        "0.10.20": "e2ff42f684e18f65c3a8cc71930c393739433f8e9ef38847977f63e490ef8213",
+    }
+    return tuple(
+        Wheel("mediapipe", version, wheel, f"mediapipe/modules/{member}", "manylinux_2_28_x86_64")
+        for version, wheel in wheels.items()
+    )
 
 
 BLAZEPOSE_DETECTOR = Weights(
@@ -123,7 +129,8 @@ BLAZEPOSE_DETECTOR = Weights(
     license="Apache-2.0",
     origin=_BLAZEPOSE,
     encoders=("pose", "pose-heavy"),
-    sources=(_mediapipe("pose_detection/pose_detection.tflite"),),
+    # The detector in the npm package is another build of it, with another sha256.
+    sources=_mediapipe("pose_detection/pose_detection.tflite"),
 )
 BLAZEPOSE_FULL = Weights(
     name="pose_landmark_full.tflite",
@@ -133,7 +140,7 @@ BLAZEPOSE_FULL = Weights(
     origin=_BLAZEPOSE,
     encoders=("pose",),
     sources=(
-        _mediapipe("pose_landmark/pose_landmark_full.tflite"),
+        *_mediapipe("pose_landmark/pose_landmark_full.tflite"),
         Npm(*_POSE_ON_NPM, "pose_landmark_full.tflite"),
     ),
 )
