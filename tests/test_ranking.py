@@ -25,7 +25,7 @@ SCORES = Scores(
     query_coverage=np.array([1.0, 0.25, 1.0, 1.0]),
     match_coverage=np.ones(4),
     contrast=np.array([0.5, 1.0, 0.25, 1.0]),
-    query_span=4.0,
+    query_span=5.0,
 )
 
 
@@ -45,6 +45,22 @@ def test_each_key_is_what_it_is_documented_to_be(rerank, keys, order):
     assert ranking.order().tolist() == order
     assert ranking.pick() == order[0]
     assert Ranking("dtw", SIMILARITY, SCORES).order(rerank).tolist() == order
+
+
+def test_who_resembles_the_best_matches_comes_next_and_the_first_stays():
+    similarity = np.array([0.8, 0.7, 0.6, 0.5, 0.5])
+    scores = Scores(np.full(5, 4.0), np.full(5, 8.0), np.ones(5), np.ones(5))
+    kinship = np.eye(5)
+    kinship[4, :3] = kinship[:3, 4] = 0.9
+    alone = Ranking("evidence", similarity, scores)
+    assert alone.order().tolist() == [0, 1, 2, 3, 4]
+    in_company = replace(alone, kinship=kinship)
+    assert in_company.order().tolist() == [0, 4, 1, 2, 3]
+    assert in_company.order("product").tolist() == alone.order("product").tolist()
+    apart = replace(alone, kinship=np.eye(5))
+    assert apart.order().tolist() == alone.order().tolist()  # nobody vouches for itself
+    few = Ranking("evidence", similarity[:2], Scores(*np.ones((4, 2))), np.eye(2))
+    assert few.order().tolist() == [0, 1]
 
 
 def test_an_unknown_key_is_refused():
@@ -89,7 +105,7 @@ def test_contrast_is_the_cost_over_that_of_the_match_out_of_order_and_counts_mor
         np.testing.assert_allclose(ranking.scores.contrast, expected, rtol=1e-4)
         gained = np.log(ranking.keys("evidence") / ranking.keys("product"))
         weights.append(np.mean(gained / np.log(expected)))
-    assert weights == pytest.approx([((frames - 1) / 7.5 / 4) ** 2 for frames in (16, 48)], rel=1e-3)
+    assert weights == pytest.approx([((frames - 1) / 7.5 / 5) ** 2 for frames in (16, 48)], rel=1e-3)
 
 
 def composite(seed: int) -> Encoding:

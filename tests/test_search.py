@@ -181,7 +181,7 @@ def test_clip_vectors_alone_give_the_same_matches(
     gone = Path(found[0].clip.file)
     gone.unlink()
     with pytest.warns(UserWarning, match=f"a candidate is left out: .*{gone.name}"):
-        assert ids(small.search(query)) == ids(found)[1:]
+        assert sorted(ids(small.search(query))) == sorted(ids(found)[1:])
 
 
 def test_the_oracle_draws_from_the_querys_own_label(sea: Sea) -> None:

@@ -12,6 +12,9 @@ draq       the score alone: DRAQ, raised by what a partial alignment leaves out 
 dtw        the plain cost of the path
 none       similarity alone: candidates stay as clip vectors order them
 =========  =====================================================================================
+
+With evidence, only the first place belongs to the lowest key. The others are ordered by *company*, where the
+candidates' similarity to each other is known: who resembles the best matches is likely to show what they show.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def product_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
 
 
 def evidence_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """product · contrast^w with w = (query seconds / 4)², at most 16; shape (B,).
+    """product · contrast^w with w = (query seconds / 5)², at most 16; shape (B,).
 
     Two seconds of movement fit many others in the right order by chance, ten seconds do not. So contrast
     hardly counts for short queries, where the clip vector is the better judge, and decides for long ones.
@@ -61,8 +64,12 @@ def similarity_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     return np.asarray(-similarity, np.float64)
 
 
-SHORT_SECONDS = 4.0  # contrast weighs as much as DRAQ for a query of this length
+SHORT_SECONDS = 5.0  # contrast weighs as much as DRAQ for a query of this length
 MOST_WEIGHT = 16.0
+VOUCHERS = 3  # the best matches, which others should resemble
+COMPANY = 2.0  # resembling them counts this many times as much as resembling the query
+# What alignment says about the others: on short clips, less than company does.
+COMPANY_POWER = 0.25
 
 _KEYS: dict[Rerank, Callable[[NDArray[Any], Scores], Doubles]] = {
     "evidence": evidence_key,
@@ -85,11 +92,14 @@ class Ranking:
         Similarity of their clip vectors to the query's.
     scores : Scores
         Costs and coverage of their alignments with the query.
+    kinship : numpy.ndarray [shape=(B, B)], optional
+        Similarity of their clip vectors to each other's.
     """
 
     rerank: Rerank
     similarity: NDArray[Any]
     scores: Scores
+    kinship: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         expect("rerank", self.rerank, Rerank, SeaError)
@@ -103,7 +113,20 @@ class Ranking:
 
     def order(self, rerank: Rerank | None = None) -> Indices:
         """The candidates' positions, best first, shape (B,). Of equal ones the earlier comes first."""
-        return np.argsort(self.keys(rerank), kind="stable")
+        order = np.argsort(self.keys(rerank), kind="stable")
+        if self.kinship is None or (rerank or self.rerank) != "evidence" or len(order) < 3:
+            return order
+        first, others = order[:1], order[1:]
+        return np.concatenate([first, others[np.argsort(self._company_keys(order)[others], kind="stable")]])
+
+    def _company_keys(self, order: Indices) -> Doubles:
+        """(1 − similarity to the query and to its best matches) · score^¼, shape (B,)."""
+        assert self.kinship is not None
+        best = order[:VOUCHERS]
+        weights = np.where(np.arange(len(self))[:, None] == best, 0, np.maximum(self.similarity[best], 1e-3))
+        company = (weights * self.kinship[:, best]).sum(1) / weights.sum(1)  # nobody vouches for itself
+        alike = (self.similarity + COMPANY * company) / (1 + COMPANY)
+        return np.asarray((1 - alike) * self.scores.score**COMPANY_POWER)
 
     def pick(self, rerank: Rerank | None = None) -> int:
         """The position of the best candidate."""
@@ -138,7 +161,7 @@ class Ranking:
         columns = (merged(getattr(self.scores, name), getattr(others.scores, name)) for name in names)
         similarity = merged(self.similarity, others.similarity)
         return Ranking(
-            self.rerank, similarity, Scores(*columns, query_span=self.scores.query_span)
+            self.rerank, similarity, Scores(*columns, query_span=self.scores.query_span), self.kinship
         ), taken.tolist()
 
 
@@ -150,6 +173,7 @@ def rank(
     recipe: Recipe,
     rerank: Rerank | None = None,
     partial: Partial = "auto",
+    kinship: NDArray[Any] | None = None,
 ) -> Ranking:
     """Rank one query's candidates.
 
@@ -167,6 +191,8 @@ def rank(
         What orders them. Default: the recipe's own key.
     partial : {"auto", "never", "always"}
         Whether parts of the clips may be left out. What is left out of the query raises the score.
+    kinship : numpy.ndarray [shape=(B, B)], optional
+        Similarity of the candidates' clip vectors to each other's. Without it, company does not count.
 
     Returns
     -------
@@ -180,4 +206,4 @@ def rank(
     """
     key = rerank or recipe.rerank
     expect("rerank", key, Rerank, SeaError)
-    return Ranking(key, similarity, score_many(query, candidates, recipe=recipe, partial=partial))
+    return Ranking(key, similarity, score_many(query, candidates, recipe=recipe, partial=partial), kinship)

@@ -16,7 +16,7 @@ from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking, rank
-from seasync.similarity import similarity_matrix
+from seasync.similarity import Standard, clip_vectors_of, similarity_matrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -156,10 +156,13 @@ class Study:
     def rankings(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Ranking]:
         """Each query's candidates, ranked as `Sea.search` ranks them."""
         similarity = self.similarities(recipe)
+        standard = Standard.of([np.stack([sample.encoding.mean for sample in self.gallery])])
 
         def ranked(at: int) -> Ranking:
-            query, chosen = self.queries[at].encoding, candidates[at]
-            return rank(query, self.encodings(chosen), similarity[at, chosen], recipe=recipe)
+            query, chosen = self.queries[at].encoding, self.encodings(candidates[at])
+            vectors = clip_vectors_of(chosen, standard)
+            alike = similarity[at, candidates[at]]
+            return rank(query, chosen, alike, recipe=recipe, kinship=vectors @ vectors.T)
 
         return self.map(ranked)
 

@@ -59,8 +59,15 @@ class Candidates:
         self.encodings, self.recipe, self.partial = list(encodings), recipe, partial
         # Where the film around a candidate fits the query better than the candidate itself:
         self.stretches: dict[int, Span] = {}
+        kinship = snapshot.kinship(rows) if (rerank or recipe.rerank) == "evidence" and len(rows) else None
         self.ranking = rank(
-            query.encoding, self.encodings, similarity, recipe=recipe, rerank=rerank, partial=partial
+            query.encoding,
+            self.encodings,
+            similarity,
+            recipe=recipe,
+            rerank=rerank,
+            partial=partial,
+            kinship=kinship,
         )
         if recipe.windows and partial != "never" and self.ranking.rerank != "none":
             self._look_around()

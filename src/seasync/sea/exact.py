@@ -32,6 +32,7 @@ class Exact:
         if 0 < len(snapshot) <= EXACT_UP_TO:
             ids, vectors = zip(*self._read(snapshot, None), strict=True)
             self._kept = np.concatenate(ids), np.concatenate(vectors)
+            self._by_id = np.argsort(self._kept[0])
 
     def nearest(
         self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None
@@ -46,6 +47,14 @@ class Exact:
                     top = best(merged, k)
                     found[n] = all_ids[top], merged[top]
         return found
+
+    def of(self, snapshot: Snapshot, rows: RowIds) -> Floats:
+        """The clip vectors of these rows, shape (N, D)."""
+        if self._kept is not None:
+            ids, vectors = self._kept
+            return np.asarray(vectors[self._by_id[np.searchsorted(ids, rows, sorter=self._by_id)]])
+        table = snapshot.take(rows, ["mean", "trajectory"])
+        return clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), self.standard)
 
     def _chunks(self, snapshot: Snapshot, where: str | None) -> Iterator[tuple[RowIds, Floats]]:
         if self._kept is None:

@@ -96,6 +96,10 @@ class Index:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(one, vectors))
 
+    def of(self, snapshot: Snapshot, rows: RowIds) -> Floats:
+        """The clip vectors of these rows, shape (N, D)."""
+        return matrix(snapshot.take(rows, [self.column])[self.column])
+
     def prewarm(self, snapshot: Snapshot) -> None:
         """Read the index into memory, so that the first query does not wait for it."""
         for index in snapshot.dataset.describe_indices():

@@ -23,7 +23,7 @@ from seasync.files.objects import explained
 from seasync.sea import rows as layout
 from seasync.sea.index import INDEX, Index
 from seasync.sea.rows import ClipEntry, SeaFacts
-from seasync.similarity import clip_vectors, query_vector
+from seasync.similarity import query_vector
 
 if TYPE_CHECKING:
     import lance
@@ -188,10 +188,13 @@ class Snapshot:
 
     def similarities(self, query: Encoding, row_ids: RowIds, *, trajectory: bool) -> Floats:
         """Similarities of the query's clip vector to those of these rows."""
-        table = self.take(row_ids, ["mean", "trajectory"])
-        standard = self.vectors.standard
-        vectors = clip_vectors(layout.matrix(table["mean"]), layout.matrix(table["trajectory"]), standard)
-        return np.asarray(vectors @ query_vector(query, standard, trajectory=trajectory))
+        vectors = self.vectors.of(self, row_ids)
+        return np.asarray(vectors @ query_vector(query, self.vectors.standard, trajectory=trajectory))
+
+    def kinship(self, row_ids: RowIds) -> Floats:
+        """Similarities of these rows' clip vectors to each other, shape (N, N)."""
+        vectors = self.vectors.of(self, row_ids)
+        return np.asarray(vectors @ vectors.T)
 
 
 def all_of(*conditions: str | None) -> str | None:
