@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -53,3 +55,9 @@ def test_pages_made_from_the_code_are_fresh(
     monkeypatch.syspath_prepend(docs)
     make = getattr(import_module(script), function)
     assert (docs / made).read_text(encoding="utf-8") == make(), "run `make docs`"
+
+
+def test_signatures_name_the_recipes_instead_of_listing_their_values() -> None:
+    assert "recipe: 'Recipe' = MOTION" in str(inspect.signature(seasync.Sea.search))
+    changed = replace(seasync.PAPER, name="mine", power=2.0)
+    assert repr(changed) == "Recipe('mine', context=True, power=2.0)"

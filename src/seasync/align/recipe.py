@@ -94,6 +94,14 @@ class Recipe:
         expect(f"recipe {self.name}: readout", self.readout, Readout)
         expect(f"recipe {self.name}: rerank", self.rerank, Rerank)
 
+    def __repr__(self) -> str:
+        """`MOTION` or `PAPER`, so that signatures stay short; of others, what differs from the defaults."""
+        if self in RECIPES.values():
+            return self.name.upper()
+        values = {each.name: getattr(self, each.name) for each in fields(self)[1:]}
+        changed = [f"{name}={value!r}" for name, value in values.items() if value != _DEFAULTS[name]]
+        return f"Recipe({', '.join([repr(self.name), *changed])})"
+
     @property
     def compares_change(self) -> bool:
         """Whether frames are compared by their change, not by their state alone."""
@@ -112,6 +120,8 @@ class Recipe:
         }
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
+
+_DEFAULTS = {each.name: each.default for each in fields(Recipe)}
 
 PAPER = Recipe("paper", context=True)
 
