@@ -71,7 +71,9 @@ class PatchPool:
         weights = np.where(variance > _ROUNDING * squares, variance, 0.0) ** 2
         total = weights.sum()
         # A window in which nothing changes at all has no place that matters more than another.
-        shares = (weights / total if total > 0 else np.full(len(weights), 1 / len(weights))).astype(np.float32)
+        shares = (weights / total if total > 0 else np.full(len(weights), 1 / len(weights))).astype(
+            np.float32
+        )
         first = self._length - count
         held = list(self._tokens)[self._done - first : until - first]
         self._done = until
