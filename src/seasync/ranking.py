@@ -14,7 +14,7 @@ none       similarity alone: candidates stay as clip vectors order them
 =========  =====================================================================================
 
 With evidence, only the first place belongs to the lowest key. The others are ordered by *company*, where the
-candidates' similarity to each other is known: who resembles the best matches is likely to show what they show.
+candidates' similarity to each other is known: who resembles the best matches is likely to show what they do.
 """
 
 from __future__ import annotations

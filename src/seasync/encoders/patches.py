@@ -59,6 +59,7 @@ class PatchPool:
         return features
 
     def _count(self, tokens: Floats, sign: int) -> None:
+        assert self._origin is not None
         away = np.subtract(tokens, self._origin, dtype=np.float64)  # or what comes and goes leaves rounding
         self._sum += sign * away
         self._squares += sign * np.einsum("pd,pd->p", away, away)
