@@ -205,9 +205,10 @@ def _remember_alignments() -> None:
     def aligned(query: Encoding, matches: list[Encoding], **settings: object) -> list[object]:
         new = [match for match in matches if (id(query), id(match)) not in known]
         for match, found in zip(new, align_many(query, new, **settings), strict=True):  # type: ignore[arg-type]
-            warp = found.warp(keep="match")
+            warp = found.warp(keep="match").smooth()
+            once = SimpleNamespace(smooth=lambda warp=warp: warp)
             known[id(query), id(match)] = SimpleNamespace(
-                alignable=found.alignable, draq=found.draq, warp=lambda keep, warp=warp: warp
+                alignable=found.alignable, draq=found.draq, warp=lambda keep, once=once: once
             )
         return [known[id(query), id(match)] for match in matches]
 

@@ -2,9 +2,9 @@
 
 Every labeled clip that aligns with a target says where its marks are in the target. So do the nearest of the
 other targets, once they have marks themselves: two unlabeled clips often align better than either does with a
-labeled one. The answer is the median, weighted by how well each clip aligns. How far answers lie apart says
-how sure it is; the labeled clips calibrate that, since each is also a target of all others and its marks are
-known.
+labeled one. Answers count by how well each clip aligns, and the mark is where most of them meet. How far they
+lie apart says how sure it is; the labeled clips calibrate that, since each is also a target of all others and
+its marks are known.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError
 from seasync.group.clock import Group
 from seasync.group.columns import MarkColumns
+from seasync.group.mark_recipe import mark_recipe
 from seasync.group.nearest import nearest
 from seasync.group.timing import marks_of, take_name
 from seasync.group.votes import Votes
@@ -106,7 +107,7 @@ class Carrier:
         self.labeled = [clip for clip in labeled if clip.marks]
         if not self.labeled:
             raise DataError("no clip has marks: label at least one")
-        self.recipe, self.tolerance_seconds = _fine(recipe, self.labeled[0].encoding), tolerance_seconds
+        self.recipe, self.tolerance_seconds = mark_recipe(recipe, self.labeled[0].encoding), tolerance_seconds
         self.columns = MarkColumns.of([clip.marks for clip in self.labeled])
         self._moments = [self.columns.moments(clip.marks) for clip in self.labeled]
         self._pool: list[tuple[int, Encoding, Votes]] = []
@@ -161,7 +162,7 @@ class Carrier:
         marks = []
         for n in chosen:
             theirs = self._pool[n][2]
-            marks.append((theirs if leave_out is None else theirs.without(leave_out)).median()[0])
+            marks.append((theirs if leave_out is None else theirs.without(leave_out)).middle()[0])
         numbers = [len(self.labeled) + n for n in chosen]
         helping = self._votes(target, numbers, [self._pool[n][1] for n in chosen], marks)
         return Votes(
@@ -181,7 +182,7 @@ class Carrier:
         sources, weights, moments = [], [], []
         for number, alignment, theirs in zip(numbers, alignments, marks, strict=True):
             if alignment.alignable and np.isfinite(theirs).any():
-                warp = alignment.warp(keep="match")
+                warp = alignment.warp(keep="match").smooth()
                 sources.append(number)
                 weights.append(math.exp(-WEIGHT_BY_DRAQ * alignment.draq))
                 moments.append(np.where(warp.covers(theirs), warp.at(theirs), np.nan))
@@ -190,7 +191,7 @@ class Carrier:
 
     def _choose_pool(self, first: Sequence[Votes], encodings: Encodings) -> None:
         """Keep the carried clips that most labeled clips agree about."""
-        spreads = {n: float(np.nanmean(votes.median()[1])) for n, votes in enumerate(first) if votes.sources}
+        spreads = {n: float(np.nanmean(votes.middle()[1])) for n, votes in enumerate(first) if votes.sources}
         sure = sorted(spreads, key=lambda n: (spreads[n] - len(first[n].sources) * 1e-9, n))[:POOL]
         self._pool = [
             (number, encoding, first[number])
@@ -206,7 +207,7 @@ class Carrier:
         for number, clip in enumerate(self.labeled if len(self.labeled) > 1 else ()):
             votes = self._by_labeled(clip.encoding, leave_out=number)
             votes = self._with_helpers(clip.encoding, votes, own=None, leave_out=number)
-            middle, spread = votes.median()
+            middle, spread = votes.middle()
             errors.append(np.abs(middle - self._moments[number]))
             spreads.append(spread)
         if not errors:
@@ -221,7 +222,7 @@ class Carrier:
         self._ratios = ratios[np.isfinite(ratios)]
 
     def _carried(self, clip: Clip, votes: Votes) -> CarriedMarks:
-        middle, spread = votes.median()
+        middle, spread = votes.middle()
         sure = np.array([self._confidence(column, apart) for column, apart in enumerate(spread)])
         return CarriedMarks(clip, self.columns.marks(middle, sure), len(votes.sources))
 
@@ -286,12 +287,3 @@ def _read(
             yield encoding
             if progress:
                 progress(done + number + 1, total)
-
-
-def _fine(recipe: Recipe, encoding: Encoding) -> Recipe:
-    """The recipe with two grid points per sampled frame, where it has fewer: marks gain from it."""
-    seconds = encoding.seconds
-    rate = (len(seconds) - 1) / max(float(seconds[-1] - seconds[0]), 1e-9) if len(seconds) > 1 else 0.0
-    if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
-        return recipe
-    return replace(recipe, grid_fps=2 * rate)
