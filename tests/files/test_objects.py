@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -115,25 +117,27 @@ def test_the_environment_of_other_processes_has_the_options() -> None:
 
 
 class Raced:
-    """A store on which another process deletes the object at every read, before its content is sent.
+    """A store on which another process deletes the object during every read, before its content is sent.
 
-    It writes the object again after the first `again` reads.
+    It writes the object again after each of the first `again` reads.
     """
 
     def __init__(self, uri: str, *, again: int) -> None:
-        (self._system, self.path), self._uri, self._again, self.reads = opened(uri), uri, again, 0
+        (self._system, self.path), self._again, self.reads = opened(uri), again, 0
 
-    def open_input_stream(self, path: str) -> object:
-        self.reads += 1
-        stream = self._system.open_input_stream(path)
-        if self.reads <= self._again + 1:
+    @contextmanager
+    def open_input_stream(self, path: str) -> Iterator[object]:
+        with self._system.open_input_stream(path) as stream:
+            self.reads += 1
             self._system.delete_file(path)
-        return stream
+            try:
+                yield stream
+            finally:
+                if self.reads <= self._again:
+                    with self._system.open_output_stream(path) as written:
+                        written.write(b"short")
 
     def get_file_info(self, path: str) -> object:
-        if self.reads <= self._again:
-            with self._system.open_output_stream(path) as stream:
-                stream.write(b"short")
         return self._system.get_file_info(path)
 
 
