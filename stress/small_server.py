@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from seasync.sea import record
 from seasync.serve import Limits, backend, serve
 
 DAY_MINUTES = 24 * 60.0
@@ -35,6 +36,7 @@ def small_limits(minutes: float) -> Limits:
 if __name__ == "__main__":
     sea, state, encoder, minutes, *roots = sys.argv[1:]
     backend.FILM_IN_USE_SECONDS = 5.0
+    record.METADATA_CACHE_BYTES = 2 * MB
     serve(
         sea,
         encoder=encoder,

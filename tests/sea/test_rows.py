@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from seasync.encoding import Encoding
+from seasync.sea import record
+from seasync.sea.record import Record
 from seasync.sea.rows import SeaFacts, clip_id, encodings, to_table
 from tests.sea.footage import facts, row
 
@@ -47,3 +51,16 @@ def test_ids_name_a_content_and_a_span() -> None:
 
 def test_facts_survive_json() -> None:
     assert SeaFacts.from_json(facts(streams=2).to_json()) == facts(streams=2)
+
+
+def test_what_is_remembered_of_the_files_of_many_versions_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server reads thousands of versions; each is some 85 kB in the cache of Lance."""
+    monkeypatch.setattr(record, "METADATA_CACHE_BYTES", 200_000)
+    sea = Record(tmp_path / "s.sea")
+    for n in range(8):
+        sea.append([row(n)], facts())
+        assert len(sea.snapshot().clips()) == n + 1
+        assert sea.snapshot().vectors is not None
+    assert sea.snapshot().dataset.session().size_bytes() < 400_000

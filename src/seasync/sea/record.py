@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import lance
     import pyarrow as pa
 
+METADATA_CACHE_BYTES = 256 << 20
+
 
 class Record:
     """A sea's record: opened at `uri`, created by the first rows written to it.
@@ -94,7 +96,12 @@ class Record:
 
         if self.folder is not None and not self.exists():
             raise SeaError(f"{self.uri}: no sea here; make one with `seasync add PATH --sea {self.uri}`")
-        session = self._snapshot.dataset.session() if self._snapshot else None
+        # Unless told otherwise, Lance keeps up to 1 GB about the files of all versions that were open.
+        session = (
+            self._snapshot.dataset.session()
+            if self._snapshot
+            else lance.Session(metadata_cache_size_bytes=METADATA_CACHE_BYTES)
+        )
         with plain_errors(self.uri):
             dataset = lance.dataset(self.uri, storage_options=self.storage_options or None, session=session)
             facts_of(dataset)  # raises if it is not a sea that this version reads
