@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -92,7 +93,8 @@ def create_app(
         try:
             yield
         finally:
-            await anyio.to_thread.run_sync(backend.close)
+            # With a limit of its own: requests that wait may hold every other thread.
+            await anyio.to_thread.run_sync(backend.close, limiter=anyio.CapacityLimiter(1))
 
     app = FastAPI(
         title="Seasync",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,11 +163,22 @@ class ServedSea:
             )
 
         try:
-            return self._searches.submit(search).result()
+            return self._in_turn(search)
         except SeaError:
             if query.id is not None:
                 self.clip(query.id)  # a missing clip gets its own error
             raise
+
+    def _in_turn(self, search: Callable[[], Matches]) -> Matches:
+        closed = ServeError("this sea is being closed", status=503)
+        try:
+            turn = self._searches.submit(search)
+        except RuntimeError:  # `close` has been called
+            raise closed from None
+        try:
+            return turn.result()
+        except CancelledError:
+            raise closed from None
 
     def warm(self) -> None:
         """Search once in the background, so that the first visitor does not wait for the index to load."""

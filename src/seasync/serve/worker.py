@@ -50,6 +50,7 @@ class WorkerProcess:
         self.name = name
         self._memory, self._low_priority = memory_bytes, low_priority
         self._lock = threading.Lock()
+        self._closed = False
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
 
@@ -77,13 +78,14 @@ class WorkerProcess:
         Raises
         ------
         ServeError
-            With the function's own message if it raised a SeasyncError; also if it exceeds `seconds` or its
-            process dies. `Cancelled` if `cancel` is set.
+            With the function's own message if it raised a SeasyncError; also if it exceeds `seconds`, its
+            process dies, or `close` is called. `Cancelled` if `cancel` is set.
         """
         with self._lock:
             try:
                 return self._run(function, args, seconds, report, cancel)
             except (EOFError, OSError) as error:
+                self._expect_open()
                 exit_code = self._process.exitcode if self._process else None
                 self._end()
                 log.warning("worker %s died (%s) in %s", self.name, exit_code, function.__name__)
@@ -104,11 +106,13 @@ class WorkerProcess:
         report: Report | None,
         cancel: threading.Event | None,
     ) -> Any:
+        self._expect_open()
         pipe = self._ready()
         pipe.send((function, args, report is not None))
         until = None if seconds is None else time.monotonic() + seconds
         while True:
             if not pipe.poll(POLL_SECONDS):
+                self._expect_open()
                 if cancel is not None and cancel.is_set():
                     raise Cancelled
                 if until is not None and time.monotonic() > until:
@@ -124,6 +128,10 @@ class WorkerProcess:
             elif kind == "failed":
                 log.error("worker %s failed in %s\n%s", self.name, function.__name__, value)
                 raise ServeError(INTERNAL_ERROR, status=500)
+
+    def _expect_open(self) -> None:
+        if self._closed:
+            raise ServeError("the server is stopping", status=503)
 
     def _ready(self) -> Connection:
         if self._process is None or not self._process.is_alive() or self._pipe is None:
@@ -150,7 +158,8 @@ class WorkerProcess:
         self._process = self._pipe = None
 
     def close(self) -> None:
-        """End the process, whatever it is doing; a waiting `run` fails."""
+        """End the process, whatever it is doing. Calls that run or wait fail; none starts it again."""
+        self._closed = True
         if self._process is not None and self._process.is_alive():
             self._process.kill()
         with self._lock:
