@@ -52,7 +52,7 @@ class Clients:
 
     def _ask(self, seed: int) -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        with httpx.Client(base_url=self._address, headers=headers, timeout=120) as http:
+        with httpx.Client(base_url=self._address, headers=headers, timeout=600) as http:
             asker = Asker(http, random.Random(seed), self._films, self._good, self._note)
             while not self._end.is_set():
                 try:

@@ -24,7 +24,7 @@ from tests.encoders.models import colour_grid
 from tests.serve.films import film, footage, pace
 
 MEASURES = ("5xx", "stuck jobs", "over limits", "other errors")
-MINUTES, CLIENTS = 10, 8
+MINUTES, CLIENTS = 10, 32
 ROUND_SECONDS = 60.0
 WARM_ROUNDS = 3
 GROWTH_BYTES = 80 * MB  # of the server's own process, from the warm-up to the end
