@@ -14,7 +14,8 @@ Seconds = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-WINDOW = 64  # samples from which a frame's surroundings are judged
+WINDOW = 64  # samples from which a frame's surroundings are judged, at WINDOW_FPS samples per second
+WINDOW_FPS = 7.5
 HOP = 8  # samples that share a window
 FOUND = 0.7  # a stream counts in a pair when its subject was found in this share of both clips' frames
 
@@ -30,19 +31,19 @@ FLOW_CHANNELS = 32
 _WITH_FLOW = "dinov2-small", 384 + FLOW_CHANNELS
 
 
-def windows(first: int, last: int) -> list[tuple[int, int, int, int]]:
+def windows(first: int, last: int, length: int = WINDOW) -> list[tuple[int, int, int, int]]:
     """Windows of bounded length for one shot, the samples `first` to `last` (exclusive).
 
     Each entry (a, b, begin, end): samples a to b take their statistics from samples begin to end, at most
-    WINDOW of them, centred on the HOP samples that share them and pushed inside the shot. A shot of at most
-    WINDOW samples has one window: itself.
+    `length` of them, centred on the HOP samples that share them and pushed inside the shot. A shot of at most
+    `length` samples has one window: itself.
     """
-    if last - first <= WINDOW:
+    if last - first <= length:
         return [(first, last, first, last)]
     spans = []
     for a in range(first, last, HOP):
-        begin = min(max(a + HOP // 2 - WINDOW // 2, first), last - WINDOW)
-        spans.append((a, min(a + HOP, last), begin, begin + WINDOW))
+        begin = min(max(a + HOP // 2 - length // 2, first), last - length)
+        spans.append((a, min(a + HOP, last), begin, begin + length))
     return spans
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from seasync.encoders import Encoder
     from seasync.options import Order, Partial
 
+PAIR_SECONDS = 60.0  # clips up to this length are sampled at the rate for pairs
+
 
 def align(
     query: Clip | Place,
@@ -40,7 +42,8 @@ def align(
     recipe
         How the features are compared and aligned: `seasync.MOTION` (default) or `seasync.PAPER`.
     fps
-        Frames to sample per second. Default: the encoder's rate.
+        Frames to sample per second. Default: 15 of clips of at most a minute with the default encoder,
+        otherwise the encoder's rate.
     anchors
         Pairs (query seconds, match seconds) that the path must pass through.
     band
@@ -76,6 +79,7 @@ def align(
     >>> second = alignment.warp(keep="query").at(1.5)  # of the other video
     """
     from seasync.align import MOTION, align_encodings
+    from seasync.align.prepare import refined
     from seasync.encoders import encode_clip, get_encoder
     from seasync.video import probe
 
@@ -83,15 +87,38 @@ def align(
     for clip in clips:
         probe(clip.file)  # report a wrong name before weights are fetched and the other clip is encoded
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
+    ends = end_of(clips[0]), end_of(clips[1])
     first, second = (
-        encode_clip(clip, model, fps=fps, cache=cache, progress=reading(clip, progress)) for clip in clips
+        encode_clip(
+            clip,
+            model,
+            fps=fps or pair_fps(model, end - clip.start),
+            cache=cache,
+            progress=reading(clip, progress),
+        )
+        for clip, end in zip(clips, ends, strict=True)
     )
     if progress is not None:
         progress("aligning", 0, 0)
     alignment = align_encodings(
-        first, second, recipe=recipe or MOTION, anchors=anchors, band=band, partial=partial, order=order
+        first,
+        second,
+        recipe=refined(recipe or MOTION, first),
+        anchors=anchors,
+        band=band,
+        partial=partial,
+        order=order,
     )
-    return alignment.of(*clips, ends=(end_of(clips[0]), end_of(clips[1])))
+    return alignment.of(*clips, ends=ends)
+
+
+def pair_fps(encoder: Encoder, seconds: float) -> float:
+    """Frames to sample per second of a clip of this length that is aligned with one other, outside a sea.
+
+    Some encoders have a higher rate for this, `pair_fps`: it places moments more exactly, and two short clips
+    can afford it. A sea cannot: it would double the time that `add` takes, and its size.
+    """
+    return float(getattr(encoder, "pair_fps", encoder.fps)) if seconds <= PAIR_SECONDS else encoder.fps
 
 
 def reading(

@@ -50,8 +50,15 @@ def test_costs_of_long_clips_and_clips_with_cuts_use_each_shots_own_statistics(n
     np.testing.assert_allclose(got, direct, atol=1e-4 * max(1, direct.max()))
 
 
-def _refined(features, reach, factor, shots=(0,)):
-    wide, motion = naive.motion_features(features, reach, shots)
+def test_surroundings_last_as_long_at_any_rate():
+    one, other = walk(300, 4, 1), walk(200, 4, 2)
+    direct = naive.motion_cost(*(_refined(f, 2, 1, window=128) for f in (one, other)))
+    got = cost_matrix(encoding(one, fps=15), encoding(other, fps=15))
+    np.testing.assert_allclose(got, direct, atol=1e-4 * max(1, direct.max()))
+
+
+def _refined(features, reach, factor, shots=(0,), window=64):
+    wide, motion = naive.motion_features(features, reach, shots, window)
     return naive.refined(wide, factor, shots), naive.refined(motion, factor, shots)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from seasync.clip import Clip
+from seasync.encoders import get_encoder
 from seasync.pair import align
 from seasync.sample import Sample, alignment_error, make
 from seasync.video.timetable import frame_table
@@ -40,6 +42,23 @@ def test_words_and_a_table_of_moments(sample: Sample, encoder: str) -> None:
     assert "align" in done.stdout
     moments = done.stdout.splitlines()[-9:]  # at the last one nothing plays any more
     assert [line.split()[-1] for line in moments] == ["speed"] * 8 + ["–"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fps", "sampled"), [(2, None, 15), (2, 5, 5), (61, None, 7.5)], ids=["short", "asked", "long"]
+)
+def test_a_short_pair_is_sampled_at_the_rate_for_pairs_and_twice_as_finely_aligned(
+    tmp_path: Path, encoder: str, seconds: int, fps: float | None, sampled: float
+) -> None:
+    files = [
+        write(tmp_path / f"{n}.mp4", [picture(k // 2 % 30, 64, 48) for k in range(15 * seconds)], fps=15)
+        for n in range(2)
+    ]
+    model = copy(get_encoder(encoder))
+    vars(model)["pair_fps"] = 15.0
+    alignment = align(*files, encoder=model, fps=fps, cache=False)
+    grid = 1 / np.diff(alignment.query_seconds).mean()
+    assert grid == pytest.approx(max(2 * sampled, 15), rel=0.02)
 
 
 def test_json_gives_frames_of_the_files_and_seconds(sample: Sample, encoder: str) -> None:

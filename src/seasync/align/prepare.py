@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from seasync.align.kernels import preparation as kernels
 from seasync.align.kernels.half import single
 from seasync.align.recipe import Recipe
-from seasync.encoding import FOUND, MIRRORS, WINDOW, Encoding, Floats, Indices, Seconds, Stream, windows
+from seasync.encoding import (
+    FOUND,
+    MIRRORS,
+    WINDOW,
+    WINDOW_FPS,
+    Encoding,
+    Floats,
+    Indices,
+    Seconds,
+    Stream,
+    windows,
+)
 from seasync.errors import FeatureError
 
 Int32s = NDArray[np.int32]
@@ -120,6 +131,14 @@ class _Samples:
     rate: float
 
 
+def refined(recipe: Recipe, encoding: Encoding) -> Recipe:
+    """The recipe with two grid points per sampled frame, where it has fewer: single pairs gain from it."""
+    rate = kernels.clock(encoding.seconds)[0]
+    if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
+        return recipe
+    return replace(recipe, grid_fps=2 * rate)
+
+
 def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
     """Prepare an encoding for a recipe; a clip that is prepared already stays as it is."""
     if isinstance(clip, PreparedClip):
@@ -189,22 +208,25 @@ def _prepare_stream(
     stream: Stream, samples: _Samples, lower: Int32s, weight: Seconds, recipe: Recipe
 ) -> PreparedStream:
     """Prepare a stream; a grid point lies `weight`, shape (n,), of the way from frame `lower` to the next."""
-    length = len(samples.seconds)
     reach = 0 if recipe.change_seconds is None else max(1, round(recipe.change_seconds * samples.rate))
     rows, links, scales, grid, still = kernels.prepare_frames(
-        samples.features, samples.shots, *_windows(length, samples.shots, recipe.windows), reach,
+        samples.features, samples.shots, *_windows(samples, recipe.windows), reach,
         recipe.context, recipe.compares_change, lower, _uncut(lower, weight, samples.shots),
     )  # fmt: skip
     return PreparedStream(stream.name, rows, links, scales, lower, grid, stream.found, still)
 
 
-def _windows(length: int, shots: Indices, windowed: bool) -> tuple[Int32s, Indices, Indices]:
-    """Each frame's window, shape (T,), and where the windows start and stop."""
-    if not windowed or (len(shots) == 1 and length <= WINDOW):
+def _windows(samples: _Samples, windowed: bool) -> tuple[Int32s, Indices, Indices]:
+    """Each frame's window, shape (T,), and where the windows start and stop.
+
+    At more samples per second a window has more of them: what surrounds a moment is a matter of time.
+    """
+    length, shots = len(samples.seconds), samples.shots
+    most = max(WINDOW, round(WINDOW * samples.rate / WINDOW_FPS))
+    if not windowed or (len(shots) == 1 and length <= most):
         return _one_window(length)
-    spans = [
-        span for first, last in zip(shots, [*shots[1:], length], strict=True) for span in windows(first, last)
-    ]
+    ends = [*shots[1:], length]
+    spans = [span for shot in zip(shots, ends, strict=True) for span in windows(*shot, most)]
     distinct = sorted({(begin, end) for _, _, begin, end in spans})
     at = {window: k for k, window in enumerate(distinct)}
     window = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])

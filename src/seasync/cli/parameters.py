@@ -71,6 +71,15 @@ Fps = Annotated[
         help="Frames to sample per second.",
     ),
 ]
+PairFps = Annotated[
+    float | None,
+    typer.Option(
+        min=0.01,
+        rich_help_panel=ALIGNMENT,
+        show_default="15 of clips up to a minute with the default encoder, otherwise the encoder's rate",
+        help="Frames to sample per second.",
+    ),
+]
 PartialChoice = Annotated[
     Partial,
     typer.Option(

@@ -35,7 +35,15 @@ MAYBE_CUT = 0.15
 
 
 class MovingPatchEncoder(FrameEncoder):
-    """DINOv2 with patches weighed by their variance, the still ones encoded once per reference; and flow."""
+    """DINOv2 with patches weighed by their variance, the still ones encoded once per reference; and flow.
+
+    Attributes
+    ----------
+    pair_fps : float
+        The sampling rate for two clips that are aligned by themselves (`seasync.pair.pair_fps`).
+    """
+
+    pair_fps = 15.0
 
     def __init__(self, name: str, model: Dinov2, *, fingerprint: str) -> None:
         width = WIDTH + FLOW_CHANNELS

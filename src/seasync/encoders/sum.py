@@ -29,6 +29,7 @@ class SumEncoder:
         self.name = "+".join(names)
         self.fingerprint = "+".join(part.fingerprint for part in parts)
         self.dimension, self.fps = parts[0].dimension, parts[0].fps
+        self.pair_fps = getattr(parts[0], "pair_fps", self.fps)
 
     def encode_clip(
         self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None

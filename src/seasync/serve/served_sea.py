@@ -112,18 +112,20 @@ class ServedSea:
         if not self.exists():
             raise ServeError("the sea is empty; add videos first", status=409)
 
-    def query(self, clip: Clip, *, frames: int | None = None) -> Query:
+    def query(self, clip: Clip, *, frames: int | None = None, alone: bool = False) -> Query:
         """The encoding of a clip: as kept in the sea, or made by a worker process.
 
         Parameters
         ----------
         frames
             Make a coarse encoding from so many frames, unless the sea has the clip.
+        alone
+            Sample it as for `seasync.align`: neither it nor what it is aligned with is in the sea.
         """
-        if self.exists() and (frames is None or clip.id is not None):
+        if self.exists() and not alone and (frames is None or clip.id is not None):
             return self.sea.query(clip)
         encoding, end = self._worker.run(
-            tasks.encode, self.location, clip, None, frames, seconds=self._seconds
+            tasks.encode, self.location, clip, None, frames, alone, seconds=self._seconds
         )
         return Query(encoding, clip, np.empty(0, np.uint64), end)
 

@@ -83,13 +83,15 @@ class Solver:
 
     def _solve(self, sea: ServedSea, request: AlignmentRequest, *, frames: int | None = None) -> Alignment:
         from seasync.align import MOTION, PAPER, align_encodings
+        from seasync.align.prepare import refined
 
         clips = [self._library.clip(sea, span) for span in request.spans]
-        query, match = (sea.query(clip, frames=frames) for clip in clips)
+        alone = all(clip.id is None for clip in clips)
+        query, match = (sea.query(clip, frames=frames, alone=alone) for clip in clips)
         return align_encodings(
             query.encoding,
             match.encoding,
-            recipe=PAPER if request.recipe == "paper" else MOTION,
+            recipe=refined(PAPER if request.recipe == "paper" else MOTION, query.encoding),
             anchors=tuple(request.anchors),
             partial=request.partial,
             order=request.order,

@@ -52,7 +52,7 @@ class SeaLocation:
 
 
 def encode(
-    sea: SeaLocation, clip: Clip, content: str | None, frames: int | None = None
+    sea: SeaLocation, clip: Clip, content: str | None, frames: int | None = None, alone: bool = False
 ) -> tuple[Encoding, float]:
     """Encode a clip with the sea's encoder, through the cache of encodings.
 
@@ -62,6 +62,8 @@ def encode(
         Hash of the clip's file, if it is known already.
     frames
         Encode coarsely, from so many frames.
+    alone
+        Sample at least at the rate of clips that are aligned by themselves.
 
     Returns
     -------
@@ -69,11 +71,13 @@ def encode(
         The encoding, and the second at which the clip ends.
     """
     from seasync.encoders import encode_clip
-    from seasync.pair import end_of
+    from seasync.pair import end_of, pair_fps
 
     opened = sea.open()
     encoder, end = opened.encoder(), end_of(clip)
     fps = opened.fps if opened.exists() else encoder.fps
+    if alone:
+        fps = max(fps, pair_fps(encoder, end - clip.start))
     if frames is not None:
         fps = min(fps, frames / max(end - clip.start, 1e-3))
     return encode_clip(clip, encoder, fps=fps, content=content), end
