@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,14 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.in_step import browser, film, server
+from seasync.search import Sea
+from seasync.serve import Client
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 WEIGHT = "performance.getEntriesByType('resource').filter((one) => /\\.(js|css|svg)$/.test(one.name))"
+PAGE_BYTES = 4096
 
 
 class Clicks:
@@ -28,10 +32,10 @@ class Clicks:
         self.count += 1
 
 
-def coach(folder: Path, goals: Goals, *, loop_seconds: float) -> None:
+def coach(folder: Path, goals: Goals) -> None:
     """Two phone clips: where is the largest difference of timing? Then the film of both is downloaded.
 
-    The default encoder aligns them. The pair loops for `loop_seconds` afterwards.
+    The default encoder aligns them.
     """
     files = [folder / "phone" / f"{name}.mp4" for name in ("me", "model")]
     steady = np.linspace(0, 1, 150)
@@ -63,8 +67,6 @@ def coach(folder: Path, goals: Goals, *, loop_seconds: float) -> None:
         )
         goals.at_most("serve clicks from two clips to the film", click.count, 7)
         weigh(page, goals)
-        if loop_seconds:
-            loop(page, goals, loop_seconds)
 
 
 def weigh(page: Page, goals: Goals) -> None:
@@ -75,8 +77,24 @@ def weigh(page: Page, goals: Goals) -> None:
     goals.at_most("serve page weight", size / 1e3, 300, " kB")
 
 
-def loop(page: Page, goals: Goals, seconds: float) -> None:
-    """Loop the pair on show. Its memory after a tenth of the time is compared with that at the end."""
+def loop(folder: Path, encoder: str, goals: Goals, seconds: float) -> None:
+    """Loop a pair in the sync view. Its memory after a tenth of the time is compared with that at the end."""
+    films, steady = folder / "looped", np.linspace(0, 1, 150)
+    for bend, name in enumerate(("me", "model")):
+        film(films / f"{name}.mp4", steady + 0.04 * bend * np.sin(2 * np.pi * steady), size=(640, 360))
+    Sea(folder / "looped.sea", encoder).add(films)
+    with server(folder / "looped.sea", folder / "state5", films) as (address, _), browser() as opened:
+        if opened is None:
+            return
+        with Client(address) as client:
+            query, match = (clip.ref for clip in client.clips("looped"))
+        page = opened.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(f"{address}#/looped/sync?query={query}&match={match}")
+        page.wait_for_selector(".matrix", timeout=300_000)
+        measure_loop(page, goals, seconds)
+
+
+def measure_loop(page: Page, goals: Goals, seconds: float) -> None:
     tools = page.context.new_cdp_session(page)
     page.evaluate("(seasync.player.loop = true, seasync.player.play())")
     tools.send("Performance.enable")
@@ -96,13 +114,21 @@ def loop(page: Page, goals: Goals, seconds: float) -> None:
 
 
 def resident_megabytes() -> float:
-    """Memory of all Chromium processes of this machine, where the system reports it."""
-    total, page_bytes = 0, 4096
-    for stat in Path("/proc").glob("[0-9]*/statm"):
+    """Memory of the Chromium processes that this one started, where the system reports it."""
+    parents, sizes = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            name = (stat.parent / "comm").read_text()
-            resident, shared = map(int, stat.read_text().split()[1:3])
-            total += resident - shared if "chrom" in name else 0
+            name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
+            resident, shared = map(int, (stat.parent / "statm").read_text().split()[1:3])
         except OSError:  # ended meanwhile
             continue
-    return total * page_bytes / 1e6
+        parents[int(stat.parent.name)] = int(rest.split()[1])
+        if "chrom" in name:
+            sizes[int(stat.parent.name)] = resident - shared
+
+    def is_ours(process: int) -> bool:
+        while process > 1 and process != os.getpid():
+            process = parents.get(process, 0)
+        return process == os.getpid()
+
+    return sum(size for process, size in sizes.items() if is_ours(process)) * PAGE_BYTES / 1e6

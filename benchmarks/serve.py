@@ -1,6 +1,6 @@
 """The server under load, and videos in step in a real browser.
 
-`python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach]`
+`python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach|loop]`
 
 1. Searches of a sea of 10,000 synthetic clips (as in `benchmarks.search`) by clip id: in this process with
    `sea.search`, by one thread and by one per core (the better counts); then by 32 clients over HTTP.
@@ -10,7 +10,8 @@
 4. Two clips of five seconds are dropped on the start page, without a sea: when is the first frame in
    step, and when is the full alignment there?
 5. A coach's task: two phone clips, the largest difference of their timing, the film of both: in clicks and
-   seconds. Then the weight of the page, and its memory while the pair loops.
+   seconds. Then the weight of the page.
+6. A pair loops for ten minutes: does the browser's memory grow?
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.in_step import dropped, film, play, server
-from benchmarks.page_tasks import coach
+from benchmarks.page_tasks import coach, loop
 from benchmarks.search import WIDTH, Clips
 from seasync.encoders import get_encoder
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts
@@ -51,7 +52,7 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seconds", type=float, help="how long the clients search; default 60, quick 8")
-    parser.add_argument("--only", choices=("load", "play", "drop", "coach"), help="only this part")
+    parser.add_argument("--only", choices=("load", "play", "drop", "coach", "loop"), help="only this part")
     args = parser.parse_args()
     seconds = args.seconds or (8.0 if args.quick else 60.0)
     goals = Goals()
@@ -65,7 +66,9 @@ def main() -> int:
         if args.only in (None, "drop"):
             dropped(folder, goals)
         if args.only == "coach" or not (args.only or args.quick):
-            coach(folder, goals, loop_seconds=0 if args.quick else 150)
+            coach(folder, goals)
+        if args.only == "loop" or not (args.only or args.quick):
+            loop(folder, encoder, goals, seconds=600)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return goals.exit_code

@@ -51,6 +51,12 @@ class ComparisonStore:
         """Change the name or the alignment of a comparison."""
         row = dict(self._row(comparison))
         known = AlignmentRequest.model_validate_json(row["alignment"])
+        if alignment and (alignment.query, alignment.match) == (known.match, known.query) != (
+            known.query,
+            known.match,
+        ):
+            videos = json.loads(row["videos"])
+            row["videos"] = json.dumps({"query": videos["match"], "match": videos["query"]})
         self._put(row | {"name": name or row["name"], "changed": time.time()}, alignment or known)
         return self.get(comparison)
 

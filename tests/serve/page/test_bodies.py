@@ -82,7 +82,7 @@ def test_skeletons_and_angles_of_both_bodies(tab: Tab) -> None:
         middle = 20 + 120 * tab.frame("query") / 39  # of the disc
         assert np.median(colored(tab, SKELETON)[:, 0]) == pytest.approx(middle, abs=6)
         words = page.locator(".angles .values").inner_text()
-        query, match = (int(words.split(name)[1].split("°")[0]) for name in ("Query", "Match"))
+        query, match = (int(words.split(name)[1].split("°")[0]) for name in ("First video", "Second video"))
         assert query == pytest.approx(180 - 90 * tab.frame("query") / 39, abs=8)
         assert match == pytest.approx(180 - 90 * tab.frame("match") / 59, abs=8)
         assert "Difference" in words
@@ -90,7 +90,7 @@ def test_skeletons_and_angles_of_both_bodies(tab: Tab) -> None:
     tab.settle()
     assert not len(colored(tab, SKELETON))
     page.get_by_label("Angle", exact=True).select_option("right knee")
-    assert "Query 180°" in page.locator(".angles .values").inner_text()
+    assert "First video 180°" in page.locator(".angles .values").inner_text()
     with page.expect_download() as download:
         page.locator(".angles").get_by_role("link", name="CSV").click()
     assert Path(download.value.path()).read_text().startswith("query seconds,match seconds,left knee query")

@@ -113,10 +113,12 @@ def test_two_parts_of_one_video(empty: Tab, tmp_path: Path) -> None:
     page.locator("summary", has_text="Trim").click()
     scrub(empty, 0.2)
     before = page.evaluate("seasync.times.query")
-    page.get_by_role("group", name="Trim the query").get_by_role("button", name="Start here").click()
+    page.get_by_role("group", name="Trim the first video").get_by_role("button", name="Start here").click()
     empty.until(f"location.hash.includes('start={before:.3f}')")
     ready(empty)
     assert page.evaluate("seasync.lead.start") == pytest.approx(before, abs=0.01)
+    with Client(empty.address) as client:  # the comparison has it too
+        assert client.comparisons.all()[0].alignment.start == pytest.approx(before, abs=0.01)
 
 
 def test_the_report_says_who_is_late_and_goes_there(empty: Tab, takes: list[Path], tmp_path: Path) -> None:

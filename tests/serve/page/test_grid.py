@@ -60,6 +60,15 @@ def test_tiles_are_hidden_soloed_and_reordered(tab: Tab, refs: dict[str, str]) -
     assert page.locator(".tile-many.hidden").count() == 0
     page.get_by_label("Show").first.uncheck()
     assert page.locator(".tile-many.hidden").count() == 1
+    assert page.locator(".tile-many canvas:visible").count() == 2
+    page.reload()
+    page.wait_for_selector(".many")
+    tab.until("document.querySelectorAll('.tile-many.hidden').length === 1")
+    page.get_by_label("Show").first.check()
+    page.get_by_role("button", name="Move c.mp4 to the left").click()
+    for hidden in (0, 1):
+        page.keyboard.press("Control+z")
+        assert page.locator(".tile-many.hidden").count() == hidden
 
 
 def test_the_grid_is_made_a_film(tab: Tab, refs: dict[str, str], tmp_path: Path) -> None:

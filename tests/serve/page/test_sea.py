@@ -20,6 +20,8 @@ def test_the_sea_is_shown_and_filtered(tab: Tab) -> None:
     assert page.locator(".clip").count() == 6
     page.fill(".filter", "arc/")
     tab.until("document.querySelectorAll('.clip').length === 3")
+    link = page.get_by_role("link", name="Play 3 in a grid").get_attribute("href") or ""
+    assert link.count("follower=") == 2
     page.fill(".filter", "nothing like it")
     page.get_by_text("No clip matches").wait_for()
     page.get_by_role("button", name="Show all").click()
@@ -119,6 +121,10 @@ def test_a_clip_is_edited_and_the_sea_sorted(tab: Tab) -> None:
     page.get_by_label("Name").fill("Model throw")
     page.get_by_label("Tags").fill("slow, 2026")
     page.get_by_role("button", name="Save").click()
+    page.locator(".clip", has_text="Model throw").get_by_text("2026").wait_for()
+    page.locator(".tools").get_by_role("button", name="Undo").click()
+    tab.until("!document.querySelector('.clip .tag')")
+    page.keyboard.press("Control+Shift+z")
     page.locator(".clip", has_text="Model throw").get_by_text("2026").wait_for()
     page.fill(".filter", "model thr")
     tab.until("document.querySelectorAll('.clip').length === 1")

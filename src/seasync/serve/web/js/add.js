@@ -89,12 +89,15 @@ async function uploadAll(sea, files, options, added) {
     const sent = await sendFile(file, (reason) => failed.push({ file: file.name, reason }));
     if (sent) uploads.push(sent.id);
   }
-  if (failed.length) {
-    const row = addRow(`${failed.length} of ${files.length} files not added`, () => row.remove());
-    row.list(failed);
-    row.set(0, "Check these files, or convert them to MP4, and add them again.", "failed");
-  }
+  if (failed.length) listRefused(failed, files.length);
   if (uploads.length) await begin(sea, { uploads, ...options }, added);
+}
+
+/** One panel for all files of a batch that were refused: [{file, reason}, …]. */
+export function listRefused(failed, count) {
+  const row = addRow(`${failed.length} of ${count} files not added`, () => row.remove());
+  row.list(failed);
+  row.set(0, "Check these files, or convert them to MP4, and add them again.", "failed");
 }
 
 /** Upload one file, shown in the tray; null if it was refused or cancelled. `refused(reason)` gets the reason; without it, the tray shows it. */

@@ -1,7 +1,7 @@
 // The angles of both bodies over synced time: two curves on one axis, the values at the playhead, the difference.
 
 import { address, get } from "./api.js";
-import { h, icon, menu, s } from "./dom.js";
+import { capital, h, icon, menu, s } from "./dom.js";
 
 const [LEFT, RIGHT] = [0, 1000];
 
@@ -34,7 +34,7 @@ export function anglePlot(session, { mirrored }) {
     if (mine !== turn) return;
     known = found;
     table.href = address(`/seas/${session.sea}/alignment/angles.csv`, asked());
-    names.replaceChildren(menu("Angle", known.angles.map((one) => [one.name, one.name[0].toUpperCase() + one.name.slice(1)]), name, (chosen) => ((name = chosen), draw())));
+    names.replaceChildren(menu("Angle", known.angles.map((one) => [one.name, capital(one.name)]), name, (chosen) => ((name = chosen), draw())));
     notes.replaceChildren(...known.notes.map((note) => h("li", {}, note)));
     box.hidden = false;
     draw();
@@ -80,7 +80,7 @@ export function anglePlot(session, { mirrored }) {
     const degrees = (value) => (value === null ? "not in sight" : `${Math.round(value)}°`);
     const apart = difference[at];
     values.replaceChildren(
-      h("span.dot.query"), `Query ${degrees(query[at])}`, h("span.dot.match"), `Match ${degrees(match[at])}`,
+      h("span.dot.query"), `${capital(session.nouns.query)} ${degrees(query[at])}`, h("span.dot.match"), `${capital(session.nouns.match)} ${degrees(match[at])}`,
       h("b", {}, apart === null ? "" : `Difference ${apart > 0 ? "+" : apart < 0 ? "−" : ""}${Math.abs(Math.round(apart))}°`));
   }
 

@@ -18,7 +18,7 @@ export function bodiesPanel(session, shown, { drawings, signal }) {
   const state = h("div.busy", { role: "status" });
   const begin = h("button.primary", { type: "button", onclick: find }, "Find the bodies");
   const ask = h("div.ask", {}, h("p.faint", {}, "Skeletons and joint angles of the person who moves most in each video."), begin);
-  const skeletons = tick("Skeletons", true, redraw);
+  const skeletons = tick("Skeletons", true, () => session.player.redraw());
   const aligned = tick("Align the bodies in the overlay", false, register);
   const options = h("div.fields", { hidden: true }, skeletons, aligned);
   const box = h("div.bodies", {}, ask, state, options, plot.box, drawings);
@@ -50,7 +50,7 @@ export function bodiesPanel(session, shown, { drawings, signal }) {
     state.replaceChildren();
     options.hidden = false;
     aligned.input.disabled = !registration(bodies.query, bodies.match, session.reels);
-    redraw();
+    session.player.redraw();
   }
 
   async function bodyOf(side, tell) {
@@ -63,11 +63,7 @@ export function bodiesPanel(session, shown, { drawings, signal }) {
 
   function register() {
     shown.register(aligned.input.checked ? registration(bodies.query, bodies.match, session.reels) : null);
-    redraw();
-  }
-
-  function redraw() {
-    if (!session.player.playing) session.player.seek(session.player.time);
+    session.player.redraw();
   }
 
   return box;

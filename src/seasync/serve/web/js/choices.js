@@ -5,7 +5,6 @@ let offered = {};
 const WORDS = {
   recipe: { motion: "Motion", paper: "Paper" },
   partial: { auto: "whole or in part", never: "whole", always: "in part" },
-  keep: { query: "Query", match: "Match" },
   split: { none: "no, keep whole", shots: "at every cut" },
   layout: { side: "side by side", stack: "stacked", overlay: "overlaid", retime: "the other video alone, retimed" },
   audio: { query: "query", match: "match", mix: "both", none: "none" },
@@ -19,7 +18,6 @@ const WORDS = {
 };
 const HINTS = {
   recipe: { motion: "Compares how things move (recommended)", paper: "The method as published" },
-  keep: { query: "The query plays at its own speed, the match follows", match: "The match plays at its own speed, the query follows" },
 };
 
 /** Called once with what the server offers. */

@@ -1,7 +1,7 @@
 // Cards of clips: a thumbnail that plays while the pointer is over it.
 
 import { address } from "./api.js";
-import { clock, h } from "./dom.js";
+import { clock, h, isStill } from "./dom.js";
 
 const FRAMES = 10; // of the strip that stands in for a video the browser does not play
 
@@ -19,7 +19,7 @@ export function preview(sea, clip) {
     box.title = "The file is missing or outside the served folders";
   }
   let stop = null;
-  const begin = () => clip.viewable && (stop ??= play(sea, clip, box));
+  const begin = () => clip.viewable && !isStill() && (stop ??= play(sea, clip, box));
   const end = () => {
     stop?.();
     stop = null;

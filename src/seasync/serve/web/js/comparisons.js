@@ -1,7 +1,7 @@
 // Comparisons that people keep: opened, named, shared, saved to a file.
 
 import { address, ask, del, get, post } from "./api.js";
-import { askDialog, h, icon, iconButton, link, toast } from "./dom.js";
+import { askDialog, copyText, h, icon, iconButton, link, remember, toast } from "./dom.js";
 import { thumbnailAddress } from "./clips.js";
 
 export const NO_SEA = "-"; // uploads are compared there without any sea
@@ -18,8 +18,12 @@ export function listComparisons(signal) {
 
 /** Keep two videos as a comparison; the same two again are the same comparison. */
 export function keepComparison(sea, request, name) {
-  const alignment = Object.fromEntries(FIELDS.filter((key) => request[key] !== undefined && request[key] !== null && request[key] !== "").map((key) => [key, request[key]]));
-  return post("/comparisons", { sea, alignment, name: name ?? null });
+  return post("/comparisons", { sea, alignment: alignmentOf(request), name: name ?? null });
+}
+
+/** What a comparison keeps of a request. */
+export function alignmentOf(request) {
+  return Object.fromEntries(FIELDS.filter((key) => request[key] !== undefined && request[key] !== null && request[key] !== "").map((key) => [key, request[key]]));
 }
 
 export function changeComparison(id, change) {
@@ -77,13 +81,13 @@ export function comparisonBar(session, id) {
   const show = (found) => {
     comparison = found;
     box.replaceChildren(
-      h("button.small", { type: "button", title: "Rename the comparison", onclick: () => renameDialog(comparison, show) }, icon("rename"), comparison.name),
+      h("button.small", { type: "button", title: "Rename the comparison", onclick: () => renameDialog(comparison, show) }, icon("rename"), h("span.name", {}, comparison.name)),
       h("button.small", { type: "button", onclick: copyLink }, icon("link"), "Copy link"),
       h("a.button.small", { href: fileAddress(id), download: "" }, icon("save"), "Save file"));
   };
 
   async function copyLink() {
-    await navigator.clipboard.writeText(location.href);
+    await copyText(location.href);
     toast("The link was copied");
   }
 
@@ -96,7 +100,7 @@ export function keepButton(session) {
   const button = h("button.small", { type: "button", onclick: keep }, icon("save"), "Keep");
   async function keep() {
     const kept = await keepComparison(session.sea, session.request);
-    history.replaceState(null, "", comparisonLink(kept));
+    remember({ comparison: kept.id });
     button.replaceWith(comparisonBar(session, kept.id));
     toast("Kept. You find it on the start page.");
   }

@@ -35,7 +35,7 @@ export function corrector(session, { signal }) {
     hint.hidden = index === null;
     begin.replaceChildren(index === null ? "Set an anchor " : "Leave ", h("kbd", {}, index === null ? "A" : "Esc"));
     hint.replaceChildren(
-      h("p", {}, `The ${session.keep} stands still. Move the ${session.other} to the frame that belongs to it.`),
+      h("p", {}, `The ${session.nouns[session.keep]} stands still. Move the ${session.nouns[session.other]} to the frame that belongs to it.`),
       h("div.actions", {},
         h("button", { type: "button", onclick: () => shift(-1) }, "◀ ", h("kbd", {}, "←")),
         h("button", { type: "button", onclick: () => shift(1) }, h("kbd", {}, "→"), " ▶"),

@@ -21,7 +21,7 @@ export function curve(session) {
   const x = (seconds) => (1000 * (seconds - range()[0])) / (range()[1] - range()[0]);
 
   function draw() {
-    title.textContent = `Speed of the ${session.other}`;
+    title.textContent = `Speed of the ${session.nouns[session.other]}`;
     const unsure = unsureSpans(session, session.keep);
     title.title = unsure.length ? "Hatched: the other video could be a quarter of a second off, or more." : "";
     hatches.setAttribute("d", unsure.map(([from, to]) => hatched(x(from), x(to))).join(""));

@@ -51,6 +51,8 @@ const PATHS = {
   print: "M7 9V4h10v5M7 18H4v-7h16v7h-3M7 14h10v6H7z",
   save: "M5 4h11l3 3v13H5zM8 4v5h7V4M8 20v-6h8v6",
   rename: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
+  undo: "M8 4L4 8l4 4M4 8h10a6 6 0 0 1 0 12H8",
+  redo: "M16 4l4 4-4 4M20 8H10a6 6 0 0 0 0 12h6",
   swap: "M7 4L3 8l4 4M3 8h14M17 12l4 4-4 4M21 16H7",
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
 };
@@ -117,6 +119,15 @@ export function clock(seconds, places = 2) {
   const minutes = Math.floor(Math.max(seconds, 0) / 60);
   const rest = Math.max(seconds, 0) - 60 * minutes;
   return `${minutes}:${rest.toFixed(places).padStart(places ? places + 3 : 2, "0")}`;
+}
+
+/** Whether this person asked for as little motion as possible: nothing plays by itself then. */
+export function isStill() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+export function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 export function percent(share) {
@@ -206,6 +217,32 @@ export function link(sea, view, params = {}) {
   );
   const query = new URLSearchParams(set).toString();
   return `#/${encodeURIComponent(sea)}/${view}${query ? `?${query}` : ""}`;
+}
+
+/** A value in the address of the view on show, or null. */
+export function recall(name) {
+  return new URLSearchParams(location.hash.split("?")[1]).get(name);
+}
+
+/** Keep values in the address of the view on show, so that a reload or a copied link shows the same. */
+export function remember(values) {
+  const [path, query] = location.hash.split("?");
+  const params = new URLSearchParams(query);
+  for (const [key, value] of Object.entries(values)) {
+    params.delete(key);
+    for (const one of [value].flat().filter((each) => each !== null && each !== undefined && each !== "")) params.append(key, one);
+  }
+  history.replaceState(null, "", params.size ? `${path}?${params}` : path);
+}
+
+/** Copy text. Browsers have a clipboard only for pages of this machine or with TLS; elsewhere the selection is copied. */
+export async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = h("textarea.sr", { value: text, readonly: true });
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
 }
 
 /** Whether a key is meant for a field rather than for the page. */

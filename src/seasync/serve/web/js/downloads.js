@@ -3,7 +3,7 @@
 import { address, post } from "./api.js";
 import { choicesOf, valuesOf } from "./choices.js";
 import { tell } from "./jobs.js";
-import { h, icon, menu, toast } from "./dom.js";
+import { copyText, h, icon, menu, toast } from "./dom.js";
 
 const DEFAULTS = { layout: "side", keep: "query", audio: "query", gaps: "dim", smooth: "nearest", labels: true, marks: false };
 const SIZES = [["", "full"], ["1920x1080", "1080 lines"], ["1280x720", "720 lines"], ["640x360", "360 lines"]];
@@ -12,8 +12,10 @@ const FIELDS = [["layout", "Pictures"], ["audio", "Sound"], ["gaps", "Frames wit
 /** `encoder` of the sea, for the commands. */
 export function downloads(session, { encoder }) {
   const film = { ...DEFAULTS, form: "mp4", size: "" };
+  const sounds = () => choicesOf("audio").map(([side, text]) => [side, session.nouns[side] ?? text]);
+  const choices = (key) => ({ size: SIZES, form: choicesOf("film"), audio: sounds() })[key] ?? choicesOf(key);
   const change = (key) => (value) => ((film[key] = value), draw());
-  const fields = FIELDS.map(([key, text]) => h("label", {}, text, menu(text, { size: SIZES, form: choicesOf("film") }[key] ?? choicesOf(key), film[key], change(key))));
+  const fields = FIELDS.map(([key, text]) => h("label", {}, text, menu(text, choices(key), film[key], change(key))));
   const tick = (key, text) => h("label.tick", {}, h("input", { type: "checkbox", checked: film[key], onchange: (event) => change(key)(event.target.checked) }), text);
   const button = h("button.primary", { type: "button", onclick: make }, icon("film"), "Make the film");
   const no = h("p.faint", { hidden: true }, "An animation shows both videos.");
@@ -77,7 +79,7 @@ export function downloads(session, { encoder }) {
   }
 
   async function copy(text) {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     toast("Copied");
   }
 

@@ -50,14 +50,14 @@ export function drawingTools(session, shown, { signal }) {
     if (begun) begun.points[2] = here; // the last leg of an angle
     else begun = { kind: tool, points: [here, here] };
     canvas.setPointerCapture(event.pointerId);
-    redraw();
+    session.player.redraw();
   }, { capture: true, signal });
   shown.addEventListener("pointermove", (event) => {
     const canvas = event.target.closest("canvas");
     if (!begun || !canvas) return;
     const last = begun.fixed ? 2 : 1;
     begun.points[last] = spot(canvas, event);
-    redraw();
+    session.player.redraw();
   }, { signal });
   shown.addEventListener("pointerup", () => {
     if (!begun) return;
@@ -65,7 +65,7 @@ export function drawingTools(session, shown, { signal }) {
     if (Math.hypot(u - x, v - y) < 0.01) begun = null; // a mere click
     else if (begun.points.length < COUNT[begun.kind]) begun.fixed = true;
     else keep(begun.points);
-    redraw();
+    session.player.redraw();
   }, { signal });
 
   function keep(points) {
@@ -78,7 +78,7 @@ export function drawingTools(session, shown, { signal }) {
     const before = drawings;
     drawings = next;
     drawList();
-    redraw();
+    session.player.redraw();
     await put(place, drawings).catch((error) => toast(error.message, "bad"));
     if (remember) session.undo.push({ name: "drawing", undo: () => change(before, { remember: false }), redo: () => change(next, { remember: false }) });
   }
@@ -104,10 +104,6 @@ export function drawingTools(session, shown, { signal }) {
     }));
   }
 
-  function redraw() {
-    if (!session.player.playing) session.player.seek(session.player.time);
-  }
-
   session.overlays.push((ink, side) => {
     const now = session.times.query ?? session.player.time;
     const near = session.reels.query.step * 0.6;
@@ -116,12 +112,12 @@ export function drawingTools(session, shown, { signal }) {
       if (one === begun || one.always || Math.abs(one.seconds - now) < near) shape(ink, one, flip);
     }
   });
-  get(place, {}, signal).then((found) => ((drawings = found.drawings), drawList(), redraw()), () => {});
+  get(place, {}, signal).then((found) => ((drawings = found.drawings), drawList(), session.player.redraw()), () => {});
   window.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || tool === "none" || isTyping(event)) return;
     setTool("none");
     tools.set("none");
-    redraw();
+    session.player.redraw();
   }, { signal });
   return { tools: h("div.field", {}, h("span.faint", {}, "Draw"), tools, add, hint), list: box };
 }

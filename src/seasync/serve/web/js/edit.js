@@ -3,6 +3,11 @@
 import { ask, del, get, post } from "./api.js";
 import { askDialog, h, showDialog, toast } from "./dom.js";
 
+/** Set name, label and tags of a clip; the answer is the clip as it is then. */
+export function changeClip(sea, { id }, { name, label, tags }) {
+  return ask("PATCH", `/seas/${sea}/clips/${id}`, { body: { name, label: label ?? "", tags } });
+}
+
 /** Name, label and tags of a clip; `changed(clip)` gets it as it is then. */
 export function editDialog(sea, clip, labels, changed) {
   const field = (text, value, more = {}) => {
@@ -16,7 +21,7 @@ export function editDialog(sea, clip, labels, changed) {
   const file = h("p.faint", { title: clip.file }, `The file keeps its name, ${clip.file.split("/").at(-1)}.`);
   askDialog(`Edit ${clip.name}`, [h("div.fields.column", {}, name, label, tags), known, file], h("button.primary", {}, "Save"), async () => {
     const wanted = { name: name.input.value.trim(), label: label.input.value.trim(), tags: tags.input.value.split(",").map((one) => one.trim()).filter(Boolean) };
-    changed(await ask("PATCH", `/seas/${sea}/clips/${clip.id}`, { body: wanted }));
+    changed(await changeClip(sea, clip, wanted));
   });
 }
 

@@ -1,11 +1,13 @@
 // Many in step: one leader and up to eight followers in a grid, with one playhead.
 
 import { get, post } from "./api.js";
-import { clock, drag, h, icon, iconButton, link, loading, notice, toast } from "./dom.js";
+import { clock, drag, h, icon, iconButton, link, loading, notice, remember, toast } from "./dom.js";
 import { InStep } from "./instep.js";
 import { tell } from "./jobs.js";
 import { openReel } from "./reel.js";
 import { transport } from "./transport.js";
+import { UndoStack } from "./undo.js";
+import { rememberMoment } from "./view_memory.js";
 import { Warp } from "./warp.js";
 
 const MOST = 8; // followers
@@ -41,6 +43,8 @@ export async function gridView({ sea, params, place, signal, ready }) {
     return { ref, alignment, reel, warp: new Warp(alignment.warps.query), hidden: false };
   }
 
+  const undo = new UndoStack();
+  undo.listen(signal);
   const grid = h("div.many", { role: "list" });
   const own = tile("leader", lead, leader, -1);
   const followers = tiles.map((one, n) => Object.assign(one, tile("follower", one.reel, one.ref, n, one)));
@@ -52,13 +56,15 @@ export async function gridView({ sea, params, place, signal, ready }) {
   window.seasync = session; // for tests and the curious
   const control = transport(session, { signal });
   place.replaceChildren(
-    h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"),
+    h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"), undo.buttons(),
       h("button.small", { type: "button", onclick: makeFilm }, icon("film"), "Make a film of the grid"),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
     ...failed.map(({ error }) => h("p.bad", {}, error.message)),
     h("section", { "aria-label": "Videos" }, grid, control));
+  for (const one of tiles) if (params.getAll("hidden").includes(one.ref)) setHidden(one, true);
   layout();
-  await player.seek(lead.start);
+  await player.seek(Number(params.get("t")) || lead.start);
+  rememberMoment(session, signal);
 
   function tile(kind, reel, ref, number, one) {
     const canvas = h("canvas", { width: reel.width, height: reel.height, role: "img", "aria-label": `${kind === "leader" ? "Leader" : "Follower"}: ${reel.footage.name}`, class: "picture" });
@@ -70,9 +76,9 @@ export async function gridView({ sea, params, place, signal, ready }) {
       h("button.small", { type: "button", "aria-pressed": "false", onclick: () => solo(one) }, "Solo"),
       h("button.small", { type: "button", title: "The others follow this one", onclick: () => leadWith(ref) }, "Lead"),
       h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, start: request.start, end: request.end }) }, "Open")) : h("span.label", {}, "Leader");
-    const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => setHidden(one, !event.target.checked) }), "Show") : null;
+    const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => show(event.target.checked ? [...shownTiles(), one] : shownTiles().filter((other) => other !== one)) }), "Show") : null;
     const figure = h("figure.tile-many", { role: "listitem", class: `tile-many ${kind}`, data: { ref } },
-      h("div.screen", one ? { title: "Drag it to another place", onpointerdown: (event) => lift(event, one) } : {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, h("span.space"), hide, does), bar);
+      h("div.screen", one ? { title: "Drag it to another place", onpointerdown: (event) => lift(event, one) } : {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, one && !one.alignment.alignable ? h("span.poor", {}, "does not align") : null, h("span.space"), hide, does), bar);
     return { figure, canvas, ink: canvas.getContext("2d"), words, number };
   }
 
@@ -110,14 +116,41 @@ export async function gridView({ sea, params, place, signal, ready }) {
     const columns = Math.ceil(Math.sqrt(count));
     grid.style.setProperty("--columns", columns);
     grid.style.setProperty("--rows", Math.ceil(count / columns));
+    const solo = tiles.length > 1 && count === 2;
+    for (const one of tiles) one.figure.querySelector("button.small").setAttribute("aria-pressed", String(solo && !one.hidden));
   }
 
   function move(one, by) {
     const at = order.indexOf(one.ref);
     const to = Math.min(Math.max(at + by, 0), order.length - 1);
-    order.splice(to, 0, ...order.splice(at, 1));
-    history.replaceState(null, "", link(sea, "grid", { leader, ...request, follower: order }));
+    const before = order;
+    const after = order.toSpliced(at, 1).toSpliced(to, 0, one.ref);
+    undo.push({ name: "order", undo: () => setOrder(before), redo: () => setOrder(after) });
+    setOrder(after);
+  }
+
+  async function setOrder(next) {
+    order = next;
+    remember({ follower: order });
     layout();
+  }
+
+  function shownTiles() {
+    return tiles.filter((one) => !one.hidden);
+  }
+
+  /** Show these followers only. */
+  function show(after) {
+    const before = shownTiles();
+    undo.push({ name: "hidden videos", undo: () => setShown(before), redo: () => setShown(after) });
+    setShown(after);
+  }
+
+  async function setShown(list) {
+    for (const one of tiles) setHidden(one, !list.includes(one));
+    remember({ hidden: tiles.filter((one) => one.hidden).map((one) => one.ref) });
+    layout();
+    player.redraw();
   }
 
   /** Make another video the reference; the one before becomes a follower. */
@@ -149,18 +182,13 @@ export async function gridView({ sea, params, place, signal, ready }) {
     one.figure.classList.toggle("hidden", hidden);
     player.followers[tiles.indexOf(one)].resting = hidden; // it costs nothing then
     if (hidden) player.followers[tiles.indexOf(one)].stop();
-    layout();
-    if (!player.playing) player.seek(player.time);
+    one.figure.querySelector("input").checked = !hidden;
   }
 
   /** One follower beside the leader; once more, all of them. */
   function solo(one) {
     const alone = tiles.every((other) => other === one || other.hidden) && tiles.length > 1;
-    for (const other of tiles) {
-      other.figure.querySelector("input").checked = alone || other === one;
-      setHidden(other, !alone && other !== one);
-      other.figure.querySelector("button.small").setAttribute("aria-pressed", String(!alone && other === one));
-    }
+    show(alone ? tiles : [one]);
   }
 
   async function makeFilm() {

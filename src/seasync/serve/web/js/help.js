@@ -3,7 +3,7 @@
 import { h, showDialog } from "./dom.js";
 
 const KEYS = {
-  "Everywhere": [["?", "these keys"], ["Ctrl Z", "undo anchors and marks; with Shift, redo"]],
+  "Everywhere": [["?", "these keys"], ["Ctrl Z", "undo: anchors, marks, drawings, edits of clips, the order of a grid; with Shift, redo"]],
   "Sea": [["/", "filter"], ["Arrows", "from clip to clip"], ["Enter", "search with it"], ["M", "mark it"], ["E", "edit its name, label and tags"], ["Delete", "remove it from the sea"]],
   "In step": [
     ["Space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "first, last frame"],

@@ -54,7 +54,7 @@ export class InStep extends EventTarget {
   setWarp(warp) {
     this.warp = warp;
     if (this.follower) this.follower.warp = warp;
-    if (!this.playing) this.seek(this.time);
+    this.redraw();
   }
 
   /** Whose sound is on: "none", "lead", or the number of a follower. */
@@ -75,13 +75,18 @@ export class InStep extends EventTarget {
   async seek(t) {
     this.resume ||= this.playing;
     this.halt();
-    this.wanted = Math.min(Math.max(t, this.from), this.to);
+    this.wanted = this.sought = Math.min(Math.max(t, this.from), this.to);
     this.seeking ??= this.settle().finally(() => (this.seeking = null));
     await this.seeking;
     if (this.resume && this.wanted === null) {
       this.resume = false;
       this.play();
     }
+  }
+
+  /** Unless it plays: draw again what is on show, or about to be. */
+  redraw() {
+    if (!this.playing) this.seek(this.sought ?? this.time);
   }
 
   async settle() {
@@ -93,6 +98,7 @@ export class InStep extends EventTarget {
       if (this.closed) return;
       this.present(this.lead.hold(time), this.followers.map((one) => one.held(time)));
     }
+    this.sought = null;
   }
 
   /** While paused: show another frame of the first follower beside the leader's. Of several calls the last one counts. */

@@ -28,7 +28,7 @@ export async function markView({ sea, params, place, signal, ready }) {
   const back = params.get("back") === "label" && h("a.button.small", { href: link(sea, "label") }, icon("back"), "Back to labeling");
   place.replaceChildren(
     h("div.heading", {},
-      h("h1", {}, h("span.query", { title: session.lead.footage.file }, session.lead.footage.name)), h("span.space"), back,
+      h("h1", {}, h("span.query", { title: session.lead.footage.file }, session.lead.footage.name)), h("span.space"), session.undo.buttons(), back,
       h("a.button.small", { href: link(sea, "search", { query: clip }) }, icon("search"), "Find what moves like it")),
     h("div.sync", {}, h("section.watch", {}, shown, control), h("section.why", {}, h("h2", {}, "Marks"), marks)));
 }

@@ -2,9 +2,9 @@
 
 import { get } from "./api.js";
 import { preview } from "./clips.js";
-import { h, icon, link, spoken } from "./dom.js";
+import { capital, h, icon, isStill, link, spoken } from "./dom.js";
 import { InStep } from "./instep.js";
-import { gauge, movementWords, numbers, partsBar, timingWords } from "./quality.js";
+import { gauge, isLikely, movementWords, numbers, partsBar, timingWords } from "./quality.js";
 import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
@@ -20,7 +20,7 @@ export function matchCard(sea, match, { answer, span, playing, chosen }) {
   box.append(canvas);
   const open = h("a.open", { href: place(), onclick: go }, spoken(`Open ${clip.name} in step with the query, `), box);
   const pick = h("input", { type: "checkbox", "aria-label": `Choose ${clip.name} for the grid`, onchange: () => chosen(clip.ref, pick.checked) });
-  const item = h("li.found", { class: `found ${match.alignable ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
+  const item = h("li.found", { class: `found ${match.alignable && isLikely(match) ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
     open,
     h("div.about", {},
       h("div.line", {}, h("span.rank", {}, match.rank), h("span.name", { title: clip.file }, clip.name), clip.label && h("span.label", {}, clip.label)),
@@ -53,11 +53,11 @@ export function matchCard(sea, match, { answer, span, playing, chosen }) {
     open.href = place();
     if (!touched || !plays() || item.classList.contains("playing")) return;
     event.preventDefault();
-    start();
+    start(); // wanted, unlike what a pointer passes over
   }
 
-  async function start() {
-    if (opened || !plays()) return;
+  async function start(event) {
+    if (opened || !plays() || (event && isStill())) return;
     const mine = (opened = new AbortController());
     playing(card);
     item.classList.add("busy");
@@ -134,6 +134,7 @@ const isPartial = (match) => match.alignable && Math.min(match.coverage.query, m
 /** Both answers in one sentence: is it the same movement, and can the timing be aligned? */
 function words(match) {
   const movement = movementWords(match);
-  if (match.alignable) return [h("b", {}, timingWords(match)), movement && `, ${movement}`];
-  return movement && (match.alignability ?? 0) > 0.5 ? [h("b", {}, movement[0].toUpperCase() + movement.slice(1)), ", but its timing cannot be aligned"] : h("b", {}, timingWords(match));
+  if (match.alignable && isLikely(match)) return [h("b", {}, timingWords(match)), movement && `, ${movement}`];
+  if (match.alignable) return [h("b", {}, "Probably another movement"), ` (${movement}), though its timing fits`];
+  return movement && (match.alignability ?? 0) > 0.5 ? [h("b", {}, capital(movement)), ", but its timing cannot be aligned"] : h("b", {}, timingWords(match));
 }

@@ -17,7 +17,7 @@ export function matrix(session) {
   const head = h("span.point");
   const pins = h("div.pins");
   const axes = { query: h("div.axis.query"), match: h("div.axis.match") };
-  const plot = h("div.plot", { tabindex: 0, role: "application", "aria-label": "Cost matrix: query to the right, match upwards. Arrow keys step through the path.", onpointerdown: press, onpointermove: hover }, picture, drawing, pins, head);
+  const plot = h("div.plot", { tabindex: 0, role: "application", "aria-label": `Cost matrix: ${session.nouns.query} to the right, ${session.nouns.match} upwards. Arrow keys step through the path.`, onpointerdown: press, onpointermove: hover }, picture, drawing, pins, head);
   const box = h("div.matrix", {}, axes.match, plot, axes.query);
 
   const sizeOf = (side) => session.alignment.axes[side];
@@ -50,7 +50,7 @@ export function matrix(session) {
   function pin(anchor) {
     const here = h("button.pin", {
       type: "button",
-      title: `Anchor: ${clock(anchor.query, 3)} of the query with ${clock(anchor.match, 3)} of the match. Press Delete to remove it.`,
+      title: `Anchor: ${clock(anchor.query, 3)} of the ${session.nouns.query} with ${clock(anchor.match, 3)} of the ${session.nouns.match}. Press Delete to remove it.`,
       "aria-label": `Anchor ${clock(anchor.query, 2)} to ${clock(anchor.match, 2)}`,
       onpointerdown: (event) => {
         event.stopPropagation();

@@ -22,6 +22,11 @@ export function movementWords({ alignability, better_than }) {
   return "";
 }
 
+/** Whether it is more likely than not the same movement; true where nobody can say. */
+export function isLikely({ alignability }) {
+  return (alignability ?? 1) >= 0.5;
+}
+
 /** A bar with the quality of the sync: full is perfect, the tick is where "in step" ends. */
 export function gauge(scores) {
   const { draq, threshold, alignable } = scores;
@@ -44,8 +49,9 @@ export function numbers(scores) {
   return h("details.numbers", {}, h("summary", {}, "Details"), h("dl", {}, rows.filter(Boolean).map(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, value)])));
 }
 
-/** Which parts of both videos are in step, as two bars. ranges: {query: [from, to], match: [from, to]} in seconds. */
-export function partsBar(pieces, ranges) {
+/** Which parts of both videos are in step, as two bars. ranges: {query: [from, to], match: [from, to]} in seconds;
+ *  nouns: what the two are called. */
+export function partsBar(pieces, ranges, nouns = { query: "query", match: "match" }) {
   const row = (side) => {
     const [from, to] = ranges[side];
     return h("span.track", { class: `track ${side}` }, pieces.map((piece) => {
@@ -56,7 +62,7 @@ export function partsBar(pieces, ranges) {
       return part;
     }));
   };
-  const words = pieces.map(({ query, match }) => `${spanWords(query)} of the query with ${spanWords(match)} of the match`).join(", ");
+  const words = pieces.map(({ query, match }) => `${spanWords(query)} of the ${nouns.query} with ${spanWords(match)} of the ${nouns.match}`).join(", ");
   return h("div.parts-bar", { role: "img", "aria-label": `In step: ${words}`, title: `In step: ${words}` }, row("query"), row("match"));
 }
 

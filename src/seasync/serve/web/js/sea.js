@@ -3,10 +3,12 @@
 import { del, get } from "./api.js";
 import { acceptDrops, addDialog, chooseFiles } from "./add.js";
 import { preview } from "./clips.js";
-import { deleteSeaDialog, editDialog } from "./edit.js";
+import { changeClip, deleteSeaDialog, editDialog } from "./edit.js";
 import { askDialog, h, icon, iconButton, isTyping, link, menu, notice, spoken, toast } from "./dom.js";
+import { UndoStack } from "./undo.js";
 
 const PAGE = 60;
+const TILES = 9; // of a grid
 const ORDERS = [["", "As added"], ["added true", "Newest first"], ["name", "By name"], ["label", "By label"], ["length", "Shortest first"], ["length true", "Longest first"]];
 
 export async function seaView({ sea, params, about, refreshSeas, place, signal }) {
@@ -22,6 +24,9 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
 
   const text = h("input.filter", { type: "search", placeholder: "Filter by name, label or tag", "aria-label": "Filter", value: filter.text, oninput: () => refilter({ text: text.value }) });
   const labels = h("span");
+  const undo = new UndoStack();
+  undo.listen(signal);
+  const together = h("a.button", { hidden: true, title: "One reference, the others follow it" }, icon("grid"), h("span"));
   const open = (files) => addDialog(sea, about, files, refresh);
   const companion = params.get("with"); // an upload that waits for its model
   const marking = params.get("pick") === "mark"; // a clip is chosen to be marked
@@ -34,7 +39,7 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
     await refreshSeas();
     location.hash = "#/";
   }) }, "Delete the sea");
-  const tools = h("div.tools", {}, text, labels, sorted, count, h("span.space"), deletes,
+  const tools = h("div.tools", {}, text, labels, sorted, count, together, h("span.space"), undo.buttons(), deletes,
     h("button", { type: "button", onclick: () => open([]) }, "Add by path"),
     h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
   place.append(title, tools, grid, end);
@@ -80,6 +85,10 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
   function tellCount() {
     count.textContent = total === 1 ? "1 clip" : `${total.toLocaleString("en")} clips`;
     end.replaceChildren(...(total ? [] : [nothing()]));
+    const [leader, ...follower] = [...grid.children].slice(0, TILES).map((item) => item.dataset.ref);
+    together.hidden = !follower.length || !(filter.label || filter.text) || Boolean(companion) || marking;
+    together.lastChild.textContent = `Play ${follower.length + 1} in a grid`;
+    together.href = link(sea, "grid", { leader, follower });
   }
 
   function nothing() {
@@ -101,20 +110,27 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
       h("div.do", {},
         h("a.icon-button", { href: search, title: words, "aria-label": words }, icon("search")),
         h("a.icon-button", { href: link(sea, "mark", { clip: clip.ref }), title: `Mark ${clip.name}`, "aria-label": `Mark ${clip.name}` }, icon("mark")),
-        iconButton("rename", `Edit ${clip.name}`, { onclick: () => edit(clip, item) }),
+        iconButton("rename", `Edit ${clip.name}`, { onclick: () => edit(clip) }),
         iconButton("trash", `Remove ${clip.name}`, { onclick: () => remove(clip, item) })));
-    item.edit_clip = () => edit(clip, item);
+    item.edit_clip = () => edit(clip);
     item.remove_clip = () => remove(clip, item);
     return item;
   }
 
-  function edit(clip, item) {
+  function edit(clip) {
     editDialog(sea, clip, known, (changed) => {
-      const fresh = card(changed);
-      item.replaceWith(fresh);
-      fresh.querySelector(".open").focus();
+      const again = (wanted) => async () => replace(await changeClip(sea, clip, wanted));
+      undo.push({ name: `changes of ${changed.name}`, undo: again(clip), redo: again(changed) });
+      replace(changed).querySelector(".open").focus();
       toast(`${changed.name} was changed`);
     });
+  }
+
+  /** Show a clip as it is now. */
+  function replace(clip) {
+    const fresh = card(clip);
+    grid.querySelector(`[data-ref="${clip.ref}"]`)?.replaceWith(fresh);
+    return fresh;
   }
 
   function remove(clip, item) {

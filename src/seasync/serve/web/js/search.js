@@ -7,6 +7,7 @@ import { choice, h, icon, link, loading, menu, notice, prose } from "./dom.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
 import { matchCard } from "./match.js";
+import { isLikely } from "./quality.js";
 import { trimmer } from "./trim.js";
 import { Warp } from "./warp.js";
 
@@ -41,9 +42,9 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   const side = h("section.query", { "aria-label": "Query" },
     h("div.kicker", {}, h("span.dot.query"), "Query"), name, h("div.stage", {}, stage, note), trimPlace,
     h("div.options", {},
-      choice("Recipe", choicesOf("recipe"), options.recipe, (recipe) => again({ recipe })),
       labels,
-      menu("How many", [[6, "6 matches"], [12, "12 matches"], [25, "25 matches"], [50, "50 matches"]], options.k, (k) => again({ k: Number(k) }))));
+      menu("How many", [[6, "6 matches"], [12, "12 matches"], [25, "25 matches"], [50, "50 matches"]], options.k, (k) => again({ k: Number(k) })),
+      h("details", { open: options.recipe !== "motion" }, h("summary", {}, "How videos are compared"), choice("Recipe", choicesOf("recipe"), options.recipe, (recipe) => again({ recipe })))));
   place.append(side, results);
   ready();
 
@@ -131,7 +132,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
         options.label ? h("button", { type: "button", onclick: () => again({ label: "" }) }, "Any label") : h("a.button", { href: link(sea, "sea") }, "To the sea")));
       return;
     }
-    const good = matches.filter((match) => match.alignable).length;
+    const good = matches.filter((match) => match.alignable && isLikely(match)).length;
     const picked = [];
     const gridLink = h("a.button.small", { hidden: true }, icon("grid"), "Play in a grid");
     const chosen = (one, yes) => {

@@ -16,16 +16,18 @@ export class Session extends EventTarget {
     this.alignment = null;
     this.undo = new UndoStack();
     this.draw = () => {};
+    this.nouns = { query: "query", match: "match" }; // what people call the two
     this.overlays = []; // functions (ink, side, seconds, place) that draw on the pictures
   }
 
   /** Open {query, match, start, …} as the API takes them; without a match, the query alone. */
-  static async open(sea, request, { signal, note }) {
+  static async open(sea, request, { signal, note, nouns }) {
     const ends = { query: { ref: request.query, start: request.start, end: request.end } };
     if (request.match) ends.match = { ref: request.match, start: request.match_start, end: request.match_end };
     const sides = Object.keys(ends);
     const opening = Promise.allSettled(sides.map((side) => openReel(sea, ends[side], { signal, note: (text, share) => note(side, text, share) })));
     const session = new Session(sea, request, {});
+    if (nouns) session.nouns = nouns;
     try {
       if (request.match) {
         session.anchors = (await get(session.anchorPlace, {}, signal)).anchors;

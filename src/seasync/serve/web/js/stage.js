@@ -1,13 +1,11 @@
 // Where the pictures are shown: side by side, stacked, or one through the other.
 
-import { clock, h } from "./dom.js";
-
-const WORDS = { query: "Query", match: "Match" };
+import { capital, clock, h } from "./dom.js";
 
 export function stage(session) {
   const sides = Object.keys(session.reels);
   let registered = null;
-  const panes = Object.fromEntries(sides.map((side) => [side, pane(side, session.reels[side])]));
+  const panes = Object.fromEntries(sides.map((side) => [side, pane(side, session.reels[side], session.nouns[side])]));
   const box = h("div.panes", { class: `panes ${sides.length > 1 ? "side" : "single"}` }, sides.map((side) => panes[side].figure));
   session.draw = (lead, [partner], time) => {
     paint(session.keep, lead, time, true);
@@ -43,7 +41,7 @@ export function stage(session) {
   box.setLayout = (layout) => {
     for (const other of ["side", "stack", "overlay", "single"]) box.classList.toggle(other, other === layout);
     resize();
-    if (session.player && !session.player.playing) session.player.seek(session.player.time);
+    session.player?.redraw();
   };
   /** place: [left, top, width, height] on the query's canvas, or null */
   box.register = (place) => {
@@ -54,8 +52,8 @@ export function stage(session) {
   return box;
 }
 
-function pane(side, reel) {
-  const canvas = h("canvas", { width: reel.width, height: reel.height, class: `picture ${side}`, "aria-label": `${WORDS[side]}: ${reel.footage.name}`, role: "img" });
+function pane(side, reel, noun) {
+  const canvas = h("canvas", { width: reel.width, height: reel.height, class: `picture ${side}`, "aria-label": `${capital(noun)}: ${reel.footage.name}`, role: "img" });
   const words = h("span.time");
   const figure = h("figure", { class: `pane ${side}` },
     canvas,

@@ -1,6 +1,6 @@
 // The start page: compare two videos at once, compare with a model, search or label a collection, reopen a comparison.
 
-import { acceptDrops, chooseFiles, sendFile } from "./add.js";
+import { acceptDrops, chooseFiles, listRefused, sendFile } from "./add.js";
 import { comparisonLink, comparisonList, keepComparison, listComparisons, NO_SEA, openFile } from "./comparisons.js";
 import { h, icon, link, loading, toast } from "./dom.js";
 
@@ -18,7 +18,7 @@ export async function startView({ sea, place, signal }) {
     h("h1", {}, "Compare videos in step"),
     h("section.two", { "aria-label": "Compare two videos" },
       h("h2", {}, "Compare two videos"),
-      h("p.faint", {}, "Drop two videos of the same movement anywhere on this page. Seasync plays them in step and shows where one is late."),
+      h("p.faint", {}, "Drop or choose two videos of the same movement. Seasync plays them in step and shows where one is late."),
       h("div.slots", {}, slots.map(({ box }) => box)),
       h("div.actions", {}, compare, spans, h("span.space"), h("button", { type: "button", onclick: async () => take(await choose(".seasync")) }, "Open a .seasync file")),
       state),
@@ -33,7 +33,7 @@ export async function startView({ sea, place, signal }) {
 
   function slot(n) {
     const words = h("span", {}, n ? "Second video" : "First video");
-    const box = h("button.slot", { type: "button", onclick: async () => put(n, (await chooseFiles(false))[0]) }, icon("add"), words);
+    const box = h("button.slot", { type: "button", onclick: async () => fill(n, await chooseFiles()) }, icon("add"), words);
     return { box, words };
   }
 
@@ -42,8 +42,13 @@ export async function startView({ sea, place, signal }) {
     return h("li", {}, typeof go === "string" ? h("a.way", { href: go }, content) : h("button.way", { type: "button", onclick: go }, content));
   }
 
+  /** Files that were chosen for a slot: one goes there, several are taken like dropped ones. */
+  function fill(n, files) {
+    if (files.length > 1) take(files);
+    else if (files.length) put(n, files[0]);
+  }
+
   function put(n, file) {
-    if (!file) return;
     chosen[n] = file;
     slots[n].words.textContent = file.name;
     slots[n].box.classList.add("filled");
@@ -56,7 +61,8 @@ export async function startView({ sea, place, signal }) {
     const saved = files.find(isSaved);
     if (saved) return open(saved);
     if (files.length > 2) return beginGrid(files);
-    for (const file of files.slice(0, 2)) put(chosen[0] ? 1 : 0, file);
+    if (files.length === 2) files.forEach((file, n) => put(n, file));
+    else put(chosen[0] ? 1 : 0, files[0]);
     if (chosen[0] && chosen[1]) begin();
   }
 
@@ -89,11 +95,14 @@ export async function startView({ sea, place, signal }) {
     if (files.length > MOST) toast(`A grid has at most ${MOST} videos; the first ${MOST} are taken`);
     state.hidden = false;
     const refs = [];
-    for (const file of files.slice(0, MOST)) {
+    const failed = [];
+    const taken = files.slice(0, MOST);
+    for (const file of taken) {
       state.replaceChildren(loading(`Uploading ${file.name}…`));
-      const sent = await sendFile(file);
+      const sent = await sendFile(file, (reason) => failed.push({ file: file.name, reason }));
       if (sent && !refs.includes(sent.ref)) refs.push(sent.ref);
     }
+    if (failed.length) listRefused(failed, taken.length);
     state.hidden = true;
     if (refs.length > 1) location.hash = link(NO_SEA, "grid", { leader: refs[0], follower: refs.slice(1) });
   }

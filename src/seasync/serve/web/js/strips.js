@@ -35,7 +35,7 @@ export function strips(session) {
     let place = 0;
     row.className = `row ${side}`;
     row.replaceChildren(...times.map((time, n) => {
-      const tile = h("button.tile", { type: "button", data: time === null ? {} : { side, seconds: time }, "aria-label": time === null ? "left out" : `${side} at ${clock(time)}${alone(n) ? ", without counterpart" : ""}`, onpointerdown: (event) => time !== null && press(event, side, time) },
+      const tile = h("button.tile", { type: "button", data: time === null ? {} : { side, seconds: time }, "aria-label": time === null ? "left out" : `${session.nouns[side]} at ${clock(time)}${alone(n) ? ", without counterpart" : ""}`, onpointerdown: (event) => time !== null && press(event, side, time) },
         time === null ? h("span.none", {}, "left out") : h("span.time", {}, clock(time)));
       tile.classList.toggle("alone", alone(n));
       tile.style.setProperty("--shape", reel.width / reel.height);

@@ -3,8 +3,8 @@
 import { get } from "./api.js";
 import { bodiesPanel } from "./bodies.js";
 import { choicesOf } from "./choices.js";
-import { comparisonBar, keepButton, keepComparison, comparisonLink } from "./comparisons.js";
-import { choice, h, icon, iconButton, isTyping, link, loading, menu, toast } from "./dom.js";
+import { alignmentOf, changeComparison, comparisonBar, comparisonLink, keepButton, keepComparison, NO_SEA } from "./comparisons.js";
+import { capital, choice, h, icon, iconButton, isTyping, link, loading, menu, recall, remember, toast } from "./dom.js";
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
@@ -15,13 +15,17 @@ import { reportPanel } from "./report.js";
 import { Session } from "./session.js";
 import { stage } from "./stage.js";
 import { strips } from "./strips.js";
+import { moveNotes, swapped } from "./swap.js";
 import { transport } from "./transport.js";
 import { trimButtons } from "./trim_buttons.js";
 import { verdict } from "./verdict.js";
+import { rememberMoment } from "./view_memory.js";
 import { zoomable } from "./zoom.js";
 
 const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order"];
 const LAYOUTS = ["side", "stack", "overlay"];
+const LOOKS = ["layout", "clock", "mirror", "speed", "sound", "loop"]; // in the address, beside the request
+const COMPARED = { query: "first video", match: "second video" }; // nobody has searched for these two
 
 export async function syncView({ sea, params, place, signal, ready }) {
   const request = Object.fromEntries(FIELDS.filter((key) => params.has(key)).map((key) => [key, params.get(key)]));
@@ -38,25 +42,28 @@ export async function syncView({ sea, params, place, signal, ready }) {
   place.append(wait);
   ready();
   const about = get(`/seas/${sea}`, {}, signal).catch(() => ({})); // known by the time it is needed
-  const session = await Session.open(sea, request, { signal, note: (side, text, share) => wait.lastChild.replaceWith(loading(`${text} ${Math.round(100 * share)} %`)) });
+  const nouns = sea === NO_SEA || params.has("comparison") ? COMPARED : undefined;
+  const session = await Session.open(sea, request, { signal, nouns, note: (side, text, share) => wait.lastChild.replaceWith(loading(`${text} ${Math.round(100 * share)} %`)) });
   signal.addEventListener("abort", () => session.close());
   window.seasync = session; // for tests and the curious
   const { encoder } = await about;
-  let layout = innerWidth < 700 ? "stack" : "side";
+  if (params.get("clock") === "match") session.setKeep("match");
+  const the = session.nouns;
+  let layout = LAYOUTS.includes(params.get("layout")) ? params.get("layout") : innerWidth < 700 ? "stack" : "side";
 
   const shown = stage(session);
   const report = reportPanel(session);
   const marks = marksPanel(session, { signal, changed: () => control?.drawMarks(), saved: () => report.refresh() });
   const control = transport(session, { ticks: () => marks.ticks(), signal });
-  const through = h("input.through", { type: "range", min: 0, max: 1, step: 0.05, value: 0.5, "aria-label": "Opacity of the match", hidden: true, oninput: () => shown.setOpacity(through.value) });
-  const layouts = choice("Layout", [["side", "Side"], ["stack", "Stack"], ["overlay", "Overlay"]], layout, setLayout);
-  const keeps = choice("Whose clock is kept", choicesOf("keep"), "query", setKeep);
-  const sound = menu("Sound", [["none", "no sound"], ["query", "query's sound"], ["match", "match's sound"]], "none", setSound);
+  const through = h("input.through", { type: "range", min: 0, max: 1, step: 0.05, value: 0.5, "aria-label": `Opacity of the ${the.match}`, hidden: true, oninput: () => shown.setOpacity(through.value) });
+  const layouts = choice("Layout", [["side", "Side"], ["stack", "Stack"], ["overlay", "Overlay"]], layout, chooseLayout);
+  const keeps = choice("Whose clock is kept", choicesOf("keep").map(([side]) => [side, capital(the[side]), `The ${the[side]} plays at its own speed, the other one follows`]), session.keep, setKeep);
+  const sound = menu("Sound", [["none", "no sound"], ["query", `${the.query}'s sound`], ["match", `${the.match}'s sound`]], "none", setSound);
   const parts = menu("Whole or in part", [...choicesOf("partial"), ["any", "in part, in any order"]], request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
-  const mirror = iconButton("mirror", "Mirror the match (I)", { "aria-pressed": "false", onclick: turnMirror });
+  const mirror = iconButton("mirror", `Mirror the ${the.match} (I)`, { "aria-pressed": "false", onclick: turnMirror });
   const draw = drawingTools(session, shown, { signal });
   const watch = h("section.watch", { "aria-label": "Videos" }, shown, control,
-    h("div.settings", {}, labelled("Layout", layouts, through, mirror, iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Keep", keeps), labelled("Sound", sound), labelled("Align", parts), draw.tools),
+    h("div.settings", {}, labelled("Layout", layouts, through, mirror, document.fullscreenEnabled && iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Own speed", keeps), labelled("Sound", sound), labelled("Align", parts), draw.tools, session.undo.buttons()),
     strips(session));
 
   place.replaceChildren(
@@ -65,29 +72,45 @@ export async function syncView({ sea, params, place, signal, ready }) {
       h("span.space"),
       params.has("comparison") ? comparisonBar(session, params.get("comparison")) : keepButton(session),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: request.query, start: request.start, end: request.end }) }, icon("search"), "Matches"),
-      h("a.button.small", { href: swapped() }, icon("swap"), "Swap")),
+      h("button.small", { type: "button", title: "Swap the two videos (X)", onclick: swap }, icon("swap"), "Swap")),
     h("div.sync", {}, watch,
       h("section.why", { "aria-label": "Comparison" }, verdict(session), matrix(session), curve(session),
         h("div.tabs", {},
           panel("Compare", true, report),
           panel("Bodies", false, bodiesPanel(session, shown, { drawings: draw.list, signal })),
           panel("Correct", false, h("div", {}, corrector(session, { signal }), anchorList(session))),
-          panel("Trim", false, trimButtons(session, { changed: (asked) => (location.hash = link(sea, "sync", { ...asked, comparison: params.get("comparison") })) })),
+          panel("Trim", false, trimButtons(session, { changed: async (asked) => (location.hash = await changed(asked)) })),
           panel("Mark", false, marks), panel("Download", false, downloads(session, { encoder }))))));
   setLayout(layout);
+  if (params.get("mirror")) turnMirror();
+  if (params.has("sound")) setSound((sound.value = params.get("sound")));
+  if (Number(params.get("t")) > 0) session.player.seek(Number(params.get("t")));
+  rememberMoment(session, signal);
   zoomable(shown, { signal, step: (frames) => session.player.step(frames), tap: () => session.player.toggle() });
   session.undo.listen(signal);
   session.refine(signal).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
 
-  function swapped() {
-    const { query, match, start, end, match_start, match_end, recipe } = request;
-    return link(sea, "sync", { query: match, match: query, start: match_start, end: match_end, match_start: start, match_end: end, recipe });
+  /** The address of this view with another request, which the comparison keeps too. */
+  async function changed(asked) {
+    const comparison = recall("comparison");
+    if (comparison) await changeComparison(comparison, { alignment: alignmentOf(asked) });
+    return link(sea, "sync", { ...asked, comparison, ...Object.fromEntries(LOOKS.map((name) => [name, recall(name)])) });
+  }
+
+  async function swap() {
+    await moveNotes(session);
+    location.replace(await changed(swapped(session.request)));
   }
 
   function setPart(part) {
     Object.assign(session.request, { partial: part === "any" ? "always" : part, order: part === "any" ? "any" : "same" });
-    history.replaceState(null, "", link(sea, "sync", { ...session.request, comparison: params.get("comparison") }));
+    changed(session.request).then((address) => history.replaceState(null, "", address));
     session.solve().catch((error) => toast(error.message, "bad"));
+  }
+
+  function chooseLayout(next) {
+    setLayout(next);
+    remember({ layout: next });
   }
 
   function setLayout(next) {
@@ -101,11 +124,13 @@ export async function syncView({ sea, params, place, signal, ready }) {
     const playing = session.player.playing;
     session.setKeep(keep);
     keeps.set(keep);
+    remember({ clock: keep === "query" ? "" : keep });
     setSound(sound.value);
     if (playing) session.player.play();
   }
 
   function setSound(side) {
+    remember({ sound: side === "none" ? "" : side });
     session.player.setSound(side === "none" ? "none" : side === session.keep ? "lead" : 0);
   }
 
@@ -117,6 +142,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
 
   function turnMirror() {
     mirror.setAttribute("aria-pressed", String(shown.classList.toggle("mirrored")));
+    remember({ mirror: shown.classList.contains("mirrored") ? "yes" : "" });
     session.dispatchEvent(new Event("mirror"));
   }
 
@@ -125,7 +151,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
     else watch.requestFullscreen();
   }
 
-  const keys = { o: () => setLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: fullScreen, x: () => (location.hash = swapped()), q: nextSound };
+  const keys = { o: () => chooseLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: fullScreen, x: swap, q: nextSound };
   window.addEventListener("keydown", (event) => !isTyping(event) && keys[event.key]?.(), { signal });
 }
 

@@ -1,6 +1,6 @@
 // Play, step, scrub, speed, loop: one control for all that is shown.
 
-import { clock, drag, h, icon, iconButton, isTyping, menu } from "./dom.js";
+import { clock, drag, h, icon, iconButton, isTyping, menu, recall, remember } from "./dom.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2];
 
@@ -8,9 +8,10 @@ const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2];
 export function transport(session, { ticks = () => [], signal }) {
   const toggle = iconButton("play", "Play (space)", { class: "icon-button play", onclick: () => session.player.toggle() });
   const time = h("output.time");
-  const speed = menu("Speed", SPEEDS.map((one) => [one, `${one}×`]), 1, (value) => session.player.setSpeed(Number(value)));
+  const speed = menu("Speed", SPEEDS.map((one) => [one, `${one}×`]), 1, (value) => setSpeed(Number(value)));
   const loop = iconButton("loop", "Loop (L)", { "aria-pressed": "false", onclick: turnLoop });
   const skip = h("button.small.skip-gaps", { type: "button", title: "Skip frames without a counterpart (S)", "aria-pressed": "false", onclick: turnSkip }, "Skip", h("span", {}, "left out"));
+  const ends = h("button.small.loop-span", { type: "button", title: "Loop a span: press at its start, at its end, and once more to end it (B)", "aria-pressed": "false", onclick: loopSpan }, "A–B");
   let span = []; // what is looped, in seconds
   const rail = h("div.rail");
   const head = h("div.head");
@@ -19,7 +20,7 @@ export function transport(session, { ticks = () => [], signal }) {
     h("div.buttons", {},
       iconButton("back", "One frame back (←)", { onclick: () => session.player.step(-1) }), toggle,
       iconButton("forward", "One frame on (→)", { onclick: () => session.player.step(1) }),
-      time, h("span.space"), skip, speed, loop));
+      time, h("span.space"), skip, speed, ends, loop));
 
   const range = () => [session.lead.seconds[0], session.lead.seconds.at(-1) + session.lead.step];
   const share = (seconds) => {
@@ -78,18 +79,27 @@ export function transport(session, { ticks = () => [], signal }) {
   function turnLoop() {
     session.player.loop = !session.player.loop;
     loop.setAttribute("aria-pressed", String(session.player.loop));
+    rememberLoop();
+  }
+
+  function rememberLoop() {
+    const what = span.length === 2 ? span.map((one) => one.toFixed(3)).join("-") : "all";
+    remember({ loop: session.player.loop ? what : "" });
   }
 
   /** Loop a span: its start, its end, then none again. */
   function loopSpan() {
-    const { player } = session;
-    const [first] = range();
-    if (span.length === 2) span = [];
-    else span.push(player.time);
-    span.sort((one, other) => one - other);
-    const whole = [first, session.lead.seconds.at(-1) + session.lead.step / 2];
-    [player.from, player.to] = span.length === 2 ? [span[0], Math.max(span[1], span[0] + 3 * session.lead.step)] : whole;
-    if (span.length === 2 && !player.loop) turnLoop();
+    setSpan(span.length === 2 ? [] : [...span, session.player.time].sort((one, other) => one - other));
+    if (span.length === 2 && !session.player.loop) turnLoop();
+    else rememberLoop();
+  }
+
+  function setSpan(next) {
+    span = next;
+    const { player, lead } = session;
+    const whole = [lead.seconds[0], lead.seconds.at(-1) + lead.step / 2];
+    [player.from, player.to] = span.length === 2 ? [span[0], Math.max(span[1], span[0] + 3 * lead.step)] : whole;
+    ends.setAttribute("aria-pressed", String(span.length > 0));
     drawRail();
   }
 
@@ -100,8 +110,23 @@ export function transport(session, { ticks = () => [], signal }) {
 
   function changeSpeed(by) {
     const at = Math.min(Math.max(SPEEDS.indexOf(session.player.speed) + by, 0), SPEEDS.length - 1);
-    session.player.setSpeed(SPEEDS[at]);
-    speed.value = SPEEDS[at];
+    setSpeed(SPEEDS[at]);
+  }
+
+  function setSpeed(value) {
+    session.player.setSpeed(value);
+    speed.value = value;
+    remember({ speed: value === 1 ? "" : value });
+  }
+
+  /** Speed and loop as the address has them. */
+  function restore() {
+    const looped = recall("loop");
+    if (SPEEDS.includes(Number(recall("speed")))) setSpeed(Number(recall("speed")));
+    if (!looped) return;
+    const found = looped.split("-").map(Number);
+    if (found.length === 2 && found.every((one) => one >= 0)) setSpan(found);
+    turnLoop();
   }
 
   const keys = {
@@ -125,10 +150,11 @@ export function transport(session, { ticks = () => [], signal }) {
 
   session.addEventListener("time", drawTime);
   session.addEventListener("state", drawState);
-  session.addEventListener("keep", () => (span = []));
+  session.addEventListener("keep", () => setSpan([]));
   for (const name of ["keep", "alignment"]) session.addEventListener(name, () => (drawRail(), drawTime()));
   drawRail();
   drawTime();
+  restore();
   box.drawMarks = drawRail;
   return box;
 }

@@ -1,6 +1,6 @@
 // Trimming both videos at the playhead: where each starts and ends.
 
-import { clock, h } from "./dom.js";
+import { capital, clock, h } from "./dom.js";
 
 const NAMES = { query: ["start", "end"], match: ["match_start", "match_end"] };
 
@@ -11,8 +11,8 @@ export function trimButtons(session, { changed }) {
     const [start, end] = NAMES[side];
     const { footage } = session.reels[side];
     const set = (key, seconds) => changed({ ...session.request, [key]: seconds?.toFixed(3) });
-    return h("div.line", { role: "group", "aria-label": `Trim the ${side}` },
-      h("span", { class: `dot ${side}` }), h("span", {}, side === "query" ? "Query" : "Match"),
+    return h("div.line", { role: "group", "aria-label": `Trim the ${session.nouns[side]}` },
+      h("span", { class: `dot ${side}` }), h("span", {}, capital(session.nouns[side])),
       h("span.faint", {}, `${clock(footage.start)}–${clock(footage.end)}`), h("span.space"),
       h("button.small", { type: "button", onclick: () => set(start, session.times[side]) }, "Start here"),
       h("button.small", { type: "button", onclick: () => set(end, session.times[side]) }, "End here"),

@@ -17,7 +17,7 @@ export function verdict(session) {
       h("p", { class: `words ${alignment.alignable ? "good" : "poor"}` }, timingWords(alignment)),
       ...(alignment.detail === "coarse" ? [h("p.faint.refining", { role: "status" }, "First result. Refining…")] : []),
       gauge(alignment),
-      ...(rows.length ? [partsBar(alignment.pieces, ranges()), h("ol.pieces", { "aria-label": "Parts in step" }, rows), coverage()] : []),
+      ...(rows.length ? [partsBar(alignment.pieces, ranges(), session.nouns), h("ol.pieces", { "aria-label": "Parts in step" }, rows), coverage()] : []),
       ...(alignment.alignable ? [] : [hints()]),
       numbers(alignment));
     move();
@@ -31,8 +31,8 @@ export function verdict(session) {
   }
 
   function coverage() {
-    const shares = SIDES.map((side) => `${percent(session.alignment.coverage[side])} of the movement in the ${side}`);
-    const out = SIDES.filter((side) => session.leftOut(side).length).map((side) => `${session.leftOut(side).map(spanWords).join(", ")} of the ${side}`);
+    const shares = SIDES.map((side) => `${percent(session.alignment.coverage[side])} of the movement in the ${session.nouns[side]}`);
+    const out = SIDES.filter((side) => session.leftOut(side).length).map((side) => `${session.leftOut(side).map(spanWords).join(", ")} of the ${session.nouns[side]}`);
     return h("p.faint.coverage", {}, `Covers ${shares.join(" and ")}.${out.length ? ` Left out: ${out.join("; ")}.` : ""}`);
   }
 
@@ -42,7 +42,7 @@ export function verdict(session) {
     return h("div.hints", {},
       h("p", {}, "You can still play them together. What may help:"),
       h("ul", {},
-        h("li", {}, "Trim both to one action", search ? [": ", search] : " (Trim, below the pictures)", "."),
+        h("li", {}, "Trim both to one action", search ? [": ", search] : " (panel Trim)", "."),
         session.request.order !== "any" && h("li", {}, "Allow parts in any order (Align, below the pictures)."),
         h("li", {}, "If you know two frames that belong together, set an anchor.")));
   }
