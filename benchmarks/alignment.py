@@ -22,6 +22,7 @@ from benchmarks.goals import Goals
 from seasync.align import MOTION, align_encodings, align_many, cost_matrix, draq_many, dtw_many, score_many
 from seasync.align.batched import BatchedCosts
 from seasync.align.kernels import lanes
+from seasync.align.kernels.vectors import LANES
 from seasync.align.partial_policy import BatchedPrices
 from seasync.encoding import Encoding, Stream
 
@@ -135,12 +136,13 @@ def own_draq(goals: Goals, rounds: int) -> None:
     """What exact DRAQ adds to our own DTW with paths."""
     added = []
     for length in (64, 256):
-        sides = np.full(lanes.LANES, length)
+        sides = np.full(LANES, length)
         cells = BatchedCosts(costs_of(sides.tolist())).cells
-        totals = np.zeros((2, lanes.LANES), np.float32)
-        moves = np.empty((length, length * lanes.LANES), np.uint8)
+        totals = np.zeros((2, LANES), np.float32)
+        moves = np.empty((length, length * LANES), np.uint8)
         alone = seconds(partial(dtw_alone, cells, moves), 20 * rounds)
-        both = seconds(partial(lanes.solve, cells, sides, sides, totals, moves), 20 * rounds)
+        shares = lanes.share_table(length)
+        both = seconds(partial(lanes.solve, cells, sides, sides, shares, totals, moves), 20 * rounds)
         added.append(100 * (both / alone - 1))
     goals.at_most("exact DRAQ, added to our DTW at 64 and 256", max(added), 60, " %")
 
@@ -148,13 +150,9 @@ def own_draq(goals: Goals, rounds: int) -> None:
 @njit
 def dtw_alone(cells, moves):  # type: ignore[no-untyped-def]
     """`lanes.solve` of matrices of equal size without the mean cost of random paths, to compare with."""
-    above = np.full(cells.shape[1] + lanes.LANES, np.float32(np.inf))
-    row = above.copy()
-    above[: lanes.LANES] = 0.0
+    totals = np.full(cells.shape[1], np.float32(np.inf))
     for i in range(len(cells)):
-        lanes.path_row(cells[i], above, row, moves[i])
-        above[: lanes.LANES] = np.inf
-        above, row = row, above
+        lanes.path_row(cells[i], np.float32(0.0) if i == 0 else np.float32(np.inf), totals, moves[i])
 
 
 def clip(length: int, seed: int) -> Encoding:
@@ -172,7 +170,7 @@ def encoding(features: Matrix) -> Encoding:
 def in_part(goals: Goals, rounds: int) -> None:
     """What the best partial path costs beside the whole one, of clips that share a half."""
     recipe = replace(MOTION, grid_fps=None)
-    course = clip(64 + 32 * lanes.LANES, 0).features
+    course = clip(64 + 32 * LANES, 0).features
     query = encoding(course[:64])
     starts = range(64, len(course), 32)
     halves = [encoding(np.concatenate([course[16:48], course[k : k + 32]])) for k in starts]

@@ -11,6 +11,7 @@ from seasync.align import MOTION, PAPER, align_encodings, align_many, cost_matri
 from seasync.align import partial_policy as partial_module
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
+from seasync.align.kernels.vectors import LANES
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.errors import FeatureError
 from tests import naive
@@ -40,7 +41,8 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
 
 @settings(max_examples=20)
 @given(
-    st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=32), st.integers(0, 99)
+    st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=LANES),
+    st.integers(0, 99),
 )
 def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
     rng = np.random.default_rng(seed)

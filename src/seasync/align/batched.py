@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.cost_pair import CostPair
 from seasync.align.kernels import lanes
+from seasync.align.kernels.disordered import disordered as disordered_totals
 from seasync.align.kernels.lane_costs import lane_costs, put_side
+from seasync.align.kernels.vectors import LANES
 from seasync.align.matrix import Path, SolvedPath, check_cost, disordered, require_finite, solve_whole
 from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
@@ -24,6 +27,7 @@ _FEWEST = 3
 # Working memory that each thread keeps: touching fresh memory would take longer than solving.
 _scratch = threading.local()
 _NO_PATH = np.empty((0, 2), np.int32)
+_NO_MOVES = np.empty((0, 0), np.uint8)
 
 
 def dtw_many(costs: Sequence[ArrayLike]) -> list[tuple[Path, float]]:
@@ -59,21 +63,29 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     -------
     numpy.ndarray [shape=(B,)], float64
     """
-    solved = _solve_many(costs, BatchedCosts.scores)
-    totals = np.array([(each.cost, each.random) for each in solved]).reshape(-1, 2)
-    return draq_ratio(*totals.T)
-
-
-def random_cost_many(costs: Sequence[ArrayLike]) -> list[float]:
-    """The exact `random_cost` of every matrix."""
-    return [solved.random for solved in _solve_many(costs, BatchedCosts.scores)]
+    return draq_ratio(*_totals_many(costs))
 
 
 def disordered_cost_many(costs: Sequence[Floats]) -> NDArray[np.float64]:
     """The `disordered_cost` of every matrix, shape (B,)."""
     others = [other for cost in costs for other in disordered(cost)]
-    totals = np.array([solved.cost for solved in _solve_many(others, BatchedCosts.scores)])
-    return np.asarray(totals.reshape(-1, 2).mean(1))
+    return np.asarray(_totals_many(others)[0].reshape(-1, 2).mean(1))
+
+
+def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
+    """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B)."""
+    matrices = [check_cost(cost) for cost in costs]
+    out = np.full((2, len(costs)), np.nan)
+    for block in batch_blocks([matrix.shape for matrix in matrices]):
+        places = _places([matrices[k] for k in block])
+        totals = np.zeros((2, LANES), np.float32)
+        lanes.score_matrices(*places, _shares(*places[1:].max(1).tolist()), totals)
+        require_finite(float(totals[1].sum()))
+        out[:, block] = totals[:, : len(block)]
+    for k in np.flatnonzero(np.isnan(out[1])):
+        solved = solve_whole(matrices[k])
+        out[:, k] = solved.cost, solved.random
+    return out
 
 
 def _solve_many(
@@ -88,12 +100,12 @@ def _solve_many(
 
 def batch_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
     """Indices of the matrices that are faster to solve in a batch, in blocks of similar sizes."""
-    small = [k for k, size in enumerate(sizes) if max(size) <= _LONGEST]
-    small.sort(key=lambda k: (sizes[k][1], sizes[k][0]))
-    count = -(-len(small) // lanes.LANES)  # of about equal size, so that threads finish together
-    for block in np.array_split(small, count) if count else []:
+    small = sorted((m, n, k) for k, (n, m) in enumerate(sizes) if max(n, m) <= _LONGEST)
+    count = -(-len(small) // LANES)  # of about equal size, so that threads finish together
+    for at in range(count):
+        block = [k for _, _, k in small[at * len(small) // count : (at + 1) * len(small) // count]]
         if len(block) >= _FEWEST:
-            yield block.tolist()
+            yield block
 
 
 def scratch(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
@@ -104,6 +116,24 @@ def scratch(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
         array = np.zeros(size, dtype)
         setattr(_scratch, name, array)
     return array[:size].reshape(shape)
+
+
+@lru_cache(maxsize=1)
+def _share_table(size: int) -> Floats:
+    return np.asarray(lanes.share_table(size))
+
+
+def _shares(n: int, m: int) -> Floats:
+    """How often random paths leave each cell which way: a table for matrices of at least n × m."""
+    return _share_table(-(-max(n, m, _LONGEST) // 128) * 128)
+
+
+def _places(costs: Sequence[Floats]) -> NDArray[np.int64]:
+    """Addresses, rows and columns of up to LANES contiguous matrices, shape (3, LANES); zero beyond."""
+    out = np.empty((3, LANES), np.int64)
+    lanes.find_matrices((*costs, *[costs[0]] * (LANES - len(costs))), out)
+    out[:, len(costs) :] = 0
+    return out
 
 
 class BatchedCosts:
@@ -122,14 +152,9 @@ class BatchedCosts:
     """
 
     def __init__(self, costs: Sequence[Floats]) -> None:
-        self._begin([cost.shape for cost in costs])
-        planes = scratch("planes", np.float32, lanes.LANES, self.n, self.m)
-        for plane, cost in zip(planes, costs, strict=False):
-            n, m = cost.shape
-            plane[:n, :m] = cost
-            plane[n:] = 0.0
-            plane[:n, m:] = 0.0
-        lanes.interleave_all(planes, self.cells)
+        places = _places(costs)
+        self._begin(len(costs), places[1:])
+        lanes.interleave_all(*places, self.cells)
 
     @classmethod
     def of_pairs(cls, pairs: Sequence[CostPair]) -> BatchedCosts:
@@ -138,12 +163,14 @@ class BatchedCosts:
         if len(factors) > 1 or None in factors:
             return cls([pair.matrix() for pair in pairs])
         self, recipe = cls.__new__(cls), pairs[0].recipe
-        self._begin([pair.shape for pair in pairs])
+        sizes = np.zeros((2, LANES), np.int64)
+        sizes[:, : len(pairs)] = np.transpose([pair.shape for pair in pairs])
+        self._begin(len(pairs), sizes)
         frames = np.array([pair.frames for pair in pairs]).max(0).tolist()
-        planes = scratch("planes", np.float32, lanes.LANES, frames[0], frames[1] + 1)
+        planes = scratch("planes", np.float32, LANES, frames[0], frames[1] + 1)
         sides = [
-            scratch("query", np.float32, 3, self.n, lanes.LANES),
-            scratch("match", np.float32, 3, self.m, lanes.LANES),
+            scratch("query", np.float32, 3, self.n, LANES),
+            scratch("match", np.float32, 3, self.m, LANES),
         ]
         for lane, pair in enumerate(pairs):
             # Nothing moves: all costs are one.
@@ -155,12 +182,10 @@ class BatchedCosts:
         lane_costs(planes, factor, self.rows, self.columns, *sides, np.float32(recipe.power), self.cells)
         return self
 
-    def _begin(self, sizes: Sequence[tuple[int, ...]]) -> None:
-        self.count = len(sizes)
-        self.rows, self.columns = np.zeros((2, lanes.LANES), np.int64)
-        self.rows[: self.count], self.columns[: self.count] = zip(*sizes, strict=True)
-        self.n, self.m = int(self.rows.max()), int(self.columns.max())
-        self.cells = scratch("cells", np.float32, self.n, self.m * lanes.LANES)
+    def _begin(self, count: int, sizes: NDArray[np.int64]) -> None:
+        self.count, (self.rows, self.columns) = count, sizes
+        self.n, self.m = sizes.max(1).tolist()
+        self.cells = scratch("cells", np.float32, self.n, self.m * LANES)
 
     def matrix(self, lane: int) -> Floats:
         """A copy of one of the matrices."""
@@ -169,29 +194,52 @@ class BatchedCosts:
         return out
 
     def disordered(self) -> NDArray[np.float64]:
-        """The `disordered_cost` of every matrix, shape (B,); all must have the same number of rows."""
-        totals = np.empty((2, lanes.LANES), np.float32)
-        lanes.disordered(self.cells, self.columns, totals)
+        """The `disordered_cost` of every matrix, shape (B,)."""
+        totals = np.empty((2, LANES), np.float32)
+        disordered_totals(self.cells, self.rows, self.columns, totals)
         return np.asarray(totals[:, : self.count].mean(0, dtype=np.float64))
+
+    def box_costs(
+        self, boxes: Sequence[tuple[int, int, int, int, int]], *, contrast: bool
+    ) -> NDArray[np.float64]:
+        """`random_cost` and, with `contrast`, `disordered_cost` of parts of the matrices, shape (2, B).
+
+        A box is given as lane, first row, first column, number of rows and of columns.
+        """
+        out = np.zeros((2, len(boxes)))
+        order = sorted(range(len(boxes)), key=lambda at: boxes[at][4])
+        for first in range(0, len(boxes), LANES):
+            block = order[first : first + LANES]
+            where = np.zeros((5, LANES), np.int64)
+            where[:, : len(block)] = np.transpose([boxes[at] for at in block])
+            (n, m), sizes = where[3:].max(1).tolist(), where[3:]
+            cells, totals = scratch("boxes", np.float32, n, m * LANES), np.zeros((2, LANES), np.float32)
+            lanes.take_boxes(self.cells, *where, cells)
+            lanes.solve(cells, *sizes, _shares(n, m), totals, _NO_MOVES)
+            out[0, block] = totals[1, : len(block)]
+            if contrast:
+                disordered_totals(cells, *sizes, totals)
+                out[1, block] = totals[:, : len(block)].mean(0, dtype=np.float64)
+        return out
 
     def scores(self) -> list[SolvedPath]:
         """Cost and mean cost of random paths of every matrix, without the path."""
-        totals = self._totals(np.empty((0, 0), np.uint8))
+        totals = self._totals(_NO_MOVES)
         return [SolvedPath(_NO_PATH, cost, random) for cost, random in totals]
 
     def solve(self) -> list[SolvedPath]:
         """Path, cost and mean cost of random paths of every matrix."""
-        moves = scratch("moves", np.uint8, self.n, self.m * lanes.LANES)
+        moves = scratch("moves", np.uint8, self.n, self.m * LANES)
         totals = self._totals(moves)
-        paths = np.empty((lanes.LANES, self.n + self.m - 1, 2), np.int32)
-        lengths = np.empty(lanes.LANES, np.int64)
+        paths = np.empty((LANES, self.n + self.m - 1, 2), np.int32)
+        lengths = np.empty(LANES, np.int64)
         lanes.trace(moves, self.rows, self.columns, paths, lengths)
         found = (path[-length:].copy() for path, length in zip(paths, lengths, strict=True))
         return [SolvedPath(path, cost, random) for path, (cost, random) in zip(found, totals, strict=False)]
 
     def _totals(self, moves: NDArray[np.uint8]) -> list[list[float]]:
-        totals = np.zeros((2, lanes.LANES), np.float32)
-        lanes.solve(self.cells, self.rows, self.columns, totals, moves)
+        totals = np.zeros((2, LANES), np.float32)
+        lanes.solve(self.cells, self.rows, self.columns, _shares(self.n, self.m), totals, moves)
         require_finite(float(totals[1].sum()))
         pairs: list[list[float]] = totals.T[: self.count].tolist()
         return pairs

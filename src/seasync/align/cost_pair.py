@@ -8,14 +8,13 @@ import numpy as np
 
 from seasync.align.kernels import cosines as kernels
 from seasync.align.kernels.lane_costs import base_products
+from seasync.align.kernels.products import products
 from seasync.align.prepare import PreparedClip, PreparedStream, prepare, shared_streams
 from seasync.align.recipe import MOTION, Recipe
 from seasync.encoding import MIRRORS, Encoding, Floats
 
 # Cells of cost computed at a time: 16 MB.
 _BLOCK = 1 << 22
-# Multiplications of a product that BLAS leaves to one thread.
-_SLICE = 1 << 18
 
 
 def cost_matrix(query: Encoding, match: Encoding, *, recipe: Recipe = MOTION) -> Floats:
@@ -142,26 +141,9 @@ def _motion(streams: list[PreparedStream], length: int) -> Floats:
 
 
 def _products(rows: Floats, others: Floats) -> Floats:
-    """The product rows (k, d) · othersᵀ (d, m), in slices too small for BLAS to spread over threads.
-
-    Threads that share a small product wait for each other longer than they work.
-    """
-    (count, width), m = rows.shape, len(others)
-    out = np.empty((count, m), np.float32)
-    if not count or min(rows.size, others.size) > _SLICE // 4:
-        return np.matmul(rows, others.T, out=out)
-    if rows.size > others.size:
-        height = max(4, _SLICE // others.size // 4 * 4)
-        whole = count // height * height
-        slices = rows[:whole].reshape(-1, height, width)
-        np.matmul(slices, others.T, out=out[:whole].reshape(-1, height, m))
-        np.matmul(rows[whole:], others.T, out=out[whole:])
-        return out
-    height = max(4, _SLICE // rows.size // 4 * 4)
-    whole = m // height * height
-    slices = others[:whole].reshape(-1, height, width).transpose(0, 2, 1)
-    np.matmul(rows, slices, out=out[:, :whole].reshape(count, -1, height).transpose(1, 0, 2))
-    np.matmul(rows, others[whole:].T, out=out[:, whole:])
+    """The product rows (k, d) · othersᵀ (d, m)."""
+    out = np.empty((len(rows), len(others)), np.float32)
+    products(rows, others, out)
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from seasync.align.any_order import best_pieces_in_any_order
-from seasync.align.batched import BatchedCosts, disordered_cost_many, random_cost_many
+from seasync.align.batched import BatchedCosts, disordered_cost_many
 from seasync.align.kernels import priced_paths as kernels
 from seasync.align.matrix import Cells, Path, SolvedPath, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
@@ -120,7 +120,8 @@ class PartialPolicy:
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Pieces.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]
-        return _measured(cost, prices, pieces, randoms, whole)
+        measures = [kernels.measure(cost, prices.rows, prices.columns, piece) for piece in pieces]
+        return _measured(measures, prices.totals, pieces, randoms, whole)
 
     def choose_batched(
         self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool], *, contrast: bool = False
@@ -130,8 +131,9 @@ class PartialPolicy:
         With `contrast`, for a batch of one query, their contrast is measured too.
         """
         out = [Pieces.whole(whole) for whole in wholes]
+        broken = batch.disordered().tolist() if contrast else []
         if contrast:
-            out = [_contrasted(*pair) for pair in zip(out, batch.disordered().tolist(), strict=True)]
+            out = [_contrasted(*pair) for pair in zip(out, broken, strict=True)]
         if self.partial == "never":
             return out
         if self.order == "any":
@@ -142,18 +144,18 @@ class PartialPolicy:
         chosen = [
             lane for lane, moves in enumerate(moving) if moves and (self.partial == "always" or better[lane])
         ]
-        # Read before the boxes are solved: these take the batch's place in memory.
-        apart = {lane: (batch.matrix(lane), priced.prices(lane)) for lane in chosen}
-        pieces = {lane: best_pieces(*each)[1] for lane, each in apart.items()}
-        boxes = {lane: _boxes(apart[lane][0], some) for lane, some in pieces.items()}
-        randoms = iter(random_cost_many([box for some in boxes.values() for box in some]))
-        for lane, (cost, prices) in apart.items():
-            own = [next(randoms) for _ in boxes[lane]]
-            out[lane] = _measured(cost, prices, pieces[lane], own, wholes[lane])
-        if contrast:
-            found = with_contrast([cost for cost, _ in apart.values()], [out[lane] for lane in apart])
-            for lane, each in zip(apart, found, strict=True):
-                out[lane] = each
+        pieces = {lane: priced.pieces(lane) for lane in chosen}
+        boxes = [(lane, *_corners(piece)) for lane, some in pieces.items() for piece in some]
+        randoms, disordered = map(iter, batch.box_costs(boxes, contrast=contrast).tolist())
+        for lane, some in pieces.items():
+            own = [next(randoms) for _ in some]
+            against = sum(next(disordered) for _ in some)
+            measures = [priced.measure(lane, piece) for piece in some]
+            found = _measured(measures, priced.totals[lane], some, own, wholes[lane])
+            if contrast:
+                whole_again = found.coverage == (1.0, 1.0)
+                found = _contrasted(found, broken[lane] if whole_again else against)
+            out[lane] = found
         return out
 
     @property
@@ -179,18 +181,28 @@ def _contrasted(pieces: Pieces, against: float) -> Pieces:
 
 def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
     """The part of the matrix around each piece."""
-    corners = ((piece[0].tolist(), piece[-1].tolist()) for piece in pieces)
-    return [cost[i : k + 1, j : last + 1] for (i, j), (k, last) in corners]
+    corners = map(_corners, pieces)
+    return [cost[top : top + rows, left : left + columns] for top, left, rows, columns in corners]
+
+
+def _corners(piece: Path) -> tuple[int, int, int, int]:
+    """First row and column of the box around a piece, and how many rows and columns it has."""
+    (top, left), (last, right) = piece[0].tolist(), piece[-1].tolist()
+    return top, left, last + 1 - top, right + 1 - left
 
 
 def _measured(
-    cost: Floats, prices: Prices, pieces: list[Path], randoms: list[float], whole: SolvedPath
+    measures: Sequence[tuple[float, float, float]],
+    totals: Sequence[float],
+    pieces: list[Path],
+    randoms: list[float],
+    whole: SolvedPath,
 ) -> Pieces:
-    """Pieces with their costs and their coverage."""
-    solved, covered = [], [0.0, 0.0]
-    for piece, random in zip(pieces, randoms, strict=True):
-        along, rows, columns = kernels.measure(cost, prices.rows, prices.columns, piece)
-        solved.append(SolvedPath(piece, along, random))
-        covered = [covered[0] + rows, covered[1] + columns]
-    of_query, of_match = (a / b if b > 0 else 1.0 for a, b in zip(covered, prices.totals, strict=True))
+    """Pieces with their costs and their coverage; each was measured as by `kernels.measure`."""
+    solved = [
+        SolvedPath(piece, along, random)
+        for piece, (along, _, _), random in zip(pieces, measures, randoms, strict=True)
+    ]
+    covered = sum(rows for _, rows, _ in measures), sum(columns for _, _, columns in measures)
+    of_query, of_match = (float(a / b) if b > 0 else 1.0 for a, b in zip(covered, totals, strict=True))
     return Pieces(solved, (of_query, of_match), whole.cost)

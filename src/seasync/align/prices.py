@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from seasync.align.batched import BatchedCosts
-from seasync.align.kernels import lanes
+from seasync.align.batched import BatchedCosts, scratch
 from seasync.align.kernels import priced_paths as kernels
+from seasync.align.kernels.vectors import LANES
 from seasync.align.matrix import Cells, Path
 from seasync.encoding import Floats
 
@@ -132,14 +132,15 @@ class BatchedPrices:
 
     def __init__(self, batch: BatchedCosts, share: float) -> None:
         self.batch, self.share = batch, share
-        count, n, m = lanes.LANES, batch.n, batch.m
+        count, n, m = LANES, batch.n, batch.m
         self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
         self.totals = np.empty((count, 2))
-        gains = np.empty(count, np.float32)
         sizes = batch.rows, batch.columns
         kernels.lane_prices(batch.cells, *sizes, share, self.rows, self.columns, self.totals)
         jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
-        kernels.lane_gains(batch.cells, *sizes, self.rows, self.columns, jumps, gains)
+        gains, self._ends = np.empty(count, np.float32), np.empty(count, np.int32)
+        self._moves = scratch("priced", np.uint8, n, m * count), scratch("sources", np.int32, n, m * count)
+        kernels.lane_gains(batch.cells, self.rows, self.columns, jumps, *self._moves, gains, self._ends)
         self.gains: list[float] = gains.tolist()
 
     def better(self, costs: Sequence[float]) -> list[bool]:
@@ -151,12 +152,20 @@ class BatchedPrices:
     def prices(self, lane: int) -> Prices:
         """The prices of one matrix of the batch."""
         n, m = self.batch.rows[lane], self.batch.columns[lane]
-        columns = self.columns.reshape(-1, lanes.LANES)[:m, lane].copy()
+        columns = self.columns.reshape(-1, LANES)[:m, lane].copy()
         return Prices(self.rows[:n, lane].copy(), columns, tuple(self.totals[lane].tolist()), self.share)
 
     def pieces(self, lane: int) -> list[Path]:
         """The pieces of its best path."""
-        return best_pieces(self.batch.matrix(lane), self.prices(lane))[1]
+        path, breaks = kernels.trace(*self._moves, self._ends[lane], lane, LANES)
+        return [path[a:b] for a, b in pairwise(breaks.tolist())]
+
+    def measure(self, lane: int, piece: Path) -> tuple[float, float, float]:
+        """What a piece costs, and the prices of the rows and of the columns it enters."""
+        measured: tuple[float, float, float] = kernels.lane_measure(
+            self.batch.cells, self.rows, self.columns, lane, piece
+        )
+        return measured
 
 
 def _beats(gain: float, whole: float, share: float, dtw_cost: float) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from seasync.align.kernels.cosines import base_row
-from seasync.align.kernels.lanes import LANES, interleave
+from seasync.align.kernels.lanes import interleave
+from seasync.align.kernels.vectors import LANES, address, fill, load, store, where_less
 
 _ONE = np.float32(1.0)
 _ZERO = np.float32(0.0)
@@ -46,22 +47,27 @@ def put_side(grid, lane, keep, half, out):
 @njit(cache=True, nogil=True)
 def _mix(lower, upper, weight, scale, out):
     """Products of a grid row, in between two rows of frames (m * LANES,), times the row's 1 / norm."""
-    for j in range(len(out) // LANES):
-        for k in range(j * LANES, (j + 1) * LANES):
-            lane = k - j * LANES
-            out[k] = scale[lane] * (lower[k] + weight[lane] * (upper[k] - lower[k]))
+    part = load(weight, 0)
+    factor = load(scale, 0)
+    for k in range(0, len(out), LANES):
+        value = load(lower, k)
+        store(out, k, factor * (value + part * (load(upper, k) - value)))
 
 
 @njit(cache=True, nogil=True)
 def _square_row(mixed, factor, weight, scale, moving, motion, out):
     """Costs of power 2 of a grid row (columns * LANES,) out of its products with the match's frames."""
+    zero = fill(_ZERO)
+    one = fill(_ONE)
+    moves = load(moving, 0)
     for b in range(len(weight) // LANES):
-        shift = (b // factor - b) * LANES
-        for k in range(b * LANES, (b + 1) * LANES):
-            value = mixed[k + shift]
-            value = (value + weight[k] * (mixed[k + shift + LANES] - value)) * scale[k]
-            far = max(_ONE - value, _ZERO)
-            out[k] = far * far * (moving[k - b * LANES] + motion[k])
+        k = b * LANES
+        frame = b // factor * LANES
+        value = load(mixed, frame)
+        value = (value + load(weight, k) * (load(mixed, frame + LANES) - value)) * load(scale, k)
+        far = one - value
+        far = where_less(far, zero, zero, far)
+        store(out, k, far * far * (moves + load(motion, k)))
 
 
 @njit(cache=True, nogil=True)
@@ -88,8 +94,8 @@ def lane_costs(planes, factors, rows, columns, query, match, power, cells):
     m = cells.shape[1] // LANES
     frames = planes.shape[1]
     width = planes.shape[2]
-    four = np.empty(width * 4, np.float32)
-    fours = four.view(np.complex128)
+    starts = np.empty(LANES, np.int64)
+    widths = np.full(LANES, width)
     ring = np.empty((2, width * LANES), np.float32)
     mixed = np.empty(width * LANES, np.float32)
     flat = match.reshape(3, m * LANES)
@@ -99,7 +105,9 @@ def lane_costs(planes, factors, rows, columns, query, match, power, cells):
         high = min(low + 1, frames - 1)
         while done < high:
             done += 1
-            interleave(planes, done, four, fours, ring[done % 2].view(np.complex128))
+            for lane in range(LANES):
+                starts[lane] = address(planes) + 4 * width * (lane * frames + done)
+            interleave(starts, widths, width, ring[done % 2])
         _mix(ring[low % 2], ring[high % 2], query[0, a], query[1, a], mixed)
         if power == _ONE + _ONE:
             _square_row(mixed, factors[1], flat[0], flat[1], query[2, a], flat[2], cells[a])

@@ -1,8 +1,6 @@
-"""DTW and the exact random cost of many cost matrices at once: the matrix index innermost, so that the CPU's
-vector units work on LANES matrices abreast. Each lane rounds exactly as `kernels.single` does.
+"""DTW and the exact random cost of LANES cost matrices abreast, one in each lane of the CPU's vectors.
 
-Rows are flat (cell × LANES + lane): the compiler then sees loops whose dependence reaches LANES elements back
-and vectorises them. No fastmath: it would let the two kernels round differently.
+Rows are flat (cell × LANES + lane) and solved in place. Each lane rounds exactly as `kernels.single` does.
 """
 
 from __future__ import annotations
@@ -10,46 +8,86 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-LANES = 32
+from seasync.align.kernels.vectors import (
+    LANES,
+    SIDE,
+    address,
+    fill,
+    load,
+    store,
+    transpose,
+    value_at,
+    where_less,
+)  # fmt: skip
+
 _INFINITY = np.float32(np.inf)
+_ZERO = np.float32(0.0)
+
+
+@njit(cache=True)
+def find_matrices(matrices, places):
+    """Where LANES contiguous matrices begin in memory, and their rows and columns, into places (3, LANES)."""
+    for lane, matrix in enumerate(matrices):
+        places[0, lane] = address(matrix)
+        places[1, lane], places[2, lane] = matrix.shape
 
 
 @njit(cache=True, nogil=True)
-def _zip(a, b, c, d, out):
-    for j in range(len(a)):
-        out[4 * j] = a[j]
-        out[4 * j + 1] = b[j]
-        out[4 * j + 2] = c[j]
-        out[4 * j + 3] = d[j]
+def interleave(starts, widths, m, out):
+    """A row of each lane, widths (LANES,) numbers from the addresses starts on, into out (m * LANES,).
 
-
-@njit(cache=True, nogil=True)
-def _place(values, out, first, step):
-    for j in range(len(values)):
-        out[first + j * step] = values[j]
-
-
-@njit(cache=True, nogil=True)
-def interleave(planes, i, four, fours, places):
-    """Row i of planes (LANES, n, m) into places, costs (m * LANES,) seen as complex128.
-
-    In two steps, each of which compiles to wide loads and stores: four lanes become neighbours in `four`
-    (4 * m,), then they go to their place together, as the 16 bytes of one complex number in its view `fours`.
+    Zeros follow where a lane has fewer than m.
     """
-    for group in range(LANES // 4):
-        lane = 4 * group
-        _zip(planes[lane, i], planes[lane + 1, i], planes[lane + 2, i], planes[lane + 3, i], four)
-        _place(fours, places, group, LANES // 4)
+    even = m
+    for lane in range(LANES):
+        even = min(even, widths[lane])
+    even -= even % SIDE
+    for j in range(0, even, SIDE):
+        for lane in range(0, LANES, SIDE):
+            transpose(starts, lane, j, out, j * LANES + lane)
+    for lane in range(LANES):
+        for j in range(even, m):
+            out[j * LANES + lane] = value_at(starts[lane], j) if j < widths[lane] else _ZERO
 
 
 @njit(cache=True, nogil=True)
-def interleave_all(planes, cells):
-    """Planes (LANES, n, m) into cells (n, m * LANES), once for all kernels that read them."""
-    _, n, m = planes.shape
-    four = np.empty(m * 4, np.float32)
-    fours = four.view(np.complex128)
-    for i in range(n):
-        interleave(planes, i, four, fours, cells[i].view(np.complex128))
+def _next_row(i, rows, columns, starts, widths):
+    """Move starts to row i of matrices (rows[lane], columns[lane]); width 0 where there is none."""
+    for lane in range(LANES):
+        if i > 0:
+            starts[lane] += 4 * widths[lane]
+        widths[lane] = columns[lane] if i < rows[lane] else 0
+
+
+@njit(cache=True, nogil=True)
+def interleave_all(addresses, rows, columns, cells):
+    """Matrices of float32 numbers at the addresses (LANES,) into cells (n, m * LANES), zero beyond each."""
+    m = cells.shape[1] // LANES
+    starts = addresses.copy()
+    widths = np.zeros(LANES, np.int64)
+    for i in range(len(cells)):
+        _next_row(i, rows, columns, starts, widths)
+        interleave(starts, widths, m, cells[i])
+
+
+@njit(cache=True, nogil=True)
+def take_boxes(cells, lanes, tops, lefts, rows, columns, out):
+    """Parts of the matrices in cells as matrices of their own, into out (n, m * LANES), zero beyond each.
+
+    lanes, tops, lefts, rows, columns (LANES,): where each box is, and how large.
+    """
+    m = out.shape[1] // LANES
+    for i in range(len(out)):
+        row = out[i]
+        for k in range(LANES):
+            width = columns[k] if i < rows[k] else 0
+            for j in range(width, m):
+                row[j * LANES + k] = _ZERO
+            if width > 0:
+                source = cells[tops[k] + i]
+                first = lefts[k] * LANES + lanes[k]
+                for j in range(width):
+                    row[j * LANES + k] = source[first + j * LANES]
 
 
 @njit(cache=True, nogil=True)
@@ -59,49 +97,6 @@ def matrix_of(cells, lane, out):
         row = cells[i]
         for j in range(out.shape[1]):
             out[i, j] = row[j * LANES + lane]
-
-
-@njit(cache=True, nogil=True)
-def _score_row(costs, above, row, mean_above, mean_row, diagonal_share, up_share, left_share):
-    """One row of DTW totals and of mean random costs; the shares (m,) are the same in all lanes.
-
-    Rows begin with the LANES border values left of the matrix.
-    """
-    for j in range(len(diagonal_share)):
-        diagonal = diagonal_share[j]
-        up = up_share[j]
-        left = left_share[j]
-        for k in range(j * LANES, (j + 1) * LANES):
-            cost = costs[k]
-            near = cost + diagonal * mean_above[k] + up * mean_above[k + LANES]
-            mean_row[k + LANES] = near + left * mean_row[k]
-            best = above[k + LANES] if above[k + LANES] < above[k] else above[k]
-            row[k + LANES] = (row[k] if row[k] < best else best) + cost
-
-
-@njit(cache=True, nogil=True)
-def path_row(costs, above, row, moves):
-    """One row of DTW totals, and the move that leads to each cell: 0 diagonal, 1 up, 2 left."""
-    for j in range(len(costs) // LANES):
-        for k in range(j * LANES, (j + 1) * LANES):
-            diagonal = above[k]
-            up = above[k + LANES]
-            left = row[k]
-            best = up if up < diagonal else diagonal
-            moves[k] = np.uint8(2) if left < best else np.uint8(1) if up < diagonal else np.uint8(0)
-            row[k + LANES] = (left if left < best else best) + costs[k]
-
-
-@njit(cache=True, nogil=True)
-def _random_row(costs, above, row, diagonal_share, up_share, left_share):
-    """One row of mean random costs."""
-    for j in range(len(diagonal_share)):
-        diagonal = diagonal_share[j]
-        up = up_share[j]
-        left = left_share[j]
-        for k in range(j * LANES, (j + 1) * LANES):
-            near = costs[k] + diagonal * above[k] + up * above[k + LANES]
-            row[k + LANES] = near + left * row[k]
 
 
 @njit(cache=True, nogil=True)
@@ -125,92 +120,130 @@ def random_shares(i, diagonal, up, left):
 
 
 @njit(cache=True, nogil=True)
-def solve(cells, rows, columns, totals, moves):
+def share_table(size):
+    """`random_shares` of all rows of a square matrix, (size, 3, size)."""
+    out = np.empty((size, 3, size), np.float32)
+    for i in range(size):
+        random_shares(i, out[i, 0], out[i, 1], out[i, 2])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _score_row(costs, shares, border, totals, means):
+    """One row of DTW totals and of mean random costs in place of the row above, (m * LANES,) each.
+
+    border is the total left of the row above: 0 at the first row, infinite below.
+    """
+    corner = fill(border)
+    left = fill(_INFINITY)
+    mean_corner = fill(_ZERO)
+    mean_left = fill(_ZERO)
+    for j in range(len(totals) // LANES):
+        k = j * LANES
+        cost = load(costs, k)
+        above = load(totals, k)
+        mean_above = load(means, k)
+        best = where_less(above, corner, above, corner)
+        left = where_less(left, best, left, best) + cost
+        corner = above
+        store(totals, k, left)
+        near = cost + fill(shares[0, j]) * mean_corner + fill(shares[1, j]) * mean_above
+        mean_left = near + fill(shares[2, j]) * mean_left
+        mean_corner = mean_above
+        store(means, k, mean_left)
+
+
+@njit(cache=True, nogil=True)
+def path_row(costs, border, totals, moves):
+    """One row of DTW totals in place, and the move that leads to each cell: 0 diagonal, 1 up, 2 left."""
+    corner = fill(border)
+    left = fill(_INFINITY)
+    diagonally = fill(np.int32(0))
+    from_above = fill(np.int32(1))
+    from_left = fill(np.int32(2))
+    for k in range(0, len(totals), LANES):
+        above = load(totals, k)
+        best = where_less(above, corner, above, corner)
+        move = where_less(above, corner, from_above, diagonally)
+        store(moves, k, where_less(left, best, from_left, move))
+        left = where_less(left, best, left, best) + load(costs, k)
+        corner = above
+        store(totals, k, left)
+
+
+@njit(cache=True, nogil=True)
+def _score_path_row(costs, shares, border, totals, means, moves):
+    """`_score_row` and `path_row` in one."""
+    corner = fill(border)
+    left = fill(_INFINITY)
+    mean_corner = fill(_ZERO)
+    mean_left = fill(_ZERO)
+    diagonally = fill(np.int32(0))
+    from_above = fill(np.int32(1))
+    from_left = fill(np.int32(2))
+    for j in range(len(totals) // LANES):
+        k = j * LANES
+        cost = load(costs, k)
+        above = load(totals, k)
+        mean_above = load(means, k)
+        best = where_less(above, corner, above, corner)
+        move = where_less(above, corner, from_above, diagonally)
+        store(moves, k, where_less(left, best, from_left, move))
+        left = where_less(left, best, left, best) + cost
+        corner = above
+        store(totals, k, left)
+        near = cost + fill(shares[0, j]) * mean_corner + fill(shares[1, j]) * mean_above
+        mean_left = near + fill(shares[2, j]) * mean_left
+        mean_corner = mean_above
+        store(means, k, mean_left)
+
+
+@njit(cache=True, nogil=True)
+def _put_totals(i, rows, columns, totals, means, out):
+    """Totals of the lanes that end at row i into out (2, LANES)."""
+    for lane in range(LANES):
+        if rows[lane] == i + 1:
+            out[0, lane] = totals[(columns[lane] - 1) * LANES + lane]
+            out[1, lane] = means[(columns[lane] - 1) * LANES + lane]
+
+
+@njit(cache=True, nogil=True)
+def solve(cells, rows, columns, shares, out, moves):
     """DTW totals and exact random costs of LANES matrices.
 
     cells   (n, m * LANES) float32; lane l is valid in its first rows[l] × columns[l] cells, finite elsewhere
-    totals  (2, LANES) float32, written: DTW total and the mean cost of random paths
+    shares  `share_table` of at least max(n, m)
+    out     (2, LANES) float32, written: DTW total and the mean cost of random paths
     moves   (n, m * LANES) uint8, written, for `trace`; of shape (0, 0) to keep none
     """
-    n = len(cells)
-    m = cells.shape[1] // LANES
-    above = np.full((m + 1) * LANES, _INFINITY)
-    row = np.full((m + 1) * LANES, _INFINITY)
-    mean_above = np.zeros((m + 1) * LANES, np.float32)
-    mean_row = np.zeros((m + 1) * LANES, np.float32)
-    diagonal = np.empty(m, np.float32)
-    up = np.empty(m, np.float32)
-    left = np.empty(m, np.float32)
-    above[:LANES] = 0.0
-    for i in range(n):
-        random_shares(i, diagonal, up, left)
+    totals = np.full(cells.shape[1], _INFINITY)
+    means = np.zeros(cells.shape[1], np.float32)
+    border = _ZERO
+    for i in range(len(cells)):
         if len(moves):
-            path_row(cells[i], above, row, moves[i])
-            _random_row(cells[i], mean_above, mean_row, diagonal, up, left)
+            _score_path_row(cells[i], shares[i], border, totals, means, moves[i])
         else:
-            _score_row(cells[i], above, row, mean_above, mean_row, diagonal, up, left)
-        for lane in range(LANES):
-            if rows[lane] == i + 1:
-                totals[0, lane] = row[columns[lane] * LANES + lane]
-                totals[1, lane] = mean_row[columns[lane] * LANES + lane]
-        above[:LANES] = _INFINITY
-        above, row = row, above
-        mean_above, mean_row = mean_row, mean_above
+            _score_row(cells[i], shares[i], border, totals, means)
+        border = _INFINITY
+        _put_totals(i, rows, columns, totals, means, out)
 
 
 @njit(cache=True, nogil=True)
-def _total_row(costs, above, row):
-    """One row of DTW totals."""
-    for j in range(len(costs) // LANES):
-        for k in range(j * LANES, (j + 1) * LANES):
-            best = above[k + LANES] if above[k + LANES] < above[k] else above[k]
-            row[k + LANES] = (row[k] if row[k] < best else best) + costs[k]
-
-
-@njit(cache=True, nogil=True)
-def _half_way_row(cells, columns, out):
-    """A row of cells (m * LANES,) with each lane's match begun half-way, into out."""
-    m = len(cells) // LANES
-    alike = True
-    for lane in range(LANES):
-        alike &= columns[lane] == m or columns[lane] == 0
-    if alike:
-        middle = (m - m // 2) * LANES
-        out[: len(cells) - middle] = cells[middle:]
-        out[len(cells) - middle :] = cells[:middle]
-        return
-    for lane in range(LANES):
-        width = columns[lane]
-        middle = width - width // 2
-        for j in range(width):
-            from_ = j + middle if j + middle < width else j + middle - width
-            out[j * LANES + lane] = cells[from_ * LANES + lane]
-
-
-@njit(cache=True, nogil=True)
-def disordered(cells, columns, totals):
-    """DTW totals of LANES matrices of n rows each with the match backwards, and begun half-way.
-
-    cells (n, m * LANES), columns (LANES,); totals (2, LANES) float32, written. A path through the match
-    backwards is one through the query backwards, seen from its other end: so all lanes begin at column 0.
-    """
-    n = len(cells)
-    m = cells.shape[1] // LANES
-    turned = np.zeros(m * LANES, np.float32)
-    for kind in range(2):
-        above = np.full((m + 1) * LANES, _INFINITY)
-        row = np.full((m + 1) * LANES, _INFINITY)
-        above[:LANES] = 0.0
-        for i in range(n):
-            if kind == 0:
-                _total_row(cells[n - 1 - i], above, row)
-            else:
-                _half_way_row(cells[i], columns, turned)
-                _total_row(turned, above, row)
-            above[:LANES] = _INFINITY
-            above, row = row, above
-        for lane in range(LANES):
-            totals[kind, lane] = above[columns[lane] * LANES + lane]
+def score_matrices(addresses, rows, columns, shares, out):
+    """`solve` of the matrices of float32 numbers at the addresses (LANES,), each read once; no moves."""
+    m = columns.max()
+    starts = addresses.copy()
+    widths = np.zeros(LANES, np.int64)
+    costs = np.empty(m * LANES, np.float32)
+    totals = np.full(m * LANES, _INFINITY)
+    means = np.zeros(m * LANES, np.float32)
+    border = _ZERO
+    for i in range(rows.max()):
+        _next_row(i, rows, columns, starts, widths)
+        interleave(starts, widths, m, costs)
+        _score_row(costs, shares[i], border, totals, means)
+        border = _INFINITY
+        _put_totals(i, rows, columns, totals, means, out)
 
 
 @njit(cache=True, nogil=True)

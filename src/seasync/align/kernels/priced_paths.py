@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from seasync.align.kernels.lanes import LANES
+from seasync.align.kernels.vectors import LANES, fill, load, store, where_less
 
 DIAGONAL, UP, LEFT, JUMP, START = range(5)
 _NONE = np.float32(-np.inf)
@@ -51,12 +51,13 @@ def prices(costs, share, rows, columns):
 
 
 @njit(cache=True, nogil=True)
-def _trace(moves, sources, end):
+def trace(moves, sources, end, lane, lanes):
     """The path to a cell, and where its pieces begin, as `priced_path` returns them.
 
-    moves (n, m); a jump to (i, j) comes from the cell sources[i, j], as i * m + j.
+    moves, sources (n, m * lanes); a jump to (i, j) comes from the cell in sources, as i * m + j.
     """
-    n, m = moves.shape
+    n = len(moves)
+    m = moves.shape[1] // lanes
     path = np.empty((n + m, 2), np.int32)
     breaks = np.empty(n + 1, np.int64)
     at = len(path)
@@ -68,13 +69,13 @@ def _trace(moves, sources, end):
         at -= 1
         path[at, 0] = i
         path[at, 1] = j
-        move = moves[i, j]
+        move = moves[i, j * lanes + lane]
         if move >= JUMP:
             pieces -= 1
             breaks[pieces] = at
             if move == START:
                 return path[at:].copy(), breaks[pieces:] - at
-            place = sources[i, j]
+            place = sources[i, j * lanes + lane]
             i = place // m
             j = place % m
             continue
@@ -139,7 +140,7 @@ def priced_path(costs, rows, columns, jump):
             if value > best:
                 best = value
                 end = i * m + j
-    return best, *_trace(moves, sources, end)
+    return best, *trace(moves, sources, end, 0, 1)
 
 
 @njit(cache=True, nogil=True)
@@ -162,11 +163,12 @@ def measure(costs, rows, columns, path):
 @njit(cache=True, nogil=True)
 def _add_row(costs, totals, columns):
     """Add a row of costs (m * LANES,) to totals (LANES,) and columns (m * LANES,)."""
-    for j in range(len(costs) // LANES):
-        for k in range(j * LANES, (j + 1) * LANES):
-            totals[k - j * LANES] += costs[k]
-    for k in range(len(costs)):
-        columns[k] += costs[k]
+    total = load(totals, 0)
+    for k in range(0, len(costs), LANES):
+        cost = load(costs, k)
+        total = total + cost
+        store(columns, k, load(columns, k) + cost)
+    store(totals, 0, total)
 
 
 @njit(cache=True, nogil=True)
@@ -198,45 +200,90 @@ def lane_prices(cells, rows, columns, share, row_prices, column_prices, totals):
 
 
 @njit(cache=True, nogil=True)
-def _gain_row(costs, above, row, peaks_above, peaks, entered, columns, jump):
-    """One row of gains and the greatest gains so far, LANES pairs at once.
-
-    entered (LANES,) the row's prices, columns (m * LANES,) those of the columns, jump (LANES,).
-    """
-    for j in range(len(costs) // LANES):
-        for k in range(j * LANES, (j + 1) * LANES):
-            lane = k - j * LANES
-            both = entered[lane] + columns[k]
-            diagonal = above[k] + both
-            up = above[k + LANES] + entered[lane]
-            left = row[k] + columns[k]
-            jumped = (peaks_above[k] - jump[lane]) + both
-            value = up if up > diagonal else diagonal
-            value = left if left > value else value
-            value = jumped if jumped > value else value
-            value = (both if both > value else value) - costs[k]
-            row[k + LANES] = value
-            peak = peaks_above[k + LANES]
-            peak = peaks[k] if peaks[k] > peak else peak
-            peaks[k + LANES] = value if value > peak else peak
+def lane_measure(cells, row_prices, column_prices, lane, path):
+    """`measure` in one lane of cells; prices as by `lane_prices`."""
+    cost = 0.0
+    entered = 0.0
+    passed = 0.0
+    for at in range(len(path)):
+        i = path[at, 0]
+        j = path[at, 1]
+        cost += cells[i, j * LANES + lane]
+        if at == 0 or i > path[at - 1, 0]:
+            entered += row_prices[i, lane]
+        if at == 0 or j > path[at - 1, 1]:
+            passed += column_prices[j * LANES + lane]
+    return cost, entered, passed
 
 
 @njit(cache=True, nogil=True)
-def lane_gains(cells, rows, columns, row_prices, column_prices, jump, best):
-    """What `priced_path` gains in each of LANES matrices into best (LANES,); prices as by `lane_prices`.
+def _gain_row(costs, first, entered, columns, jump, gains, peaks, places, moves, sources, best, ends):
+    """One row of `priced_path`, LANES pairs at once, in place of the row above; `first` is its first cell.
 
-    The path itself is not kept: few pairs are better in part, and those are solved again, one by one.
+    entered (LANES,) the row's prices, columns (m * LANES,) those of the columns, jump, best, ends (LANES,).
     """
-    n = len(cells)
+    none = fill(_NONE)
+    row_price = load(entered, 0)
+    price = load(jump, 0)
+    corner = none
+    left = none
+    peak_corner = none
+    peak_left = none
+    place_corner = fill(np.int32(0))
+    place_left = place_corner
+    greatest = load(best, 0)
+    end = load(ends, 0)
+    diagonally = fill(np.int32(DIAGONAL))
+    for j in range(len(gains) // LANES):
+        k = j * LANES
+        here = fill(np.int32(first + j))
+        column = load(columns, k)
+        both = row_price + column
+        above = load(gains, k)
+        value = corner + both
+        other = above + row_price
+        move = where_less(value, other, fill(np.int32(UP)), diagonally)
+        value = where_less(value, other, other, value)
+        other = left + column
+        move = where_less(value, other, fill(np.int32(LEFT)), move)
+        value = where_less(value, other, other, value)
+        other = peak_corner - price + both
+        move = where_less(value, other, fill(np.int32(JUMP)), move)
+        value = where_less(value, other, other, value)
+        move = where_less(value, both, fill(np.int32(START)), move)
+        value = where_less(value, both, both, value) - load(costs, k)
+        store(moves, k, move)
+        store(sources, k, place_corner)
+        corner = above
+        left = value
+        store(gains, k, value)
+        peak_corner = load(peaks, k)
+        place_corner = load(places, k)
+        place_left = where_less(peak_left, value, here, place_left)
+        peak_left = where_less(peak_left, value, value, peak_left)
+        store(places, k, where_less(peak_corner, peak_left, place_left, place_corner))
+        store(peaks, k, where_less(peak_corner, peak_left, peak_left, peak_corner))
+        end = where_less(greatest, value, here, end)
+        greatest = where_less(greatest, value, value, greatest)
+    store(best, 0, greatest)
+    store(ends, 0, end)
+
+
+@njit(cache=True, nogil=True)
+def lane_gains(cells, row_prices, column_prices, jump, moves, sources, best, ends):
+    """`priced_path` in LANES matrices at once; prices as by `lane_prices`, jump (LANES,).
+
+    moves (n, m * LANES) uint8, sources (n, m * LANES) int32, written for `trace`; what the path gains and the
+    cell at which it ends into best and ends (LANES,).
+    """
     m = cells.shape[1] // LANES
-    above = np.full((m + 1) * LANES, _NONE)
-    row = np.full((m + 1) * LANES, _NONE)
-    peaks_above = np.full((m + 1) * LANES, _NONE)
-    peaks = np.full((m + 1) * LANES, _NONE)
-    for i in range(n):
-        _gain_row(cells[i], above, row, peaks_above, peaks, row_prices[i], column_prices, jump)
-        for lane in range(LANES):
-            if rows[lane] == i + 1:
-                best[lane] = peaks[columns[lane] * LANES + lane]
-        above, row = row, above
-        peaks_above, peaks = peaks, peaks_above
+    gains = np.full(m * LANES, _NONE)
+    peaks = np.full(m * LANES, _NONE)
+    places = np.zeros(m * LANES, np.int32)
+    best[:] = _NONE
+    ends[:] = 0
+    for i in range(len(cells)):
+        _gain_row(
+            cells[i], i * m, row_prices[i], column_prices, jump, gains, peaks, places, moves[i], sources[i],
+            best, ends,
+        )  # fmt: skip
