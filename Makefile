@@ -70,4 +70,5 @@ docs: $(READY)  ## the documentation site, into docs/_build/html
 	$(BIN)/python docs/make_graph.py
 	$(BIN)/python docs/check_prose.py
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	$(BIN)/python -m tests.docs.count docs/_build/html
 	@echo "docs/_build/html/index.html"

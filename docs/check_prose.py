@@ -1,17 +1,21 @@
-"""Check the prose of the docs and of the command line's help: short sentences, no banned phrases.
+"""Check what users read: short sentences, no banned phrases.
 
+That is the docs, the help of the command line, the messages and docstrings in the code, and the web page.
 `python docs/check_prose.py` prints the median sentence length and what is wrong, and then exits with 1.
 Banned phrases are in `docs/banned_phrases.txt`, one regular expression per line, with what to say instead.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import statistics
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+CODE = HERE.parent / "src" / "seasync"
+SPEAKS = re.compile(r"(Error|Parameter|Extra|warn|print|echo)$")  # calls whose text users read
 MOST_WORDS = 18  # in the median sentence
 PAGES = [
     *sorted(HERE.rglob("*.md")),
@@ -71,6 +75,32 @@ def help_texts() -> dict[str, str]:
     return found
 
 
+def messages(tree: ast.AST) -> str:
+    """What the code says to users: the texts of its errors, warnings and prints, a paragraph each."""
+    calls = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Call) and SPEAKS.search(ast.unparse(each.func))
+    ]
+    return "\n\n".join(_text(argument) for call in calls for argument in call.args)
+
+
+def _text(value: ast.expr) -> str:
+    """A string of the code, with `CODE` for what is filled in."""
+    parts = value.values if isinstance(value, ast.JoinedStr) else [value]
+    return "".join(
+        each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else "CODE"
+        for each in parts
+    )
+
+
+def docstrings(tree: ast.AST) -> str:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return "\n\n".join(
+        ast.get_docstring(each) or "" for each in ast.walk(tree) if isinstance(each, documented)
+    )
+
+
 def main() -> int:
     texts = {
         str(page.relative_to(HERE.parent)): page.read_text(encoding="utf-8")
@@ -79,8 +109,15 @@ def main() -> int:
     }
     texts.pop("docs/cli.md", None)  # made of the help texts
     texts |= help_texts()
+    trees = {str(file.relative_to(CODE)): ast.parse(file.read_text("utf-8")) for file in CODE.rglob("*.py")}
+    texts |= {f"messages of {name}": messages(tree) for name, tree in trees.items()}
     lengths = [len(sentence.split()) for text in texts.values() for sentence in sentences(text)]
     median = statistics.median(lengths)
+    texts |= {f"docstrings of {name}": docstrings(tree) for name, tree in trees.items()}
+    texts |= {
+        file.name: "\n\n".join(re.findall(r"\"[^\"\n]*\"|`[^`]*`", file.read_text("utf-8")))
+        for file in CODE.rglob("*.js")
+    }
     problems = [f"{name}: {problem}" for name, text in texts.items() for problem in banned(text)]
     print(f"{len(lengths)} sentences, median length {median:g} words (at most {MOST_WORDS})")
     print(*problems, sep="\n")

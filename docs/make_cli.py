@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -27,6 +27,13 @@ def _section(command: Any, path: str) -> Iterator[str]:
     children = getattr(command, "commands", {})
     if not children:
         yield from _parameters(command, path)
+    elif rows := [
+        each for each in _options(command) if each.name not in ("install_completion", "show_completion")
+    ]:
+        yield from ("Options for all commands. They come before the name of the command:", "")
+        yield from _table(
+            (_spelled(each, get_type_hints(command.callback)[each.name]), each) for each in rows
+        )
     for name, child in children.items():
         yield from _section(child, f"{path} {name}")
 
@@ -34,15 +41,22 @@ def _section(command: Any, path: str) -> Iterator[str]:
 def _parameters(command: Any, path: str) -> Iterator[str]:
     """Written out from the parameters alone, so that another version of typer gives the same."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    options = [each for each in command.params if each.param_type_name == "option" and each.name != "help"]
     usage = [_name(each) if each.required else f"[{_name(each)}]" for each in arguments]
     yield from ("```", " ".join([path, *usage, "[OPTIONS]"]), "```", "")
     kinds = get_type_hints(command.callback)
-    spelled = [(_spelled(each, kinds[each.name]), each) for each in options]
+    spelled = [(_spelled(each, kinds[each.name]), each) for each in _options(command)]
     if rows := [(_name(each), each) for each in arguments] + spelled:
-        yield from ("| | |", "|---|---|", *(f"| `{name}` | {_text(each)} |" for name, each in rows), "")
+        yield from _table(rows)
     if command.epilog:
         yield from ("For example:", "", "```sh", *command.epilog.split("\n\n")[1:], "```", "")
+
+
+def _options(command: Any) -> list[Any]:
+    return [each for each in command.params if each.param_type_name == "option" and each.name != "help"]
+
+
+def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    yield from ("| | |", "|---|---|", *(f"| `{name}` | {_text(each)} |" for name, each in rows), "")
 
 
 def _name(argument: Any) -> str:
@@ -61,7 +75,8 @@ def _text(parameter: Any) -> str:
     if variable := getattr(parameter, "envvar", None):
         plain += f" Or `{variable}` in the environment."
     shown = default not in (None, False, "", (), []) and not callable(default) and not parameter.required
-    return f"{plain} Default: {default}." if shown else plain
+    shown_as = f"`{parameter.opts[0]}`" if default is True else default
+    return f"{plain} Default: {shown_as}." if shown else plain
 
 
 if __name__ == "__main__":

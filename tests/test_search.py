@@ -209,7 +209,7 @@ def test_queries_that_cannot_be_searched_say_why(sea: Sea, tmp_path: Path) -> No
         sea.search("0123456789abcdef")
     with pytest.raises(SeaError, match="no clip has the id"):
         sea.search(Clip("x.mp4", id="0" * 32))
-    with pytest.raises(EncoderError, match="query encoded by made/1"):
+    with pytest.raises(EncoderError, match="query is encoded by made/1"):
         sea.search(encoding(1))
     with pytest.raises(SeaError, match="an encoding is searched for whole"):
         sea.search(encoding(1), start=1)

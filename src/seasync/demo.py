@@ -56,11 +56,13 @@ def run(
     step: Callable[[str], None] = lambda text: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Result:
-    """Make the sample, add it to a sea, search, align, film, score. Run again, it goes on where it was.
+    """Make the sample, add it to a sea, search, align, film, score.
 
-    `step` is told what begins; `progress` how many clips are done, of how many.
+    If you run it again, it continues where it stopped.
+
+    `step` is called with what begins, `progress` with how many clips are done and how many there are.
     """
-    step(f"filming {clips} clips of eight actions, each performed, dressed, paced and filmed otherwise")
+    step(f"making {clips} clips of eight actions: different people, clothes, speeds and cameras")
     sample = _sample(out / "sample", clips, progress)
     step("the encoder, DINOv2 ViT-S (fetched once: 88 MB)")
     sea = Sea(out / "sample.sea", get_encoder())

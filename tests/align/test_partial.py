@@ -354,7 +354,7 @@ def test_still_and_single_frames_stay_whole():
 
 def test_options_that_contradict_each_other_are_refused(monkeypatch):
     query, match = encoding(course(20, 1)), encoding(course(25, 2))
-    with pytest.raises(FeatureError, match="a band is for whole clips"):
+    with pytest.raises(FeatureError, match="a band works only with whole clips"):
         align_encodings(query, match, partial="always", band=0.1)
     with pytest.raises(FeatureError, match=r"anchors 1=2 and 2=1 cross.*order 'any'"):
         align_encodings(query, match, anchors=[(1, 2), (2, 1)])

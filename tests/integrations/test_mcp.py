@@ -159,6 +159,6 @@ def test_over_http(root: Path, encoder: str) -> None:
 def test_only_loopback_and_only_folders_that_exist(root: Path) -> None:
     done = seasync("mcp", "--root", root, "--http", "--host", "0.0.0.0")
     assert done.returncode == 2
-    assert "it has no password" in done.stderr
+    assert "the server has no password" in done.stderr
     with pytest.raises(SeasyncError, match="expected a folder that exists"):
         create_server([str(root / "missing")])

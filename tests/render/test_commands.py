@@ -164,5 +164,5 @@ def test_a_match_that_does_not_align_is_put_in_only_if_so_asked(
         done = seasync(*words, *more)
         assert (done.returncode, done.stderr.count("\n"), new.exists()) == (1, 1, False)
         assert said in done.stderr
-    assert "still.mp4 in the place of" in run(*words, "--anyway")
+    assert "replaced with still.mp4" in run(*words, "--anyway")
     assert new.exists()

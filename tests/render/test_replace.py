@@ -241,7 +241,7 @@ def _records(file: Path, rate: Fraction, drop: bool) -> list[tuple[int, int]]:
 def test_timeline_is_not_written_over_itself(pair: tuple[Path, Path], find: Callable, tmp_path: Path) -> None:
     timeline = otio_timeline(tmp_path / "cut.otio", pair[0])
     before = timeline.read_bytes()
-    with pytest.raises(RenderError, match="would be written over one of the inputs"):
+    with pytest.raises(RenderError, match="would overwrite one of the inputs"):
         replace_clip(timeline, "swing", find, tmp_path / ".." / tmp_path.name / "cut.otio")
     assert timeline.read_bytes() == before
 

@@ -60,7 +60,7 @@ def best_pieces_in_any_order(cost: Floats, prices: Prices, anchors: Cells = ()) 
         return gain, pieces
     passed = {(i, j) for piece in pieces for i, j in piece.tolist()}
     if not passed.issuperset(anchors):
-        raise FeatureError("no order of the match's stretches was found that passes all anchors: drop one")
+        raise FeatureError("no order of the match's stretches passes through all anchors: remove one of them")
     return prices.gain(cost, pieces), pieces
 
 

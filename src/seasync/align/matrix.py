@@ -166,7 +166,7 @@ def check_cost(cost: ArrayLike) -> Floats:
 def require_finite(total: float) -> float:
     """Return `total`, to which every cell contributes, unless one of them is NaN or infinite."""
     if not math.isfinite(total):
-        raise FeatureError("cost: holds NaN or infinity; a path's cost would mean nothing")
+        raise FeatureError("cost: holds NaN or infinity, so no path has a meaningful cost")
     return total
 
 
@@ -204,7 +204,9 @@ def solve_rows(
         single.advance(costs, first, np.float32(penalty), limits, held, totals, means, moves)
     random = require_finite(float(means[m]))
     if not np.isfinite(totals[m]):
-        raise FeatureError(f"no path passes {list(anchors)} within {band = }: widen the band or drop anchors")
+        raise FeatureError(
+            f"no path passes {list(anchors)} within {band = }: widen the band or remove anchors"
+        )
     path = single.trace(moves, n, m)
     cost = float(totals[m])
     if penalty:

@@ -79,7 +79,9 @@ class PartialPolicy:
         expect("partial", partial, Partial)
         expect("order", order, Order)
         if banded and (partial == "always" or order == "any"):
-            raise FeatureError("a band is for whole clips: leave it out, or partial and order")
+            raise FeatureError(
+                "a band works only with whole clips: leave out band, or leave out partial and order"
+            )
         if order == "any" and partial == "never":
             raise FeatureError("order='any' takes clips apart: it needs partial='auto' or 'always'")
         if banded or (partial == "auto" and recipe.price is None and order == "same"):

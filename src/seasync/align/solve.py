@@ -82,7 +82,7 @@ def align_encodings(
     """
     crossing = crossing_anchors(anchors)
     if crossing and order == "same":
-        raise FeatureError(f"{crossing}: drop one of them, or let stretches come in any order (order 'any')")
+        raise FeatureError(f"{crossing}: remove one of them, or allow any order (order 'any')")
     policy = PartialPolicy.of(recipe, partial, order, banded=band is not None)
     policy = replace(policy, partial="always") if crossing else policy
     random = bind(random_cost, paths=paths, seed=seed)
@@ -93,7 +93,7 @@ def align_encodings(
         cells = [nearest_cell(pair, *moments) for moments in anchors]
         if crossing and (cost is None or not pair.moving):
             why = "the clips are too long" if cost is None else "nothing moves there"
-            raise FeatureError(f"{crossing}, and {why}: drop one of them")
+            raise FeatureError(f"{crossing}, and {why}: remove one of them")
         whole = _solve(pair, cost, band=band, anchors=() if crossing else cells)
         if paths is not None and pair.moving:
             if cost is None:

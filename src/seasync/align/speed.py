@@ -45,7 +45,7 @@ def speed_warnings(query: Warp, match: Warp) -> Iterator[str]:
 
 
 def slow_stretches(warp: Warp) -> list[SlowStretch]:
-    """The longer stretches in which the kept clip moves and the other one hardly goes on."""
+    """The longer stretches in which the kept clip moves and the other one hardly moves on."""
     smooth = warp.smooth()
     covered = sum(end - start for start, end in smooth.spans)
     window = max(SHORTEST, SHARE * covered)

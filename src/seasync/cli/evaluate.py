@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +16,7 @@ from seasync.cli.parameters import OUTPUT, Json, path_or_uri
 from seasync.files import Location
 from seasync.options import DatasetKind, Partial, PhaseProtocol
 
-SOME = "Options of single tables"
+SOME = "Options of this table"
 
 evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
@@ -41,33 +44,29 @@ def measure(
             "-k",
             min=1,
             rich_help_panel=SOME,
-            show_default="25 for rerank, else 10",
-            help="Candidates per query (avr, apa, agreement, rerank).",
+            show_default="25 for rerank, otherwise 10",
+            help="Candidates per query.",
         ),
     ] = None,
     partial: Annotated[
         Partial | None,
-        typer.Option(
-            rich_help_panel=SOME, show_default="never", help="Whether footage may be left out (apa)."
-        ),
+        typer.Option(rich_help_panel=SOME, show_default="never", help="Whether footage may be left out."),
     ] = None,
     protocol: Annotated[
         PhaseProtocol | None,
-        typer.Option(rich_help_panel=SOME, show_default="carl", help="Whose rules to follow (phases)."),
+        typer.Option(rich_help_panel=SOME, show_default="carl", help="Whose rules to follow."),
     ] = None,
     per_query: Annotated[
         int | None,
-        typer.Option(
-            min=1, rich_help_panel=SOME, show_default="5", help="Pairs of each kind per query (indicators)."
-        ),
+        typer.Option(min=1, rich_help_panel=SOME, show_default="5", help="Pairs of each kind per query."),
     ] = None,
     clips: Annotated[
         int | None,
-        typer.Option(min=1, rich_help_panel=SOME, show_default="4", help="Queries to measure (cost)."),
+        typer.Option(min=1, rich_help_panel=SOME, show_default="4", help="Queries to measure."),
     ] = None,
     films: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", rich_help_panel=SOME, help="Keep the planted films here (planted)."),
+        typer.Option(metavar="FOLDER", rich_help_panel=SOME, help="Keep the planted films here."),
     ] = None,
     as_json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", rich_help_panel=OUTPUT, help="Print CSV.")] = False,
@@ -82,7 +81,7 @@ def measure(
         ),
     ] = None,
 ) -> None:
-    """One function for all tables: each takes a few options of its own and refuses those of the others."""
+    """One function for all tables; each table has only the options that concern it."""
     name = str(context.info_name)
     own = {
         "k": k,
@@ -93,8 +92,6 @@ def measure(
         "films": films,
     }
     given = {option: value for option, value in own.items() if value is not None}
-    if wrong := [option for option in given if option not in TABLES[name].options]:
-        raise typer.BadParameter(f"--{wrong[0].replace('_', '-')}: not an option of `evaluate {name}`")
     asked = Evaluation(data, gallery, kind, encoder, limit, fps, jobs, seed)
     tables = asked.tables(name, given)
     asked.show(
@@ -102,9 +99,23 @@ def measure(
     )
 
 
+def _with_options(*names: str) -> Callable[..., None]:
+    """`measure` without the options of other tables."""
+
+    @wraps(measure)
+    def command(**given: Any) -> None:
+        measure(**given)
+
+    some = {option for table in TABLES.values() for option in table.options}
+    signature = inspect.signature(measure, eval_str=True)
+    kept = [each for name, each in signature.parameters.items() if name not in some or name in names]
+    command.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    return command
+
+
 for _name, _table in TABLES.items():
     evaluate.command(_name, help=_table.help, epilog=f"Examples:\n\nseasync evaluate {_name} my-clips/")(
-        measure
+        _with_options(*_table.options)
     )
 
 

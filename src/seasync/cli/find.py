@@ -72,7 +72,7 @@ def find(
     elif found:
         if not any(each.alignable for each in found):
             best = min(found, key=lambda each: each.draq).alignment
-            print(f"Nothing here aligns. Of the nearest stretch, {best.decision.reason}.")
+            print(f"Nothing here aligns. The nearest stretch: {best.decision.reason}.")
         rows = [
             (
                 str(rank),

@@ -30,7 +30,9 @@ def mcp(
     from seasync.integrations.mcp import create_server
 
     if host not in LOOPBACK:
-        raise typer.BadParameter(f"--host {host}: expected one of {', '.join(LOOPBACK)}: it has no password")
+        raise typer.BadParameter(
+            f"--host {host}: expected one of {', '.join(LOOPBACK)}; the server has no password"
+        )
     server = create_server(root, encoder=encoder)
     if http:
         server.run("streamable-http", host=host, port=port)

@@ -68,7 +68,7 @@ def replace(
         if found and not good:
             nearest = min(found, key=lambda match: match.draq).alignment.decision
             raise RenderError(
-                f"{sea}: nothing in it aligns with {query.name} (of the nearest match, {nearest.reason}); "
+                f"{sea}: nothing in it aligns with {query.name} (the nearest match: {nearest.reason}); "
                 "add footage of the same movement, or use the best match with --anyway"
             )
         kind = "matches" if anyway else "matches that align"
@@ -83,5 +83,5 @@ def replace(
         print(json.dumps({"to": str(to), **clips, "alignment": alignment}))
         return
     verdict, *warnings = summary(done.alignment)
-    print(f"{to}: {done.new.name} in the place of {done.old.name}; it {verdict}")
+    print(f"{to}: {done.old.name} replaced with {done.new.name}, which {verdict}")
     print(*warnings, sep="\n", end="\n" if warnings else "")

@@ -34,8 +34,10 @@ def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_jso
     print(f"{facts['sea']}: {clips} of {files}, {facts['hours']:.2f} hours")
     print(f"encoder  {facts['encoder']} at {facts['fps']:g} fps ({facts['fingerprint']})")
     if (present := name_for(facts["encoder"], facts["fingerprint"])) != facts["encoder"]:
-        faster = f"seasync sea reencode --sea {facts['sea']} --to NEW.sea"
-        print(f"         of an earlier version, today {present}; for the faster one of now: {faster}")
+        command = f"seasync sea reencode --sea {facts['sea']} --to NEW.sea"
+        print(
+            f"         made by an earlier version; now called {present}. To use the newer encoder: {command}"
+        )
     size = f"{facts['bytes'] / 1e6:.1f} MB on disk"
     print(f"stored   frame features of {counted(facts['with_frame_features'], 'clip')}, {size}")
     print(f"index    {facts['index']}{stale}")

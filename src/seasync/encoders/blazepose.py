@@ -23,7 +23,7 @@ _DETECTOR_SIDE, _LANDMARK_SIDE = 224, 256
 _STRIDES = ((8, 2), (16, 2), (32, 6))  # of the detector's grids, and anchors at each of their cells
 _OVERLAP = 0.3  # of two boxes beyond which they are one person
 _MARGIN = 1.25  # of the picture given to the landmark model around a body
-_LANDMARKS, _CENTRE, _TOP = 39, 33, 34  # the last six are auxiliary: hip centre, top of the body circle
+_LANDMARKS, _CENTER, _TOP = 39, 33, 34  # the last six are auxiliary: hip center, top of the body circle
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Box:
     angle: float
 
     @classmethod
-    def around(cls, centre: Floats, top: Floats) -> Box:
-        """Of a body with this hip centre and the point `top` on the circle around it, (2,) each."""
-        right, up = float(top[0] - centre[0]), float(centre[1] - top[1])
+    def around(cls, center: Floats, top: Floats) -> Box:
+        """Of a body with this hip center and the point `top` on the circle around it, (2,) each."""
+        right, up = float(top[0] - center[0]), float(center[1] - top[1])
         turn = math.pi / 2 - math.atan2(up, right)
-        return cls(float(centre[0]), float(centre[1]), 2 * _MARGIN * math.hypot(right, up), turn)
+        return cls(float(center[0]), float(center[1]), 2 * _MARGIN * math.hypot(right, up), turn)
 
     @classmethod
     def whole(cls, shape: tuple[int, ...]) -> Box:
@@ -48,7 +48,7 @@ class Box:
         return cls(shape[1] / 2, shape[0] / 2, float(max(shape[:2])), 0.0)
 
     def upright(self, times: float) -> Box:
-        """The square around the same centre that is not turned, `times` as large."""
+        """The square around the same center that is not turned, `times` as large."""
         return Box(self.x, self.y, times * self.side, 0.0)
 
     def axes(self) -> tuple[float, float]:
@@ -56,11 +56,11 @@ class Box:
         return self.side * math.cos(self.angle), self.side * math.sin(self.angle)
 
     def distance(self, other: Box) -> float:
-        """Between the centres, in pixels."""
+        """Between the centers, in pixels."""
         return math.hypot(self.x - other.x, self.y - other.y)
 
     def glow(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """A Gaussian on the body for a picture of this (height, width): 1 at the centre."""
+        """A Gaussian on the body for a picture of this (height, width): 1 at the center."""
         down, across = (np.arange(shape[0]) + 0.5 - self.y), (np.arange(shape[1]) + 0.5 - self.x)
         return np.exp(-8 / self.side**2 * (down[:, None] ** 2 + across**2))
 
@@ -87,7 +87,7 @@ class BlazePose:
         scores = _sigmoid(logits[0, :, 0])
         sure = np.flatnonzero(scores > PRESENT)
         sure = sure[np.argsort(-scores[sure])]
-        # (N, 6, 2): box centre, box size, hip centre, top of the body circle, and the same of the upper body.
+        # (N, 6, 2): box center, box size, hip center, top of the body circle, and the same of the upper body.
         points = raw[0, sure].reshape(-1, 6, 2) / _DETECTOR_SIDE
         points[:, [0, 2, 3, 4, 5]] += self._anchors[sure, None]
         points = (points - [[0.5], [0], [0.5], [0.5], [0.5], [0.5]]) * view.side
@@ -109,11 +109,11 @@ class BlazePose:
         turn = np.array([[across, down], [-down, across]], np.float32)
         points = inside @ turn + np.array([box.x, box.y], np.float32)
         joints = np.column_stack([points[:33], _sigmoid(landmarks[:33, 3])])
-        return joints, float(presence[0, 0]), Box.around(points[_CENTRE], points[_TOP])
+        return joints, float(presence[0, 0]), Box.around(points[_CENTER], points[_TOP])
 
 
 def _refined(points: Floats, heat: Floats) -> Floats:
-    """Points (N, 2) from 0 to 1, moved to the centre of their own heat (h, w, N) within three cells around.
+    """Points (N, 2) from 0 to 1, moved to the center of their own heat (h, w, N) within three cells around.
 
     A point that is outside, or whose heat is nowhere over one half, stays where it is.
     """
@@ -127,11 +127,11 @@ def _refined(points: Floats, heat: Floats) -> Floats:
     weights = padded[at[:, 1, :, None], at[:, 0, None, :], np.arange(len(points))[:, None, None]]
     known &= weights.max((1, 2)) >= 0.5
     total = np.maximum(weights.sum((1, 2)), 1e-6)
-    centres = np.stack(
+    centers = np.stack(
         [(weights.sum(1) * places[:, 0]).sum(1) / total, (weights.sum(2) * places[:, 1]).sum(1) / total],
         axis=1,
     )
-    return np.where(known[:, None], centres / size, points).astype(np.float32)
+    return np.where(known[:, None], centers / size, points).astype(np.float32)
 
 
 def _sigmoid(values: Floats) -> Floats:
@@ -156,18 +156,18 @@ def _anchors() -> Floats:
     """(2254, 2): x and y from 0 to 1 that the detector's boxes are told relative to."""
     grids = []
     for stride, count in _STRIDES:
-        centres = (np.arange(_DETECTOR_SIDE // stride) + 0.5) * stride / _DETECTOR_SIDE
-        y, x = np.meshgrid(centres, centres, indexing="ij")
+        centers = (np.arange(_DETECTOR_SIDE // stride) + 0.5) * stride / _DETECTOR_SIDE
+        y, x = np.meshgrid(centers, centers, indexing="ij")
         grids.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), count, axis=0))
     return np.concatenate(grids).astype(np.float32)
 
 
-def _apart(centres: Floats, sizes: Floats) -> list[int]:
+def _apart(centers: Floats, sizes: Floats) -> list[int]:
     """Indices of the boxes that overlap no box before them."""
-    low, high = centres - sizes / 2, centres + sizes / 2
+    low, high = centers - sizes / 2, centers + sizes / 2
     areas = sizes.prod(1)
     kept: list[int] = []
-    for k in range(len(centres)):
+    for k in range(len(centers)):
         common = (np.minimum(high[k], high[kept]) - np.maximum(low[k], low[kept])).clip(0).prod(1)
         if not (common > _OVERLAP * (areas[k] + areas[kept] - common)).any():
             kept.append(k)

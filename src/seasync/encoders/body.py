@@ -171,7 +171,7 @@ def find_body(
     source
         A clip, or a video file.
     fps
-        Frames a second to look at, at most.
+        Frames per second to look at, at most.
     cache
         Whether to take the result from the cache folder, and to keep it there.
     model

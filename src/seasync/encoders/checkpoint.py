@@ -100,9 +100,9 @@ def expect_modest_pickle(opened: BinaryIO) -> None:
     opened.seek(start)
     for count, (operation, number, _) in enumerate(pickletools.genops(opened)):
         if operation.name in ("PUT", "LONG_BINPUT") and (number or 0) > count:
-            raise pickle.UnpicklingError(f"it numbers an object {number}, and has at most {count}")
+            raise pickle.UnpicklingError(f"it names object number {number}, but has at most {count}")
         if operation.name == "FRAME" and (number or 0) > size:
-            raise pickle.UnpicklingError(f"it announces {number} bytes, and has {size}")
+            raise pickle.UnpicklingError(f"it announces {number} bytes, but has {size}")
     opened.seek(start)
 
 

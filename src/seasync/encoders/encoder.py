@@ -32,7 +32,7 @@ class Encoder(Protocol):
     name         as the registry knows it
     fingerprint  changes whenever the features would: encodings compare only under one fingerprint
     dimension    width d of its leading frame feature
-    fps          the sampling rate it is meant for, in frames a second
+    fps          the sampling rate it is meant for, in frames per second
     """
 
     name: str
@@ -92,7 +92,7 @@ class Look(NamedTuple):
 
 
 class FrameEncoder:
-    """Encodes frames one at a time: a pooled feature per frame, or patches weighed by their variance.
+    """Encodes frames one at a time: a pooled feature per frame, or patches weighted by their variance.
 
     `split` takes a batch of the model's output to (pooled (B, d), patches (B, P, d) or None).
     With `flow`, the last channels of a feature say which way things move.

@@ -71,7 +71,7 @@ def step_flow(pictures: Floats) -> Floats:
 def with_flow(features: Floats, flow: Floats, shots: Indices) -> Floats:
     """Image features, shape (T, d), and flow, shape (T, 32), side by side in one scale: (T, d + 32).
 
-    Steady flow spreads as widely as the image features do. The less it goes on from one moment to the next,
+    Steady flow spreads as widely as the image features do. The less it persists from one moment to the next,
     the more of it is noise, and the less it counts: hardly at all in a golf swing, which is faster than the
     samples, nearly in full for the arm of a robot.
     """
@@ -89,7 +89,7 @@ def _spread(rows: Floats) -> float:
 
 
 def _steadiness(flow: Floats) -> float:
-    """How much of the flow goes on two samples later, 0–1."""
+    """How much of the flow is still there two samples later, 0–1."""
     power = float((flow**2).sum())
     return max(float((flow[APART:] * flow[:-APART]).sum()) / power, 0.0) if power > 0 else 0.0
 

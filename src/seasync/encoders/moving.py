@@ -35,7 +35,7 @@ MAYBE_CUT = 0.15
 
 
 class MovingPatchEncoder(FrameEncoder):
-    """DINOv2 with patches weighed by their variance, the still ones encoded once per reference; and flow.
+    """DINOv2 with patches weighted by their variance, the still ones encoded once per reference; and flow.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Frame features that look where things move: patches weighed by their variance over the clip."""
+"""Frame features that look where things move: patches weighted by their variance over the clip."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PatchPool:
         self._count(tokens, 1)
         if len(self._tokens) > WINDOW:
             self._count(self._tokens.popleft(), -1)
-        # HOP frames are settled once their window lies inside the shot, however the shot goes on.
+        # HOP frames are settled once their window lies inside the shot, however the shot continues.
         hops = (self._length - self._done - _AHEAD) // HOP + 1
         return self._weigh(self._done + HOP * hops) if len(self._tokens) == WINDOW and hops > 0 else []
 

@@ -32,7 +32,7 @@ _WEIGHTS = np.outer(np.where(np.arange(13) < _HIPS[0], 1, 3 / 2), (1, 4 / 3))
 
 
 class PoseEncoder:
-    """(x, y) of 13 joints per frame, from the clip's median hip centre, in median torso lengths."""
+    """(x, y) of 13 joints per frame, from the clip's median hip center, in median torso lengths."""
 
     dimension = 2 * len(JOINTS)
     input_size = (512, 512)
@@ -94,7 +94,7 @@ class Follower:
     def follow(self, pictures: Picture) -> list[Floats | None]:
         """Joints (13, 3) as BlazePose gives them in the next pictures (T, H, W, 3), None without a person.
 
-        Who is lost for longer than a moment is given up, and the actor looked for anew in what is left.
+        A person lost for longer than a moment is given up. Then the actor is looked for in what is left.
         """
         count = len(pictures)
         joints: list[Floats | None] = [None] * count

@@ -71,7 +71,7 @@ class TemporalModel:
             raise EncoderError(f"{file}: not a temporal model made by `seasync train`") from error
         if self.about.form != FORM:
             raise EncoderError(
-                f"{file}: of form {self.about.form}, this version reads {FORM}; train it again"
+                f"{file}: the model has format {self.about.form}, this version reads {FORM}; train it again"
             )
         with file.open("rb") as opened:
             self.digest = hashlib.file_digest(opened, "sha256").hexdigest()[:16]

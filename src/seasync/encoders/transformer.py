@@ -20,7 +20,7 @@ METADATA = "seasync"  # key under which a model says what it is
 class Shape:
     """(T, features) → `hidden` layers with ReLU → width → pre-norm layers → output.
 
-    Where a frame stands in time is told in one of two ways: by sines and cosines of its place, added to it
+    Where a frame stands in time is encoded in one of two ways: by sines and cosines of its place, added to it
     (`reach` 0, as CARL has it), or by how far apart two frames are, up to `reach`, added to their attention.
     Of the latter no absolute place can be read off.
 

@@ -27,7 +27,7 @@ _FLOW_COSINES = np.cos(np.pi / POINTS * (np.arange(POINTS) + 0.5) * np.arange(FL
 def stream_vector_parts(stream: Stream) -> tuple[Floats, Floats]:
     """`clip_vector_parts` of a stream, and of its flow.
 
-    Flow is compared as it is, not around its mean: which way something goes on the whole is what a movement
+    Flow is compared as it is, not around its mean: which way something moves on the whole is what a movement
     is known by. So its coefficients begin with 0; they are scaled to count FLOW_WEIGHT times as much as the
     rest of the trajectory.
     """
@@ -112,7 +112,7 @@ def _projection(dimension: int) -> NDArray[np.float64]:
     """(d, d // 4) with orthonormal columns, the same on every machine; the identity for narrow features."""
     if dimension <= WHOLE:
         return np.eye(dimension)
-    # RandomState's stream is frozen for good, a Generator's is not, and stored vectors must stay comparable.
+    # RandomState's stream never changes, a Generator's is not, and stored vectors must stay comparable.
     noise = np.random.RandomState(20240613).standard_normal((dimension, dimension // 4))
     q, r = np.linalg.qr(noise)
     return np.asarray(q * np.sign(np.diag(r)))

@@ -156,12 +156,12 @@ def precision_at(relevant: ArrayLike, k: int) -> Array:
     return np.asarray(np.asarray(relevant, bool)[:, :k].mean(1))
 
 
-def kendall_tau(neighbours: ArrayLike) -> Array:
-    """Kendall's τ-b between 0 … n−1 and `neighbours` along the last axis, (…, n) → (…).
+def kendall_tau(neighbors: ArrayLike) -> Array:
+    """Kendall's τ-b between 0 … n−1 and `neighbors` along the last axis, (…, n) → (…).
 
-    NaN where it is undefined: fewer than two frames, or all neighbours the same.
+    NaN where it is undefined: fewer than two frames, or all neighbors the same.
     """
-    order = np.asarray(neighbours)
+    order = np.asarray(neighbors)
     n = order.shape[-1]
     if n < 2:
         return np.full(order.shape[:-1], np.nan)

@@ -73,8 +73,8 @@ def set_tau(embeddings: Embeddings, protocol: Protocol) -> tuple[Array, Array]:
     ends = np.cumsum([len(clip) for clip in strided])
     for i, query in enumerate(strided):
         distances = np.split(squares - 2 * query @ everything.T, ends[:-1], axis=1)
-        neighbours = [d.argmin(1) for j, d in enumerate(distances) if j != i]
-        tau = kendall_tau(np.array(neighbours)) if neighbours else np.array([])
+        neighbors = [d.argmin(1) for j, d in enumerate(distances) if j != i]
+        tau = kendall_tau(np.array(neighbors)) if neighbors else np.array([])
         count[i] = np.isfinite(tau).sum()
         if count[i]:
             mean[i] = np.nanmean(tau)

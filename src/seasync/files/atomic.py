@@ -80,7 +80,7 @@ def expect_writable(
     """
     place = Location(target)
     if any(place == Location(source) for source in sources if not place.is_local):
-        raise error(f"{target}: would be written over one of the inputs; name another file")
+        raise error(f"{target}: would overwrite one of the inputs; choose another name")
     if not place.is_local:
         from seasync.files.objects import expect_bucket
 
@@ -96,7 +96,7 @@ def expect_writable(
         raise error(f"{target}: is not a file; name one to write to")
     inputs = [source for source in map(Location, sources) if source.is_local and source.path.exists()]
     if path.exists() and any(path.samefile(source.path) for source in inputs):
-        raise error(f"{target}: would be written over one of the inputs; name another file")
+        raise error(f"{target}: would overwrite one of the inputs; choose another name")
     if not os.access(folder, os.W_OK):
         raise error(f"{target}: the folder {folder} cannot be written to; name another")
 

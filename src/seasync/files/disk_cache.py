@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 def working_path(place: Location) -> Path:
     """Where to make a file that grows bit by bit: the place itself, or in the cache for one at a URI.
 
-    The same URI always has the same path, so that what was interrupted goes on.
+    The same URI always has the same path, so that interrupted work can continue.
     """
     if place.is_local:
         return place.path.absolute()

@@ -193,7 +193,7 @@ def expect_ordinary(place: Place) -> None:
     """
     try:
         mode = os.stat(place).st_mode
-    except OSError:  # it is told where it is opened
+    except OSError:  # reported where it is opened
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kinds = ((stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))

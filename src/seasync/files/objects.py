@@ -205,7 +205,7 @@ def delete(uri: str, options: Mapping[str, str] | None = None) -> None:
 
 @contextmanager
 def plain(uri: str, error: type[SeasyncError] = StoreError) -> Iterator[None]:
-    """A store's errors as one line of ours."""
+    """A store's errors as one line."""
     try:
         yield
     except (OSError, ValueError, RuntimeError) as caught:

@@ -18,7 +18,7 @@ from seasync.group.timing import take_name
 from seasync.marks import clip_names
 
 Table = NDArray[np.float64]
-POINTS = 101  # 0, 1, … 100 per cent, as biomechanics reports it
+POINTS = 101  # 0, 1, … 100 percent, as biomechanics reports it
 TIME_COLUMNS = ("seconds", "time", "timestamp", "t")
 FRAME_COLUMNS = ("frame", "frame_index")
 

@@ -24,7 +24,7 @@ def stretch(sound: Floats, speed: float, *, rate: int) -> Floats:
 
 
 def by_signalsmith(sound: Floats, speed: float, *, rate: int) -> Floats:
-    """One call for the whole sound: its `process` starts anew each time, it is no stream."""
+    """One call for the whole sound: its `process` starts again each time; it is not a stream."""
     from python_stretch import Signalsmith
 
     stretcher = Signalsmith.Stretch(0)  # seeded, so that films repeat to the bit

@@ -122,7 +122,7 @@ def _ahead_plot(group: Group, timing: Timing, farthest: Sequence[str]) -> str:
 
 
 def _marks_at(group: Group, timing: Timing) -> dict[str, float]:
-    """Where the reference's marks are, in per cent of its time."""
+    """Where the reference's marks are, in percent of its time."""
     own = {mark.mark: mark.seconds for mark in timing.marks if mark.take == timing.reference}
     return {name: float(np.interp(at, group.seconds, group.percent)) for name, at in own.items()}
 

@@ -62,7 +62,7 @@ class SampleClip:
 
     @property
     def moving(self) -> NDArray[np.bool_]:
-        """(N,) whether the action goes on: false in the still lead-in and tail, and where it is held."""
+        """(N,) whether the action is under way: false in the still lead-in and tail, and where it is held."""
         step = np.diff(self.action_time)
         goes = step > 0.1 * step.mean()
         return np.concatenate([[False], goes[:-1] & goes[1:], [False]])
@@ -180,7 +180,7 @@ def alignment_error(
     warp
         From seconds of the query to seconds of the match.
     fps
-        Frames a second to count in. Default: the match's own.
+        Frames per second to count in. Default: the match's own.
 
     Returns
     -------

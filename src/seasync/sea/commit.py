@@ -127,7 +127,7 @@ class Appender:
 
 
 def _remove_duplicates(committed: Any, fragments: Sequence[Any], ids: Sequence[str]) -> int:
-    """Delete those of the rows just committed that an earlier commit has added; returns how many."""
+    """Delete those of the newly committed rows that an earlier commit has added; returns how many."""
     files = {file.path for fragment in fragments for file in fragment.files}
     own = [
         there.fragment_id

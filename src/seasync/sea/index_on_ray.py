@@ -21,7 +21,7 @@ from seasync.similarity import Moments, Standard
 if TYPE_CHECKING:
     from seasync.encoding import Floats
 
-SAMPLES = 256  # vectors for each centre that is trained
+SAMPLES = 256  # vectors for each center that is trained
 
 
 def standard_on(ray: Any, cluster: Cluster, record: Record) -> Standard:

@@ -191,7 +191,7 @@ def size_of(source: SourceVideo) -> int:
         if file.is_dir():
             return sum(part.stat().st_size for part in file.iterdir())
         return file.stat().st_size
-    except (OSError, ValueError):  # it is told where it is opened; a list may name what cannot be a file
+    except (OSError, ValueError):  # reported where it is opened; a list may name what cannot be a file
         return 0
 
 

@@ -142,7 +142,7 @@ class Matches(list[Match]):
         why = (
             f", the limit is {limit:g}"
             if self.best_draq >= limit
-            else f"; of the nearest match, {nearest.reason}"
+            else f"; the nearest match: {nearest.reason}"
         )
         likely = self[0].alignability or 0
         but = " The first shows the same kind of movement ({:.0%} likely), but its timing cannot be aligned."

@@ -61,7 +61,10 @@ def resolve(snapshot: Snapshot, asked: Asked, encode: Encode) -> Query:
     """
     if isinstance(asked, Encoding):
         if asked.encoder != snapshot.facts.fingerprint:
-            raise EncoderError(f"query encoded by {asked.encoder}, the sea by {snapshot.facts.fingerprint}")
+            raise EncoderError(
+                f"the query is encoded by {asked.encoder}, the sea by {snapshot.facts.fingerprint}; "
+                "use the encoder of the sea"
+            )
         return Query(asked, None, np.empty(0, np.uint64))
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
     if clip.id is None and not fetch(clip.file).exists():
@@ -95,5 +98,5 @@ def _named(snapshot: Snapshot, name: str) -> Clip:
         return Clip(name)
     found = snapshot.clips(f"starts_with(id, '{name}')", limit=2)
     if len(found) > 1:
-        raise SeaError(f"{name}: several clips have an id that begins so; give more of its digits")
+        raise SeaError(f"{name}: several clips have an id that begins with this; give more digits")
     return found[0] if found else Clip(name)

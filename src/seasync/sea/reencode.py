@@ -87,7 +87,7 @@ def reencode_from_videos(
 
     encoder, fps = target.encoder(), source.fps
     if encoder.fingerprint == source.record.snapshot().facts.fingerprint:
-        raise SeaError(f"{source.uri}: is encoded by {encoder.name} already; name another encoder")
+        raise SeaError(f"{source.uri}: is already encoded by {encoder.name}; name another encoder")
     return reencode(
         source, target, lambda clip, _: encode_clip(clip, encoder, fps=fps), rows=OFTEN, progress=progress
     )

@@ -57,5 +57,7 @@ class StoredClips:
         found = self.snapshot.encodings(self._rows[np.asarray(numbers, np.int64)])
         known = [encoding for encoding in found if encoding is not None]
         if len(known) != len(found):
-            raise SeaError(f"{self.snapshot.dataset.uri}: frame features are missing; verify the sea")
+            raise SeaError(
+                f"{self.snapshot.dataset.uri}: frame features are missing; run `seasync sea verify`"
+            )
         return known

@@ -88,7 +88,7 @@ class Writer:
         delete(self._object, self._options)
 
     def end(self) -> None:
-        """Withdraw for good. If the store is unreachable, others find out by the age of the object."""
+        """Withdraw permanently. If the store is unreachable, others find out by the age of the object."""
         _own_writers.discard(self.id)
         self._ended.set()
         if self._thread:

@@ -148,7 +148,7 @@ def _handle_errors(app: FastAPI, backend: Backend) -> None:
     @app.exception_handler(sqlite3.OperationalError)
     @app.exception_handler(RuntimeError)
     async def disk(request: Request, error: Exception) -> JSONResponse:
-        """A full disk, and files that others delete while a request needs them, are no faults of ours."""
+        """A full disk, or a file that somebody deletes while it is needed, is no error of the server."""
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "is full" in str(error):
             return problem(507, "no room: the server's disk is full")
         # What starlette raises for a file that has gone before it is sent.

@@ -59,7 +59,7 @@ def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -
     Parameters
     ----------
     embed
-        Whether the videos go into the file. Otherwise whoever opens it needs the same videos.
+        Whether the videos go into the file. Otherwise you need the same videos to open it.
     """
     sea, request = backend.sea(comparison.sea), comparison.alignment
     with zipfile.ZipFile(file, "w") as archive:

@@ -56,7 +56,7 @@ class VideoLibrary:
         return clip if clip.id is not None else self._expect_short(clip)
 
     def clip_to_encode(self, sea: ServedSea, span: models.Span) -> Clip:
-        """`opened`, for a clip that is encoded anew: it must not be too long."""
+        """`opened`, for a clip that has to be encoded: it must not be too long."""
         return self._expect_short(self.opened(sea, span))
 
     def _expect_short(self, clip: Clip) -> Clip:

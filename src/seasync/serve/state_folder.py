@@ -90,7 +90,7 @@ class StateFolder:
         self.if_room(lambda: self.put(table, row))
 
     def if_room(self, change: Callable[[], object]) -> None:
-        """Make a change that can wait. On a full disk it is left out: what is in memory goes on."""
+        """Make a change that can wait. On a full disk it stays in memory only."""
         try:
             change()
         except sqlite3.OperationalError as error:

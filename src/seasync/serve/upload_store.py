@@ -121,7 +121,7 @@ class UploadStore:
         return [_model(row) for row in self._state("SELECT * FROM uploads ORDER BY used DESC")]
 
     def keep(self, uploads: list[str]) -> None:
-        """Keep uploads for good: they are part of a sea now."""
+        """Keep uploads permanently: they are part of a sea now."""
         for upload in uploads:
             self._state("UPDATE uploads SET kept = 1 WHERE id = ?", upload)
 

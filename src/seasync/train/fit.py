@@ -249,7 +249,9 @@ class Training:
         except Exception as error:  # pickle, zip and torch errors of a file that is something else
             raise EncoderError(f"{self.checkpoint}: not a checkpoint of a training; {START_OVER}") from error
         if known != self._identity():
-            raise EncoderError(f"{self.checkpoint}: of a training with other clips or settings; {START_OVER}")
+            raise EncoderError(
+                f"{self.checkpoint}: made by a training with other clips or settings; {START_OVER}"
+            )
         self.model.load_state_dict(state["model"])
         self.head.load_state_dict(state["head"])
         self.optimizer.load_state_dict(state["optimizer"])

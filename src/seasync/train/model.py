@@ -82,7 +82,7 @@ class Layer(nn.Module):
         self.merge = nn.Linear(shape.width, shape.width)
         self.widen = nn.Linear(shape.width, shape.feedforward)
         self.narrow = nn.Linear(shape.feedforward, shape.width)
-        self.nearness = nn.Parameter(_neighbours(shape.heads, shape.reach)) if shape.reach else None
+        self.nearness = nn.Parameter(_neighbors(shape.heads, shape.reach)) if shape.reach else None
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Any, known: Any, apart: Any) -> Any:
@@ -97,7 +97,7 @@ class Layer(nn.Module):
         return x + self.dropout(self.narrow(functional.relu(self.widen(self.norm2(x)))))
 
 
-def _neighbours(heads: int, reach: int) -> Any:
+def _neighbors(heads: int, reach: int) -> Any:
     """Initial attention, shape (heads, 2·reach + 1): heads look at the previous frame, the next one, …
 
     From zeros, training takes many times as long to discover that neighbors matter.

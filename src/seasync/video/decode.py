@@ -152,7 +152,7 @@ def _holds(run: NDArray[np.int64], number: int) -> bool:
 
 
 def _deinterlaced(frames: Iterator[Numbered]) -> Iterator[Numbered]:
-    """The same frames, each interlaced one made whole from itself and its neighbours (bwdif)."""
+    """The same frames, each interlaced one made whole from itself and its neighbors (bwdif)."""
     waiting = deque[int]()
     for _, alike in groupby(frames, key=lambda item: (item[0].width, item[0].height, item[0].format.name)):
         graph = None

@@ -49,7 +49,7 @@ class Writer:
     file
         A path or URI.
     fps
-        Pictures a second.
+        Pictures per second.
     size
         (width, height) of the pictures. The attribute `size` is what is written: even.
     codec, crf, options

@@ -20,7 +20,7 @@ def _dot(a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def centre(features, parts, rows):
+def center(features, parts, rows):
     """rows[:T] = features (T, d) minus the mean of each part; parts (P,) are the first frames of the parts.
 
     Returns the last part's mean (d,) and the mean energy of a frame before centring.
@@ -128,7 +128,7 @@ def _plain_energies(rows, length, ahead, behind):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def energies(rows, length, own, ahead, behind, context):
-    """Squared norms and neighbour products of state and change.
+    """Squared norms and neighbor products of state and change.
 
     rows (T + extra, d) as written above; own (T,) row of each frame's window mean, 0 where there is none;
     ahead, behind (T,) the frames whose difference is the change.
@@ -254,7 +254,7 @@ def clock(seconds):
 
 
 @njit(cache=True, nogil=True)
-def _put_neighbours(links, shots, reach):
+def _put_neighbors(links, shots, reach):
     """Into links[0] and links[1], (T,) each: the frames `reach` later and earlier, kept inside the shot."""
     length = links.shape[1]
     for s in range(len(shots)):
@@ -276,14 +276,14 @@ def prepare_frames(features, shots, window, starts, stops, reach, context, with_
     extra = 2 if context else len(starts) if several else 0
     rows = np.empty((length + extra, width), np.float32)
     # With windows, rows are only ever compared within a shot: centered there they are smallest.
-    mean, raw = centre(features, shots if several else np.zeros(1, np.int64), rows)
+    mean, raw = center(features, shots if several else np.zeros(1, np.int64), rows)
     spread = np.empty(0, np.float64)
     if context:
         context_rows(rows, length, mean)
     elif several:
         spread = window_means(rows, length, starts, stops)
     links = np.zeros((3, length), np.int32)
-    _put_neighbours(links, shots, reach)
+    _put_neighbors(links, shots, reach)
     if several:
         links[2] = length + window
     if context or several:

@@ -45,7 +45,7 @@ def timecode(frame: int, rate: Fraction, *, drop: bool | None = None) -> str:
     frame
         Frame number, counted from 0 at 00:00:00:00.
     rate
-        Frames a second. Time codes count in whole numbers: 30 a second at 29.97.
+        Frames per second. Time codes count in whole numbers: 30 per second at 29.97.
     drop
         Whether to count drop-frame. None: at the rates for which `is_drop_frame` holds.
 
@@ -76,7 +76,7 @@ def frame_of(code: str, rate: Fraction, *, drop: bool | None = None) -> int:
     code
         `hh:mm:ss:ff`, with `;` or `.` before the frames in drop-frame time code.
     rate
-        Frames a second.
+        Frames per second.
     drop
         Whether the code counts drop-frame. None: as its separator says.
 

@@ -73,7 +73,7 @@ def replace_clip(
     """Write a timeline with another clip in the place of one of its own.
 
     All else in the timeline stays, the clip's name too (in an EDL the name is the file's: a comment keeps
-    the old one). Where nothing corresponds, the new clip goes on at its own speed.
+    the old one). Where nothing corresponds, the new clip continues at its own speed.
 
     Parameters
     ----------
