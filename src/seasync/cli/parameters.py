@@ -76,7 +76,7 @@ PairFps = Annotated[
     typer.Option(
         min=0.01,
         rich_help_panel=ALIGNMENT,
-        show_default="15 of clips up to a minute with the default encoder, otherwise the encoder's rate",
+        show_default="15 of clips up to 15 s with the default encoder, otherwise the encoder's rate",
         help="Frames to sample per second.",
     ),
 ]
