@@ -38,7 +38,7 @@ def phone(access: Access, port: int | None) -> Phone:
         raise ServeError(
             "only this machine can reach the server; start it with `seasync serve --host 0.0.0.0`", status=409
         )
-    everywhere = access.host in ("0.0.0.0", "::")
+    everywhere = access.host in ("0.0.0.0", "::")  # nosec B104
     name = _own_address() if everywhere else access.host
     name = f"[{name}]" if ":" in name else name
     place = f"http://{name}" + (f":{port}" if port else "")
