@@ -238,6 +238,6 @@ def _checked(file: Path, weights: Weights) -> Path:
 def _not_fetched(weights: Weights, reasons: list[str]) -> WeightsError:
     return WeightsError(
         f"{weights.name}: could not be fetched ({'; '.join(reasons)}). Run `seasync models pull "
-        f"{weights.encoders[0]}` where there is access, copy the file from the cache folder, and name the "
-        f"folder it is in by SEASYNC_MODELS"
+        f"{weights.encoders[0]}` where there is access, copy the file from the cache folder, and set "
+        "SEASYNC_MODELS to the folder with the copy"
     )

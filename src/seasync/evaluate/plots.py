@@ -19,7 +19,7 @@ def plot(table: Table) -> bytes | None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("evaluate", "plots in a report") from None
+        raise MissingExtra("evaluate", "a report with plots") from None
     rows = [row for row in table.rows if isinstance(row.get(table.main), float)]
     height = 4.5 if table.curves else 1.0 + 0.27 * len(rows)
     figure = Figure(figsize=(8, height), layout="constrained")

@@ -219,4 +219,4 @@ def _require_sklearn() -> None:
     try:
         import sklearn  # noqa: F401
     except ImportError:
-        raise MissingExtra("evaluate", "phase classification and progression") from None
+        raise MissingExtra("evaluate", "the classification of phases") from None

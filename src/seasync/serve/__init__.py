@@ -29,5 +29,5 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     except ModuleNotFoundError as error:
         if error.name in ("fastapi", "uvicorn", "httpx", "pydantic", "starlette"):
-            raise MissingExtra("serve", "the web page and the HTTP API") from error
+            raise MissingExtra("serve", "the server") from error
         raise

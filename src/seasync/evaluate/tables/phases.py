@@ -78,7 +78,7 @@ def _one_blas_thread() -> AbstractContextManager[object]:
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
-        raise MissingExtra("evaluate", "the proxy tasks") from None
+        raise MissingExtra("evaluate", "this table") from None
     return cast("AbstractContextManager[object]", threadpool_limits(1))
 
 
