@@ -78,7 +78,7 @@ class FoundSpan:
             match_start=None,
             match_end=None,
             similarity=self.similarity,
-            alignability=None,
+            alignability=self.alignment.likelihood,
             better_than=None,
         )
 

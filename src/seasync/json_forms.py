@@ -50,8 +50,11 @@ class ScoresForm:
     """Name of the recipe."""
     draq: float
     """Cost of the path over the mean cost of random paths: 0 is perfect, 1 is no better than chance."""
+    likelihood: float | None
+    """Probability, at even odds, that both show the same movement. From 0.5 on they align. Null if it is not
+    known for this encoder and recipe; then DRAQ decides."""
     threshold: float
-    """The limit for this alignment: it needs a DRAQ below it. It is lower if only parts correspond."""
+    """Where DRAQ decides, it must be below this limit. It is lower if only parts correspond."""
     dtw_cost: float
     """Cost of the path."""
     random_cost: float
@@ -98,9 +101,10 @@ class MatchForm(ScoresForm):
     similarity: float
     """Similarity of the clip vectors, 1 at most."""
     alignability: float | None
-    """Probability that it shows the same kind of movement; null if the sea is not calibrated."""
+    """Probability that it shows the same kind of movement; null if that is not known.
+    It equals `likelihood`."""
     better_than: float | None
-    """Share of random pairs of the sea that fit worse; null if the sea is calibrated."""
+    """Share of random pairs of the sea that fit worse; null if `alignability` is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +118,7 @@ class SearchForm:
     recipe: str
     """Name of the recipe."""
     threshold: float
-    """A whole match with a DRAQ below this aligns."""
+    """Where DRAQ decides, a whole match with a DRAQ below this aligns."""
     candidates: int
     """How many clips were compared closely."""
     best_draq: float | None

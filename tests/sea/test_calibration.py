@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER
+from seasync.align import MOTION, PAPER, align_encodings
+from seasync.align.likelihood import SHIPPED, Calibration
 from seasync.encoders.dinov2_tensors import SHA256
 from seasync.errors import SeaError
 from seasync.sea.calibration import (
     CALIBRATION,
-    SHIPPED,
-    Calibration,
     _logistic,
     calibration_error,
     calibration_of,
@@ -61,6 +60,13 @@ def test_a_labeled_sea_keeps_its_calibration(tmp_path: Path) -> None:
     assert matches[0].better_than is None
     likely = {match.clip.label: match.alignability for match in matches}
     assert likely["kind 1"] > 0.9 > 0.1 > likely["kind 2"]
+    assert all(match.alignable == (match.alignability >= 0.5) for match in matches)
+    assert matches[0].alignment.likelihood == matches[0].alignability
+    [kept] = sea.record.snapshot().encodings(sea.record.snapshot().table([])["_rowid"].to_numpy()[:1])
+    alone = align_encodings(query, kept)
+    assert alone.likelihood is None
+    found = next(match for match in matches if match.clip.id == sea.clips()[0].id)
+    assert sea.judged(alone, query, kept).likelihood == pytest.approx(found.alignability, abs=1e-3)
     assert sea.search(query, recipe=PAPER)[0].alignability is None
     assert sea.info()["calibrated"] == [MOTION.name]
 

@@ -73,6 +73,9 @@ class Alignment:
         One piece unless the clips were aligned in part.
     coverage : (float, float)
         Share of the movement in the query, and in the match, that the path covers.
+    likelihood : float, optional
+        Probability, at even odds, that both show the same movement; it decides the verdict. None if nobody
+        knows it for this encoder and recipe: then DRAQ decides.
     query, match : Clip, optional
         The clips, if they come from files.
     anchors : tuple of (float, float)
@@ -102,6 +105,7 @@ class Alignment:
     anchors: tuple[tuple[float, float], ...] = ()
     ends: tuple[float, float] = (math.inf, math.inf)
     cost: Floats | None = field(default=None, repr=False)
+    likelihood: float | None = None
 
     def _repr_html_(self) -> str:
         from seasync.align.notebook import alignment_html
@@ -129,13 +133,13 @@ class Alignment:
 
     @property
     def alignable(self) -> bool:
-        """Whether the clips correspond. Pieces must fit a little better, and cover half of one clip."""
+        """Whether the clips correspond; see `decision`."""
         return self.decision.alignable
 
     @property
     def decision(self) -> Verdict:
-        """What decides whether the clips correspond: `alignable`, `threshold`, `reason`."""
-        return Verdict(self.draq, self.coverage, self.whole, self.recipe)
+        """What decides whether the clips correspond: `alignable`, `reason`."""
+        return Verdict(self.draq, self.coverage, self.whole, self.recipe, self.likelihood)
 
     @property
     def summary(self) -> str:
@@ -262,6 +266,7 @@ class Alignment:
         return ScoresForm(
             recipe=self.recipe.name,
             draq=self.draq,
+            likelihood=self.likelihood,
             threshold=self.decision.threshold,
             dtw_cost=self.dtw_cost,
             random_cost=self.random_cost,

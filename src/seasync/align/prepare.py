@@ -97,6 +97,8 @@ class PreparedClip:
         Seconds between sampled frames.
     factor : int
         Grid points from one sampled frame of the leading stream to the next.
+    mean, trajectory : numpy.ndarray [shape=(d,)], numpy.ndarray [shape=(e,)]
+        The raw parts of the clip's vector; empty if the encoding came without them.
     """
 
     encoder: str
@@ -105,6 +107,8 @@ class PreparedClip:
     streams: tuple[PreparedStream, ...]
     step: float
     factor: int
+    mean: Floats
+    trajectory: Floats
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -155,7 +159,16 @@ def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
     for stream in others:
         own = _resample(stream, recipe)
         streams.append(_prepare_stream(stream, own, *_between(own.seconds, seconds), recipe))
-    return PreparedClip(clip.encoder, seconds, lead, tuple(streams), 1 / samples.rate, factor)
+    return PreparedClip(
+        clip.encoder,
+        seconds,
+        lead,
+        tuple(streams),
+        1 / samples.rate,
+        factor,
+        clip.mean,
+        clip.trajectory,
+    )
 
 
 @lru_cache(maxsize=256)

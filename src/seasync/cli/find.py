@@ -71,8 +71,7 @@ def find(
         print(json.dumps({"query": asdict(asked.form()), "found": plain, "failed": bad}))
     elif found:
         if not any(each.alignable for each in found):
-            best = min(found, key=lambda each: each.draq).alignment
-            print(f"Nothing here aligns. The nearest stretch: {best.decision.reason}.")
+            print(f"Nothing here aligns. The nearest stretch: {found[0].alignment.decision.reason}.")
         rows = [
             (
                 str(rank),

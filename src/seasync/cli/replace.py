@@ -66,7 +66,7 @@ def replace(
         if len(good) >= rank:
             return good[rank - 1].alignment
         if found and not good:
-            nearest = min(found, key=lambda match: match.draq).alignment.decision
+            nearest = found[0].alignment.decision
             raise RenderError(
                 f"{sea}: nothing in it aligns with {query.name} (the nearest match: {nearest.reason}); "
                 "add footage of the same movement, or use the best match with --anyway"

@@ -120,12 +120,14 @@ def _print(matches: Matches) -> None:
 
 
 def _row(rank: int, match: Match, calibrated: bool, labelled: bool) -> list[str]:
+    from seasync.align.verdict import per_cent
+
     share = match.alignability if calibrated else match.better_than
     return [
         str(rank),
         f"{match.draq:.3f}",
         match.alignment.brief,
-        "" if share is None else f"{share:.0%}" + ("" if calibrated else " of random pairs"),
+        "" if share is None else per_cent(share) if calibrated else f"{share:.0%} of random pairs",
         f"{match.similarity:.2f}",
         *([match.clip.label or ""] if labelled else []),
         f"{match.clip.start:.2f}–{match.end:.2f}",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Alignment, Warp
+from seasync.align.verdict import LIKELY, per_cent
 from seasync.encoding import Floats, Seconds
 from seasync.files import Place
 from seasync.render.filmstrip import Strip, partners
@@ -126,21 +127,30 @@ def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
     verdict = f"{alignment.verdict}{reason}"
     room = WIDTH - 2 * MARGIN - GAUGE - 40
     sheet.text((MARGIN, 80), verdict, size=fitting_size(verdict, size=20, width=room))
-    _gauge(sheet, alignment.draq, alignment.decision.threshold)
+    if alignment.likelihood is None:
+        limit = alignment.decision.threshold
+        words = "DRAQ", f"{alignment.draq:.3f}", f"alignable below {limit:g}"
+        _gauge(sheet, words, alignment.draq, limit, alignable=alignment.alignable)
+    else:
+        words = (
+            f"DRAQ {alignment.draq:.3f}",
+            per_cent(alignment.likelihood),
+            f"alignable from {LIKELY:.0%} on",
+        )
+        _gauge(sheet, words, alignment.likelihood, LIKELY, alignable=alignment.alignable)
 
 
-def _gauge(sheet: Page, draq: float, threshold: float) -> None:
-    """DRAQ between 0 (in step) and 1 (no better than chance), with the limit for this alignment."""
+def _gauge(sheet: Page, words: tuple[str, str, str], value: float, limit: float, *, alignable: bool) -> None:
+    """The number that decides, between 0 and 1, with its limit."""
     left, right, y = WIDTH - MARGIN - GAUGE, WIDTH - MARGIN, 92
-    at, limit = (left + min(value, 1.0) * (right - left) for value in (draq, threshold))
-    sheet.text((left, 34), "DRAQ", size=16, fill=FAINT)
-    sheet.text(
-        (right, 28), f"{draq:.3f}", size=30, bold=True, anchor="ra", fill=QUERY if draq < threshold else PATH
-    )
+    at, tick = (left + min(each, 1.0) * (right - left) for each in (value, limit))
+    color = QUERY if alignable else PATH
+    sheet.text((left, 34), words[0], size=16, fill=FAINT)
+    sheet.text((right, 28), words[1], size=30, bold=True, anchor="ra", fill=color)
     sheet.box(left, y - 4, right, y + 4, fill=LINE, radius=4)
-    sheet.box(left, y - 4, max(at, left + 8), y + 4, fill=QUERY if draq < threshold else PATH, radius=4)
-    sheet.line([(limit, y - 9), (limit, y + 9)], fill=TEXT, width=2)
-    sheet.text((limit, y + 12), f"alignable below {threshold:g}", size=13, fill=FAINT, anchor="ma")
+    sheet.box(left, y - 4, max(at, left + 8), y + 4, fill=color, radius=4)
+    sheet.line([(tick, y - 9), (tick, y + 9)], fill=TEXT, width=2)
+    sheet.text((tick, y + 12), words[2], size=13, fill=FAINT, anchor="ma")
 
 
 def _matrix(sheet: Page, alignment: Alignment, axes: _Axes) -> None:

@@ -1,16 +1,18 @@
-"""Alignability in percent: the probability that a product (1 − similarity) · score is "the same movement"."""
+"""Alignability in percent, fitted to a sea: the probability that a product (1 − similarity) · score is "the
+same movement". Without a fit, clips are judged as a pair; see `seasync.align.likelihood`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from seasync.align import Recipe
+from seasync.align import Alignment, Recipe
+from seasync.align.likelihood import Calibration, log_product, sigmoid
 from seasync.errors import SeaError
 from seasync.ranking import rank
 
@@ -26,58 +28,20 @@ Doubles = NDArray[np.float64]
 Pair = tuple[int, NDArray[np.int64]]
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """The curve p = σ(a + b·ln(product + 0.001)), at even odds of same and different movement.
-
-    Attributes
-    ----------
-    a, b : float
-    error : float, optional
-        Mean difference between p and the true share, on clips that it was not fitted to.
-    pairs : int, optional
-        How many pairs it was fitted to.
-    """
-
-    a: float
-    b: float
-    error: float | None = None
-    pairs: int | None = None
-
-    def probability(self, product: ArrayLike) -> Doubles:
-        """The probability of the same movement, shape of `product`."""
-        return _sigmoid(self.a + self.b * _log(product))
-
-
 # What the named recipes were while calibrations were kept by name. Written out, because a calibration belongs
 # to values: a recipe that changes loses it.
 _FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
 
-SHIPPED = {
-    ("dinov2-small/0cd026c8/224", _FINGERPRINTS["motion"]): Calibration(
-        -6.50, -9.67, error=0.071, pairs=3056
-    ),
-    ("dinov2-small/08a9661b/224/flow", _FINGERPRINTS["motion"]): Calibration(
-        -4.46, -7.67, error=0.043, pairs=3248
-    ),
-}
-"""Calibrations by the fingerprints of encoder and recipe.
-
-Fitted to 203 real clips of nine movements: golf swings, falls, two kinds of robot work, five gestures. The
-error is that of all pairs together, each rated by a fit to the other sets. Of single sets it is .05–.08 on
-falls and robots, .12 on golf, whose pairs deserve more, and .14 on gestures, where looks mislead.
-"""
-
 
 def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
-    """The sea's own calibration for a recipe, or the one that comes with its encoder, if there is one.
+    """The sea's own calibration for a recipe, if there is one.
 
     A calibration belongs to the recipe's values, not to its name, and to the encoder of the sea.
     """
     found = _kept(snapshot).get(recipe.fingerprint)
-    if found is not None:
-        return Calibration(**{name: value for name, value in found.items() if name != "recipe"})
-    return SHIPPED.get((snapshot.facts.fingerprint, recipe.fingerprint))
+    if found is None:
+        return None
+    return Calibration(**{name: value for name, value in found.items() if name != "recipe"})
 
 
 def calibrated_recipes(snapshot: Snapshot) -> list[str]:
@@ -97,19 +61,23 @@ def _kept(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     return {_FINGERPRINTS.get(key, key): {"recipe": key} | entry for key, entry in kept.items()}
 
 
-def alignability(
-    snapshot: Snapshot, recipe: Recipe, product: Doubles
-) -> tuple[list[float | None], list[float | None]]:
-    """How likely each product is the same movement; without calibration, how many random pairs are worse."""
-    unknown: list[float | None] = [None] * len(product)
-    if calibration := calibration_of(snapshot, recipe):
-        return calibration.probability(product).tolist(), unknown
+def judged(snapshot: Snapshot, alignment: Alignment, similarity: float) -> Alignment:
+    """The alignment with the likelihood by the sea's own calibration; as it is if the sea has none."""
+    calibration = calibration_of(snapshot, alignment.recipe)
+    if calibration is None:
+        return alignment
+    return replace(alignment, likelihood=float(calibration.probability((1 - similarity) * alignment.score)))
+
+
+def better_than_random(snapshot: Snapshot, recipe: Recipe, product: Doubles) -> list[float | None]:
+    """The share of random pairs of the sea with a higher product; None where it keeps no features."""
     if recipe not in snapshot.by_chance:
         snapshot.by_chance[recipe] = random_products(snapshot, recipe)
     by_chance = snapshot.by_chance[recipe]
     if not len(by_chance):
-        return unknown, unknown
-    return unknown, (1 - np.searchsorted(by_chance, product, "right") / len(by_chance)).tolist()
+        return [None] * len(product)
+    worse: list[float | None] = (1 - np.searchsorted(by_chance, product, "right") / len(by_chance)).tolist()
+    return worse
 
 
 def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Doubles:
@@ -193,11 +161,11 @@ def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pair
 
 def _logistic(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
     """Weighted maximum likelihood by Newton's method; a little ridge keeps separable pairs finite."""
-    design = np.stack([np.ones(len(product)), _log(product)], axis=1)
+    design = np.stack([np.ones(len(product)), log_product(product)], axis=1)
     weights, beta = _even_odds(same), np.zeros(2)
     ridge = 1e-3 * np.eye(2)
     for _ in range(100):
-        p = _sigmoid(design @ beta)
+        p = sigmoid(design @ beta)
         slope = design.T @ (weights * (same - p)) - ridge @ beta
         curve = (design * (weights * p * (1 - p))[:, None]).T @ design + ridge
         step = np.linalg.solve(curve, slope)
@@ -209,11 +177,3 @@ def _logistic(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
 
 def _even_odds(same: NDArray[np.bool_]) -> Doubles:
     return np.asarray(np.where(same, 0.5 / max(same.sum(), 1), 0.5 / max((~same).sum(), 1)) * len(same))
-
-
-def _log(product: ArrayLike) -> Doubles:
-    return np.log(np.maximum(np.asarray(product, np.float64), 0) + 0.001)
-
-
-def _sigmoid(values: Doubles) -> Doubles:
-    return np.asarray(1 / (1 + np.exp(-np.clip(values, -60, 60))))

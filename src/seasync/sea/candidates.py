@@ -15,10 +15,10 @@ from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.options import Partial, Rerank
 from seasync.ranking import rank
-from seasync.sea.calibration import alignability
+from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Query
-from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.rows import CLIP_COLUMNS, matrix
 from seasync.sea.snapshot import RowIds, Snapshot
 from seasync.sea.surroundings import spans_around
 from seasync.similarity import clip_vectors_of, query_vector
@@ -112,11 +112,9 @@ class Candidates:
         draq = self.ranking.scores.draq
         order = [n for n in self.ranking.order().tolist() if max_draq is None or draq[n] <= max_draq]
         best = self._clips(order, k)
-        product = self.ranking.keys("product")[list(best)]
-        likely, better = alignability(self.snapshot, self.recipe, product)
         query, clips = (
             prepare(self.query.encoding, self.recipe),
-            [prepare(self.encodings[n], self.recipe) for n in best],
+            [prepare(encoding, self.recipe) for encoding in self._with_vectors(list(best))],
         )
         alignments = [
             align_encodings(query, clip, recipe=self.recipe, partial=self.partial) for clip in clips
@@ -130,7 +128,11 @@ class Candidates:
             aligned = aligned.of(self.query.clip, clip, ends=(self.query.end, clip.start + duration))
             aligned = aligned if kept else replace(aligned, cost=None)
             similarity = float(self.ranking.similarity[n])
-            matches.append(Match(clip, duration, similarity, likely[at], better[at], aligned, part))
+            aligned = judged(self.snapshot, aligned, similarity)
+            better = None
+            if aligned.likelihood is None:
+                [better] = better_than_random(self.snapshot, self.recipe, self.ranking.keys("product")[[n]])
+            matches.append(Match(clip, duration, similarity, aligned.likelihood, better, aligned, part))
         return Matches(
             matches,
             query=self.query.clip,
@@ -139,6 +141,15 @@ class Candidates:
             candidates=len(self.rows),
             best_draq=float(draq.min()) if len(draq) else None,
         )
+
+    def _with_vectors(self, best: list[int]) -> list[Encoding]:
+        """The encodings of these candidates with mean and trajectory, which are read only now."""
+        bare = [n for n in best if not self.encodings[n].mean.size]
+        parts = self.snapshot.take(self.rows[bare], ["mean", "trajectory"]) if bare else {}
+        columns = [matrix(parts[name]) for name in ("mean", "trajectory")] if bare else []
+        for n, mean, trajectory in zip(bare, *columns, strict=True) if bare else ():
+            self.encodings[n] = replace(self.encodings[n], mean=mean, trajectory=trajectory)
+        return [self.encodings[n] for n in best]
 
     def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
         """Whether the matches can be aligned with each other in a few milliseconds."""

@@ -7,13 +7,14 @@ from functools import partial as bind
 from typing import Any
 
 from seasync.align import MOTION, Recipe
+from seasync.align.likelihood import Calibration
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encoder_for, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Place
 from seasync.options import IndexKind
 from seasync.sea import index, maintenance
-from seasync.sea.calibration import Calibration, fit, with_calibration
+from seasync.sea.calibration import fit, with_calibration
 from seasync.sea.cluster import Cluster
 from seasync.sea.ingest import Added, add
 from seasync.sea.on_ray import add as add_on

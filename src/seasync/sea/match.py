@@ -25,9 +25,10 @@ class Match:
     similarity : float
         Similarity of the clip vectors, 1 at most.
     alignability : float, optional
-        Probability (at even odds) that it shows the same kind of movement. None if the sea is not calibrated.
+        Probability (at even odds) that it shows the same kind of movement: the alignment's likelihood. None
+        if nobody knows it for this encoder and recipe.
     better_than : float, optional
-        Share of random pairs of the sea that fit worse, if the sea is not calibrated.
+        Share of random pairs of the sea that fit worse, if that probability is not known.
     alignment : Alignment
         Which moment of the query goes with which moment of the clip.
     part : Clip, optional
@@ -137,16 +138,16 @@ class Matches(list[Match]):
         best = f"the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}"
         if not self:
             return f"Every candidate was left out: {best}."
+        likeliest = max(self, key=lambda match: (match.alignability or 0, -match.draq)).alignment.decision
+        if likeliest.likelihood is not None:
+            return f"Nothing here aligns: the best of {self.candidates} candidates is {likeliest.reason}."
         limit = self.recipe.threshold
-        nearest = min(self, key=lambda match: match.draq).alignment.decision
         why = (
             f", the limit is {limit:g}"
             if self.best_draq >= limit
-            else f"; the nearest match: {nearest.reason}"
+            else f"; the nearest match: {likeliest.reason}"
         )
-        likely = self[0].alignability or 0
-        but = " The first shows the same kind of movement ({:.0%} likely), but its timing cannot be aligned."
-        return f"Nothing here aligns: {best}{why}." + (but.format(likely) if likely > 0.5 else "")
+        return f"Nothing here aligns: {best}{why}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, as `seasync.json_forms.SearchForm` describes them."""

@@ -88,7 +88,7 @@ class Solver:
         clips = [self._library.clip(sea, span) for span in request.spans]
         alone = all(clip.id is None for clip in clips)
         query, match = (sea.query(clip, frames=frames, alone=alone) for clip in clips)
-        return align_encodings(
+        alignment = align_encodings(
             query.encoding,
             match.encoding,
             recipe=refined(PAPER if request.recipe == "paper" else MOTION, query.encoding),
@@ -96,6 +96,7 @@ class Solver:
             partial=request.partial,
             order=request.order,
         ).of(*clips, ends=(query.end, match.end))
+        return sea.sea.judged(alignment, query.encoding, match.encoding) if sea.exists() else alignment
 
     def solve_for_files(self, sea: ServedSea, request: AlignmentRequest, *, cost: bool = False) -> Alignment:
         """The same for a worker process: its clips name files that exist and may be opened.

@@ -46,7 +46,11 @@ class Scores(Model):
 
     recipe: RecipeName
     draq: float = Field(description="Cost of the path over the mean cost of random ones. Lower is better.")
-    threshold: float = Field(description="This alignment needs a DRAQ below this limit.")
+    likelihood: float | None = Field(
+        description="Probability that both show the same movement. From 0.5 on they align. Null if it is not "
+        "known; then DRAQ decides."
+    )
+    threshold: float = Field(description="Where DRAQ decides, it must be below this limit.")
     dtw_cost: float
     random_cost: float
     score: float = Field(description="DRAQ, raised by the share of the query that is left out.")
@@ -77,7 +81,7 @@ class SearchResult(Model):
     query: Span
     encoder: str
     recipe: RecipeName
-    threshold: float = Field(description="Clips with a DRAQ below this are alignable.")
+    threshold: float = Field(description="Where DRAQ decides, clips with a DRAQ below this align.")
     candidates: int = Field(description="Number of clips that were compared.")
     best_draq: float | None
     verdict: str

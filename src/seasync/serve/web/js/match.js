@@ -134,7 +134,5 @@ const isPartial = (match) => match.alignable && Math.min(match.coverage.query, m
 /** Both answers in one sentence: is it the same movement, and can the timing be aligned? */
 function words(match) {
   const movement = movementWords(match);
-  if (match.alignable && isLikely(match)) return [h("b", {}, timingWords(match)), movement && `, ${movement}`];
-  if (match.alignable) return [h("b", {}, "Probably another movement"), ` (${movement}), though its timing fits`];
-  return movement && (match.alignability ?? 0) > 0.5 ? [h("b", {}, capital(movement)), ", but its timing cannot be aligned"] : h("b", {}, timingWords(match));
+  return [h("b", {}, timingWords(match)), movement && `, ${movement}`];
 }

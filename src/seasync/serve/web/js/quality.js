@@ -17,7 +17,7 @@ export function timingWords(scores) {
 
 /** Whether it is the same movement, in words; "" where nobody can say. */
 export function movementWords({ alignability, better_than }) {
-  if (alignability !== null && alignability !== undefined) return `${alignability > 0.99 ? "over 99 %" : percent(alignability)} likely the same movement`;
+  if (alignability !== null && alignability !== undefined) return `${alignability > 0.99 ? "over 99 %" : percent(alignability < 0.5 ? Math.min(alignability, 0.494) : alignability)} likely the same movement`;
   if (better_than !== null && better_than !== undefined) return `fits better than ${percent(better_than)} of random pairs`;
   return "";
 }
@@ -27,14 +27,15 @@ export function isLikely({ alignability }) {
   return (alignability ?? 1) >= 0.5;
 }
 
-/** A bar with the quality of the sync: full is perfect, the tick is where "in step" ends. */
+/** A bar with the number that decides: how likely it is the same movement, else 1 − DRAQ. The tick is where "in step" ends. */
 export function gauge(scores) {
-  const { draq, threshold, alignable } = scores;
+  const { draq, likelihood, threshold, alignable } = scores;
+  const known = likelihood !== null && likelihood !== undefined;
   const words = alignable ? `${grade(scores)} sync` : "no sync";
   const bar = h("span.bar");
   const tick = h("span.tick");
-  bar.style.width = `${Math.min(Math.max(1 - draq, 0.02), 1) * 100}%`;
-  tick.style.left = `${(1 - threshold) * 100}%`;
+  bar.style.width = `${Math.min(Math.max(known ? likelihood : 1 - draq, 0.02), 1) * 100}%`;
+  tick.style.left = `${(known ? 0.5 : 1 - threshold) * 100}%`;
   return h("div.gauge", { class: `gauge ${alignable ? "good" : "poor"}`, role: "img", "aria-label": `Sync quality: ${words}`, title: scores.reason },
     h("span.word", {}, words), h("span.track", {}, bar, tick));
 }
@@ -42,7 +43,7 @@ export function gauge(scores) {
 /** The numbers, for those who want them. */
 export function numbers(scores) {
   const rows = [
-    ["DRAQ", h("span.value", {}, scores.draq.toFixed(3)), `Cost of the path over that of random paths: 0 is perfect, 1 is chance. The limit here is ${scores.threshold.toFixed(2)}.`],
+    ["DRAQ", h("span.value", {}, scores.draq.toFixed(3)), `Cost of the path over that of random paths: 0 is perfect, 1 is chance.`],
     ["Decision", scores.reason, "The number that decides, and its limit"],
     scores.similarity !== undefined && ["Similarity", scores.similarity.toFixed(2), "How alike the clips are as a whole: the cosine of their clip vectors"],
   ];
