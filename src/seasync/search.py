@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from seasync.align import MOTION, Alignment, Recipe
+from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip
 from seasync.encoding import Encoding
@@ -16,14 +16,12 @@ from seasync.errors import SeaError
 from seasync.files import Place
 from seasync.options import Partial, Rerank
 from seasync.pair import end_of
-from seasync.sea.calibration import calibration_of, judged
 from seasync.sea.candidates import Candidates
 from seasync.sea.clip_library import ClipLibrary
 from seasync.sea.match import Matches
 from seasync.sea.query import Asked, Encode, Query, resolve
 from seasync.sea.retrieval import Found, condition, labelled, retrieve, with_encodings
 from seasync.sea.snapshot import Snapshot
-from seasync.similarity import clip_vectors_of, query_vector
 
 
 class Sea(ClipLibrary):
@@ -215,20 +213,6 @@ class Sea(ClipLibrary):
         rows = rows[: max(k, candidates or 0)]
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
         return self._rank(snapshot, asked, (rows, similarity), recipe, rerank, partial).matches(k)
-
-    def judged(self, alignment: Alignment, query: Encoding, match: Encoding) -> Alignment:
-        """An alignment of two clips with the verdict that a search here gives them.
-
-        It differs only in a sea that is calibrated itself; see `calibrate`.
-        """
-        snapshot = self.record.snapshot()
-        if calibration_of(snapshot, alignment.recipe) is None:
-            return alignment
-        standard, trajectory = snapshot.vectors.standard, alignment.recipe.trajectory
-        [similarity] = clip_vectors_of([match], standard) @ query_vector(
-            query, standard, trajectory=trajectory
-        )
-        return judged(snapshot, alignment, float(similarity))
 
     def query(self, asked: Asked) -> Query:
         """Look up or encode what you would search for: its encoding, its clip, and where that ends."""

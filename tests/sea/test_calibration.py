@@ -17,6 +17,7 @@ from seasync.sea.calibration import (
     _logistic,
     calibration_error,
     calibration_of,
+    judged_pair,
 )
 from seasync.search import Sea
 from tests.sea.footage import encoding, facts, row
@@ -66,7 +67,9 @@ def test_a_labeled_sea_keeps_its_calibration(tmp_path: Path) -> None:
     alone = align_encodings(query, kept)
     assert alone.likelihood is None
     found = next(match for match in matches if match.clip.id == sea.clips()[0].id)
-    assert sea.judged(alone, query, kept).likelihood == pytest.approx(found.alignability, abs=1e-3)
+    assert judged_pair(sea.record.snapshot(), alone, query, kept).likelihood == pytest.approx(
+        found.alignability, abs=1e-3
+    )
     assert sea.search(query, recipe=PAPER)[0].alignability is None
     assert sea.info()["calibrated"] == [MOTION.name]
 

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from seasync.align import Alignment, Recipe
 from seasync.align.likelihood import Calibration, log_product, sigmoid
+from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.ranking import rank
+from seasync.similarity import clip_vectors_of, query_vector
 
 if TYPE_CHECKING:
     from seasync.sea.snapshot import Snapshot
@@ -67,6 +69,15 @@ def judged(snapshot: Snapshot, alignment: Alignment, similarity: float) -> Align
     if calibration is None:
         return alignment
     return replace(alignment, likelihood=float(calibration.probability((1 - similarity) * alignment.score)))
+
+
+def judged_pair(snapshot: Snapshot, alignment: Alignment, query: Encoding, match: Encoding) -> Alignment:
+    """An alignment of two clips with the likelihood that a search of the sea gives them."""
+    if calibration_of(snapshot, alignment.recipe) is None:
+        return alignment
+    standard = snapshot.vectors.standard
+    asked = query_vector(query, standard, trajectory=alignment.recipe.trajectory)
+    return judged(snapshot, alignment, float(clip_vectors_of([match], standard)[0] @ asked))
 
 
 def better_than_random(snapshot: Snapshot, recipe: Recipe, product: Doubles) -> list[float | None]:

@@ -84,6 +84,7 @@ class Solver:
     def _solve(self, sea: ServedSea, request: AlignmentRequest, *, frames: int | None = None) -> Alignment:
         from seasync.align import MOTION, PAPER, align_encodings
         from seasync.align.prepare import refined
+        from seasync.sea.calibration import judged_pair
 
         clips = [self._library.clip(sea, span) for span in request.spans]
         alone = all(clip.id is None for clip in clips)
@@ -96,7 +97,9 @@ class Solver:
             partial=request.partial,
             order=request.order,
         ).of(*clips, ends=(query.end, match.end))
-        return sea.sea.judged(alignment, query.encoding, match.encoding) if sea.exists() else alignment
+        if not sea.exists():
+            return alignment
+        return judged_pair(sea.snapshot(), alignment, query.encoding, match.encoding)
 
     def solve_for_files(self, sea: ServedSea, request: AlignmentRequest, *, cost: bool = False) -> Alignment:
         """The same for a worker process: its clips name files that exist and may be opened.

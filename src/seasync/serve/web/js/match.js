@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { preview } from "./clips.js";
-import { capital, h, icon, isStill, link, spoken } from "./dom.js";
+import { h, icon, isStill, link, spoken } from "./dom.js";
 import { InStep } from "./instep.js";
 import { gauge, isLikely, movementWords, numbers, partsBar, timingWords } from "./quality.js";
 import { openReel } from "./reel.js";
