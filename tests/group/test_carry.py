@@ -7,6 +7,7 @@ import pytest
 
 from seasync.errors import DataError
 from seasync.group.carry import Carrier, LabeledClip, confirmed, doubtful_first
+from seasync.group.votes import Votes
 from seasync.marks import Mark
 from tests.group.takes import take, true_seconds
 
@@ -45,6 +46,19 @@ def test_confidence_grows_with_labeled_clips_that_agree():
         Carrier([labeled(f"m{n}", bend=0.1 * n - 0.4) for n in range(8)], tolerance_seconds=0.2), targets
     )
     assert np.mean([found.confidence for found in many]) > np.mean([found.confidence for found in one])
+
+
+def test_one_labeled_clip_makes_nothing_sure():
+    targets = [take(f"t{n}") for n in range(4)]
+    found = carried(Carrier([labeled("model")], tolerance_seconds=5.0), targets)
+    assert all(each.marks and not each.sure for each in found)
+
+
+def test_answers_near_the_median_are_averaged_and_far_ones_ignored():
+    votes = Votes((0, 1, 2, 3), np.ones(4), np.array([[1.0], [1.01], [1.02], [9.0]]))
+    middle, spread = votes.middle()
+    assert middle[0] == pytest.approx(1.01, abs=0.005)
+    assert spread[0] > 1.9
 
 
 def test_a_phase_keeps_its_two_ends():
