@@ -80,7 +80,7 @@ def shown(value: float, limit: float) -> str:
 
 
 def per_cent(likelihood: float) -> str:
-    """A likelihood in per cent, with as many digits as it takes to stay on its side of the limit."""
+    """A likelihood in percent, with as many digits as it takes to stay on its side of the limit."""
     if not 0.005 <= likelihood <= 0.995:
         return "over 99%" if likelihood > LIKELY else "under 1%"
     sides = (n for n in range(7) if (round(likelihood, n + 2) < LIKELY) == (likelihood < LIKELY))
