@@ -99,7 +99,11 @@ def _device() -> Check:
     from seasync.encoders.device import active_device
 
     device = active_device()
-    advice = "see docs/models.md; SEASYNC_DEVICE=cpu hides this" if device.failures else ""
+    advice = (
+        "see 'Encoders and weights' in the documentation; SEASYNC_DEVICE=cpu hides this"
+        if device.failures
+        else ""
+    )
     return Check("device", "note" if device.failures else "ok", str(device), advice)
 
 
@@ -108,7 +112,7 @@ def _weights() -> Check:
 
     file = locate(DINOV2_SMALL)
     if file is None:
-        advice = "run `seasync models pull`; without a network, see SEASYNC_MODELS in docs/models.md"
+        advice = "run `seasync models pull`; without a network, set SEASYNC_MODELS to a folder that has them"
         return Check("weights", "note", f"{DINOV2_SMALL.name} is not on this machine yet", advice)
     return Check("weights", "ok", str(file))
 

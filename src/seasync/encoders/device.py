@@ -126,7 +126,7 @@ def _loaded(named: str) -> Device:
         else:
             return Device(name, {n: reason for n, reason in failures.items() if PROVIDERS[n] in built_for})
     raise EncoderError(
-        f"SEASYNC_DEVICE={named}: did not load ({failures[named]}); set it to cpu, or see docs/models.md"
+        f"SEASYNC_DEVICE={named}: did not load ({failures[named]}); set it to cpu, or install what it needs"
     )
 
 

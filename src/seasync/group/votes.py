@@ -8,7 +8,7 @@ import numpy as np
 
 from seasync.encoding import Seconds
 
-# Standard deviation of the window around the median. Chosen on half of the golf swings; robots gain as well.
+# Standard deviation of the window around the median. Chosen on half of the golf swings.
 NEAR_SECONDS = 0.05
 
 
