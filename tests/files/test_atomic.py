@@ -161,8 +161,8 @@ def test_what_cannot_be_written_is_said_before(tmp_path: Path) -> None:
     for target, says in (
         (tmp_path / "none/a.mp4", "there is no folder"),
         (tmp_path, "is not a file"),
-        (source, "would be written over"),
-        (tmp_path / "link.mp4", "would be written over"),
+        (source, "would overwrite one of the inputs"),
+        (tmp_path / "link.mp4", "would overwrite one of the inputs"),
     ):
         with pytest.raises(RenderError, match=says):
             expect_writable(target, sources=[source, tmp_path / "gone.mp4"], error=RenderError)

@@ -137,7 +137,7 @@ def test_what_is_not_there_is_one_line(run, stored: tuple[str, str], bucket: str
     assert "make the bucket (or container) first" in error
     code, _, error = run("render", *stored, "--to", stored[0], "--encoder", encoder)
     assert (code, error.count("\n")) == (1, 1)
-    assert "would be written over" in error
+    assert "would overwrite one of the inputs" in error
 
 
 def test_calls_take_text_paths_and_locations(stored: tuple[str, str], bucket: str, encoder: str) -> None:
@@ -150,7 +150,7 @@ def test_calls_take_text_paths_and_locations(stored: tuple[str, str], bucket: st
     assert files == [Location(f"{bucket}/edit.otio")]
     with pytest.raises(StoreError, match="lost a slash"):
         seasync.align(Path(stored[0]), match, encoder=encoder)
-    with pytest.raises(RenderError, match="would be written over"):
+    with pytest.raises(RenderError, match="would overwrite one of the inputs"):
         seasync.render.compare(alignment, query)
 
 

@@ -76,7 +76,7 @@ def test_bad_usage_is_two_and_failure_is_one(
             2,
             "expected a name in .png",
         ),
-        (("render", query, match, "--to", query), 1, "would be written over"),
+        (("render", query, match, "--to", query), 1, "would overwrite one of the inputs"),
         (("render", query, match, "--to", tmp_path / "none/x.mp4"), 1, "there is no folder"),
         (("export", query, match, "--to", tmp_path / "x.aaf"), 1, ".otio .fcpxml"),
         (("replace", tmp_path / "no.otio", "1", "--to", tmp_path / "x.otio"), 1, "no such file"),

@@ -291,7 +291,7 @@ def test_film_is_not_written_over_its_sources(aligned: Alignment, tmp_path: Path
     query = tmp_path / "query.mp4"
     query.write_bytes(Path(aligned.query.file).read_bytes())
     mine = replace(aligned, query=replace(aligned.query, file=str(query)))
-    with pytest.raises(RenderError, match=r"query\.mp4: would be written over"):
+    with pytest.raises(RenderError, match=r"query\.mp4: would overwrite one of the inputs"):
         compare(mine, query)
     assert query.read_bytes() == Path(aligned.query.file).read_bytes()
 

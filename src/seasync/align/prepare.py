@@ -72,7 +72,7 @@ class PreparedStream:
         if self.name not in MIRRORS:
             return self
         columns, signs = MIRRORS[self.name]
-        return replace(self, rows=np.ascontiguousarray(self.rows[:, columns] * signs))
+        return replace(self, rows=np.ascontiguousarray(self.rows[:, columns] * signs, np.float32))
 
     @property
     def sides(self) -> tuple[Int32s, Floats, Int32s, Floats]:

@@ -103,7 +103,7 @@ def phase_times(
     times: Mapping[str, Seconds], phases: Mapping[str, Ends], clocks: Mapping[str, Clock], reference: str
 ) -> list[PhaseTime]:
     """A row for each phase of each take; a phase is given by the columns of `times` that are its ends."""
-    ends = np.array(list(phases.values())).reshape(-1, 2)
+    ends = np.array(list(phases.values()), np.int64).reshape(-1, 2)  # also of no phase
     lasting = {take: row[ends[:, 1]] - row[ends[:, 0]] for take, row in times.items()}
     mean = _column_means(np.stack(list(lasting.values())))
     rows = []

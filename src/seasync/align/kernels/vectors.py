@@ -10,6 +10,7 @@ import operator
 
 from llvmlite import ir
 from numba import types
+from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -125,7 +126,9 @@ def where_less(_, a, b, chosen, other):
 
 @intrinsic
 def address(_, array):
-    """Where the elements of an array begin."""
+    """Where the elements of an array begin. Only contiguous float32: nothing else can be read by address."""
+    if array.layout != "C" or array.dtype != types.float32:
+        raise TypingError(f"expected a contiguous array of float32, got {array}")
 
     def build(context, builder, signature, args):
         return builder.ptrtoint(context.make_array(array)(context, builder, args[0]).data, ir.IntType(64))
