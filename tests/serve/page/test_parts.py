@@ -56,7 +56,7 @@ def test_what_is_in_step_is_told_and_the_rest_is_dimmed(tab: Tab, inside: tuple[
     assert page.locator(".veils rect").count() == 2
     assert page.locator(".path").count() == 1
     assert tab.frame("query") == pytest.approx(30, abs=5)  # it opens where they are in step
-    assert page.locator(".pane.left-out").count() == 0
+    tab.until("!document.querySelector('.pane.left-out')")  # once that frame is drawn
     assert page.locator(".pieces li.now").count() == 1
     page.keyboard.press("Home")
     tab.settle()
