@@ -67,7 +67,7 @@ def likelihood(query: PreparedClip, match: PreparedClip, score: float, recipe: R
 
     None if encoder and recipe have no calibration, or if the clips come without their vectors.
     """
-    # A finer grid shows the same movement: it hardly changes DRAQ.
+    # A finer grid shows the same movement; how much it changes DRAQ was not measured.
     coarse = recipe if recipe.grid_fps is None else replace(recipe, grid_fps=MOTION.grid_fps)
     calibration = SHIPPED.get((query.encoder, coarse.fingerprint))
     if calibration is None or not query.mean.size or not match.mean.size:
