@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.encoders.cache import content_hash as content_hash
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from seasync.encoders.vector import clip_vector_parts as clip_vector_parts
     from seasync.encoders.weights import cache_folder as cache_folder
 
-_HOME = {
+_HOMES = {
     "DEFAULT": "registry",
     "Encoder": "encoder",
     "cache_folder": "weights",
@@ -27,10 +28,5 @@ _HOME = {
     "get_encoder": "registry",
     "register": "registry",
 }
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = sorted(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.render.composition import Mark as Mark
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from seasync.render.timelines.replace import replace_clip as replace_clip
     from seasync.render.timing_report import write_timing as write_timing
 
-_WHERE = {
+_HOMES = {
     "Mark": "composition",
     "alignment_picture": "picture",
     "compare": "films",
@@ -37,11 +38,5 @@ _WHERE = {
     "write_sound": "soundtrack",
     "write_timing": "timing_report",
 }
-__all__ = sorted(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    """PyAV and Pillow are loaded with the first thing that needs them."""
-    if name in _WHERE:
-        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = sorted(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

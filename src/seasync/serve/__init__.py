@@ -6,10 +6,10 @@ seasync.serve.Client("http://127.0.0.1:8080").search("footage", "clip:…")
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import MissingExtra
+from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.serve.app import create_app as create_app
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from seasync.serve.limits import Limits as Limits
     from seasync.serve.run import serve as serve
 
-_WHERE = {"Client": "client", "Limits": "limits", "create_app": "app", "serve": "run"}
-__all__ = sorted(_WHERE)
+_HOMES = {"Client": "client", "Limits": "limits", "create_app": "app", "serve": "run"}
+__all__ = sorted(_HOMES)
+_load = loader(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Load FastAPI and httpx only when something needs them."""
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+        return _load(name)
     except ModuleNotFoundError as error:
         if error.name in ("fastapi", "uvicorn", "httpx", "pydantic", "starlette"):
             raise MissingExtra("serve", "the server") from error

@@ -5,8 +5,9 @@ Seconds count from a file's first video frame; frame numbers are the file's own,
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.video.audio import sound as sound
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from seasync.video.upright import frames as frames
     from seasync.video.writer import Writer as Writer
 
-_WHERE = {
+_HOMES = {
     "AudioInfo": "source",
     "FrameTable": "timetable",
     "Frames": "reader",
@@ -40,11 +41,5 @@ _WHERE = {
     "sound": "audio",
     "windows": "split",
 }
-__all__ = sorted(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    """PyAV is loaded with the first thing that needs it."""
-    if name in _WHERE:
-        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = sorted(_HOMES)
+__getattr__ = loader(__name__, _HOMES)
