@@ -1,4 +1,4 @@
-"""Two files at the rate for pairs against the rate of a sea: `python -m benchmarks.pair_rate DIR [--sets falls …]`.
+"""Two files at the rate for pairs against the rate of a sea: `python -m benchmarks.pair_rate DIR`.
 
 `seasync.align` samples short clips at a higher rate than a sea does. Each clip of a set is the query of
 others of its set, aligned as `seasync.align` does; the table has the error of the key events in milliseconds
@@ -53,10 +53,8 @@ def measure(clips: FootageSet) -> None:
         rows.append(list(1000 * np.mean(errors, 0)))
     sea, pair = np.mean(rows, 0)
     low, high = interval([second - first for first, second in rows])
-    print(
-        f"{clips.name:8}{len(known):7}{pairs:7}{sea:12.0f} ms{pair:13.0f} ms{pair - sea:9.0f} [{low:.0f}, {high:.0f}]",
-        flush=True,
-    )
+    figures = f"{sea:12.0f} ms{pair:13.0f} ms{pair - sea:9.0f} [{low:.0f}, {high:.0f}]"
+    print(f"{clips.name:8}{len(known):7}{pairs:7}{figures}", flush=True)
 
 
 def _placed(clips: FootageSet, query: int, match: int, fps: float | None, moments: np.ndarray) -> np.ndarray:
