@@ -56,6 +56,7 @@ def _play(kind: Kind, work: Path, seeds: Sequence[int], journal: Journal, end: f
     told = time.monotonic()
     with kind.opened(work) as play:
         for seed in seeds:
+            begin = time.monotonic()
             try:
                 played = play(seed)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
@@ -64,6 +65,7 @@ def _play(kind: Kind, work: Path, seeds: Sequence[int], journal: Journal, end: f
                     f"{type(error).__name__}: {str(error)[:500]} ({Path(last.filename).name}:{last.lineno})"
                 )
                 played = Round("failed", [Finding(kind.measures[-1], what)])
+            played.facts |= {"seconds": round(time.monotonic() - begin, 1)}
             journal.add(seed, played)
             for finding in played.findings:
                 print(f"  {kind.name} {seed} ({played.name}): {finding.measure}: {finding.what}", flush=True)

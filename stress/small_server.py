@@ -24,6 +24,7 @@ def small_limits(minutes: float) -> Limits:
         pixels=1 << 21,
         video_seconds=600,
         inspect_seconds=30,
+        encode_seconds=60,
         memory_bytes=4 << 30,
         cache_bytes=2 * MB,
         film_bytes=MB,

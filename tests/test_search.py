@@ -277,3 +277,36 @@ def test_a_sea_encodes_with_the_function_it_is_given(tmp_path: Path, clips: Path
     query = video(tmp_path / "query.mp4", look=77)
     found = Sea(tmp_path / "s.sea", encode=encode).query(query)
     assert (asked, found.end) == ([(str(query), content_hash(query))], 1.25)
+
+
+def test_a_query_that_was_resolved_before_is_searched_for_in_the_sea_as_it_is_now(
+    tmp_path: Path, clips: Path, encoder: str
+) -> None:
+    sea = Sea(tmp_path / "s.sea", encoder)
+    sea.add(clips)
+    query = video(tmp_path / "query.mp4", look=77)
+    resolved = sea.query(query)
+    before = sea.search(query)
+    assert ids(sea.search(resolved)) == ids(before)
+    sea.add(query)
+    assert ids(sea.search(resolved)) == ids(before)  # its own footage is left out, as of any query
+    present = sea.query(query)
+    sea.remove(files=[query])
+    assert ids(sea.search(present)) == ids(before)
+
+
+def test_a_resolved_query_is_neither_hashed_nor_encoded_again(
+    tmp_path: Path, clips: Path, encoder: str
+) -> None:
+    Sea(tmp_path / "s.sea", encoder).add(clips)
+    query, asked = video(tmp_path / "query.mp4", look=77), []
+
+    def encode(clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
+        asked.append(clip.file)
+        return encode_clip(clip, encoder), 1.25
+
+    sea = Sea(tmp_path / "s.sea", encode=encode)
+    resolved = sea.query(query)
+    query.unlink()
+    assert len(sea.search(resolved, k=3)) == 3
+    assert asked == [str(query)]

@@ -90,7 +90,7 @@ class Sea(ClipLibrary):
         Parameters
         ----------
         query
-            A video file, a `Clip`, the id of a clip of this sea, or an `Encoding`.
+            A video file, a `Clip`, the id of a clip of this sea, an `Encoding`, or what `query` returned.
         start, end
             The span of the file to search for, in seconds.
         k
@@ -135,7 +135,7 @@ class Sea(ClipLibrary):
         >>> seasync.render.compare(best.alignment, "sync.mp4")        # doctest: +SKIP
         """
         if start is not None or end is not None:
-            if isinstance(query, Encoding):
+            if isinstance(query, Encoding | Query):
                 raise SeaError("start, end: an encoding is searched for whole; encode the span instead")
             query = Clip.of(query, start, end)
         return self.search_many(

@@ -1,19 +1,23 @@
-"""What waits for its turn when a server stops, and is refused then."""
+"""Who waits for a worker process or a search, for how long, and what becomes of it when a server stops."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from seasync.align import MOTION
+from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.tasks import SeaLocation
+from seasync.serve.turn import Turn
 from seasync.serve.worker import WorkerProcess
+from tests.serve.films import film, pace
 
 CALLS = 4
 
@@ -70,3 +74,82 @@ def test_a_search_that_waits_while_its_sea_is_closed_is_refused(sea: Path) -> No
     gate.set()
     closing.join()
     assert [(str(error), error.status) for error in refused] == [("this sea is being closed", 503)] * CALLS
+
+
+def test_the_start_of_a_process_does_not_count_against_the_time_limit() -> None:
+    """On a busy machine it may take longer than the limit: every call would end in a new, slow start."""
+    worker = WorkerProcess("test")
+    try:
+        assert worker.run(os.getpid, seconds=0.2) != os.getpid()
+    finally:
+        worker.close()
+
+
+def test_turns_are_taken_in_the_order_in_which_they_are_asked_for() -> None:
+    turn, done = Turn(), list[int]()
+
+    def ask(number: int) -> None:
+        with turn.taken():
+            done.append(number)
+
+    with turn.taken():
+        asking = [threading.Thread(target=ask, args=(number,)) for number in range(20)]
+        for count, each in enumerate(asking, 1):
+            each.start()
+            while len(turn._waiting) < count:
+                pass
+    for each in asking:
+        each.join(60)
+    assert done == list(range(20))
+
+
+def test_who_waits_too_long_is_refused_and_takes_nobodys_turn() -> None:
+    turn = Turn(wait_seconds=0.05)
+    with (
+        turn.taken(),
+        pytest.raises(ServeError, match="too much to do at the moment; try again later") as raised,
+        turn.taken(),
+    ):
+        pytest.fail("two have the turn at once")
+    assert raised.value.status == 503
+    with turn.taken():
+        assert not turn._waiting
+    with turn.taken():
+        pass
+
+
+def test_searches_that_wait_for_the_encoder_hold_up_no_others(sea: Path, films: Path, tmp_path: Path) -> None:
+    worker, running = WorkerProcess("test"), threading.Event()
+    served = ServedSea("small", SeaLocation(str(sea)), worker, 60)
+    (clip,) = served.snapshot().clips(limit=1)
+    unknown = film(tmp_path / "unknown.mp4", pace(30), action="arc", tint=40)
+    found: list[int] = []
+
+    def hold() -> None:
+        with suppress(ServeError):
+            worker.run(hang, report=lambda value: running.set())
+
+    def search(query: Clip) -> None:
+        with suppress(ServeError):
+            found.append(len(served.search(query, k=1, recipe=MOTION)))
+
+    waiting = [threading.Thread(target=hold, daemon=True)]
+    waiting[0].start()
+    assert running.wait(120)
+    waiting += [
+        threading.Thread(target=search, args=(Clip(str(unknown)),), daemon=True)
+        for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    for each in waiting[1:]:
+        each.start()
+    while len(worker._turn._waiting) < (os.cpu_count() or 1):
+        pass
+    quick = threading.Thread(target=search, args=(Clip("", id=clip.id),), daemon=True)
+    quick.start()
+    quick.join(60)
+    answered = list(found)
+    worker.close()
+    for each in waiting:
+        each.join(60)
+    served.close()
+    assert answered == [1]

@@ -31,15 +31,18 @@ class Query:
         Row ids of the clips that show the same footage; they are not answers.
     end
         When the clip's last frame ends, in seconds of its file.
+    content
+        Hash of the bytes of the clip's file, where the clip was not named by its id.
     """
 
     encoding: Encoding
     clip: Clip | None
     own: RowIds
     end: float = math.inf
+    content: str | None = None
 
 
-Asked = Clip | Encoding | Place
+Asked = Clip | Encoding | Query | Place
 
 
 class Encode(Protocol):
@@ -57,19 +60,33 @@ def resolve(snapshot: Snapshot, asked: Asked, encode: Encode) -> Query:
     """Encode what is asked for, unless the sea has that very clip; find its own footage in the sea.
 
     `asked` is a video file or a span of one; a clip of the sea, by its id or the first 8 digits or more of
-    it; or an encoding by the sea's encoder.
+    it; an encoding by the sea's encoder; or a query that was resolved before, which is not encoded again.
     """
     if isinstance(asked, Encoding):
-        if asked.encoder != snapshot.facts.fingerprint:
-            raise EncoderError(
-                f"the query is encoded by {asked.encoder}, the sea by {snapshot.facts.fingerprint}; "
-                "use the encoder of the sea"
-            )
-        return Query(asked, None, np.empty(0, np.uint64))
+        asked = Query(asked, None, np.empty(0, np.uint64))
+    if isinstance(asked, Query):
+        return _again(snapshot, asked)
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
     if clip.id is None and not fetch(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file, nor a clip of this sea by its id")
-    content = None if clip.id else content_hash(clip.file)
+    return _look_up(snapshot, clip, None if clip.id else content_hash(clip.file), encode)
+
+
+def _again(snapshot: Snapshot, query: Query) -> Query:
+    """The same query on a sea that may have changed since: its own footage is looked up again."""
+    if query.encoding.encoder != snapshot.facts.fingerprint:
+        raise EncoderError(
+            f"the query is encoded by {query.encoding.encoder}, the sea by {snapshot.facts.fingerprint}; "
+            "use the encoder of the sea"
+        )
+    if query.clip is None:
+        return query
+    clip = replace(query.clip, id=None) if query.content else query.clip
+    return _look_up(snapshot, clip, query.content, lambda clip, *, content=None: (query.encoding, query.end))
+
+
+def _look_up(snapshot: Snapshot, clip: Clip, content: str | None, encode: Encode) -> Query:
+    """Find a clip, by its id or by the hash of its file, and its own footage; encode what is not there."""
     own = f"id = '{clip.id}'" if clip.id else f"content = '{content}'"
     table = snapshot.table([*CLIP_COLUMNS, "content"], own)
     if clip.id is not None:
@@ -86,11 +103,11 @@ def resolve(snapshot: Snapshot, asked: Asked, encode: Encode) -> Query:
     overlapping = rows[(start < until) & (start + length > clip.start)]
     if clip.id is None:
         encoding, end = encode(clip, content=content)
-        return Query(encoding, clip, overlapping, end)
+        return Query(encoding, clip, overlapping, end, content)
     this = table["id"].to_numpy() == clip.id
     (kept,) = snapshot.encodings(rows[this])
     encoding = kept or encode(clip)[0]
-    return Query(encoding, clip, overlapping, float((start + length)[this][0]))
+    return Query(encoding, clip, overlapping, float((start + length)[this][0]), content)
 
 
 def _named(snapshot: Snapshot, name: str) -> Clip:

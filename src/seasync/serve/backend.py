@@ -59,8 +59,9 @@ class Backend:
         self.access = access or Access()
         self.limits = limits = limits or Limits()
         self.state = StateFolder(state)
-        self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes)
-        self._encoder = WorkerProcess("encode")
+        wait = limits.wait_seconds
+        self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes, wait_seconds=wait)
+        self._encoder = WorkerProcess("encode", wait_seconds=wait)
         self._adder, self._maker, self._carrier = (
             WorkerProcess(name, low_priority=True) for name in ("add", "make", "carry")
         )

@@ -217,7 +217,7 @@ class JobQueue:
         except Cancelled:
             self._finish(job.id, state="cancelled")
         except ServeError as error:
-            if self._closing:  # an orderly stop does not count as an attempt
+            if self._closing or error.status == 503:  # a stop and a busy server do not count as attempts
                 self._save(self._jobs[job.id], state="queued", attempts=job.attempts - 1)
             else:
                 self._finish(job.id, state="failed", error=str(error))

@@ -23,6 +23,8 @@ class Limits:
         Longest span that is encoded while a request waits: a query, or one side of an alignment.
     inspect_seconds, encode_seconds
         Time to inspect one file (type check, thumbnail, timeline), and to encode one span.
+    wait_seconds
+        How long a request waits for its turn to have something inspected or encoded; then it is refused.
     memory_bytes
         Memory of a process that inspects files, where the system can enforce it.
     body_bytes
@@ -43,6 +45,7 @@ class Limits:
     span_seconds: float = 300.0
     inspect_seconds: float = 60.0
     encode_seconds: float = 600.0
+    wait_seconds: float = 300.0
     memory_bytes: int = 12 * GIB
     body_bytes: int = 1 << 20
     cache_bytes: int = 5 * GIB

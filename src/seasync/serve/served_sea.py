@@ -147,13 +147,18 @@ class ServedSea:
         consensus: bool | None = None,
         label: str | None = None,
     ) -> Matches:
-        """`Sea.search`, when it is this search's turn."""
+        """`Sea.search`, when it is this search's turn.
+
+        A query that must be encoded is encoded before: a search that waits for the worker process takes no
+        turn from those that need none.
+        """
         self.expect_clips()
+        asked = query if query.id is not None else self.sea.query(query)
 
         def search() -> Matches:
             self._load()
             return self.sea.search(
-                query,
+                asked,
                 k=k,
                 recipe=recipe,
                 rerank=rerank,

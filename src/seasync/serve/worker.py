@@ -19,11 +19,13 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from seasync.errors import SeasyncError, ServeError
+from seasync.serve.turn import Turn
 
 log = logging.getLogger("seasync.serve")
 Report = Callable[[Any], None]
 INTERNAL_ERROR = "Internal error; the server's log has the details."
 POLL_SECONDS = 0.1  # between two checks of the deadline and of `cancel`
+START_SECONDS = 300.0  # for a process that has a time limit to start
 
 
 class Cancelled(ServeError):
@@ -44,12 +46,21 @@ class WorkerProcess:
         Limit on the address space of the process. Only Linux enforces it.
     low_priority
         Whether the process leaves the cores to others that need them.
+    wait_seconds
+        How long a call waits for those before it, at most.
     """
 
-    def __init__(self, name: str, *, memory_bytes: int | None = None, low_priority: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        memory_bytes: int | None = None,
+        low_priority: bool = False,
+        wait_seconds: float | None = None,
+    ) -> None:
         self.name = name
         self._memory, self._low_priority = memory_bytes, low_priority
-        self._lock = threading.Lock()
+        self._turn = Turn(wait_seconds)
         self._closed = False
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
@@ -64,12 +75,14 @@ class WorkerProcess:
     ) -> Any:
         """Call `function(*args)` in the process, after the calls that wait already.
 
+        A call that waits longer than `wait_seconds` fails with status 503.
+
         Parameters
         ----------
         function
             A function at the top level of a module. Arguments and result are pickled.
         seconds
-            Time limit.
+            Time limit. The start of the process does not count.
         report
             If given, the function gets a keyword `report`; what it passes to it arrives here.
         cancel
@@ -81,7 +94,7 @@ class WorkerProcess:
             With the function's own message if it raised a SeasyncError; also if it exceeds `seconds`, its
             process dies, or `close` is called. `Cancelled` if `cancel` is set.
         """
-        with self._lock:
+        with self._turn.taken():
             try:
                 return self._run(function, args, seconds, report, cancel)
             except (EOFError, OSError) as error:
@@ -109,7 +122,8 @@ class WorkerProcess:
         self._expect_open()
         pipe = self._ready()
         pipe.send((function, args, report is not None))
-        until = None if seconds is None else time.monotonic() + seconds
+        # A process that starts slowly, on a busy machine, must not be killed and started for each call anew.
+        until = None if seconds is None else time.monotonic() + START_SECONDS
         while True:
             if not pipe.poll(POLL_SECONDS):
                 self._expect_open()
@@ -119,7 +133,9 @@ class WorkerProcess:
                     raise ServeError(f"stopped: it took longer than {seconds:g} s", status=504)
                 continue
             kind, value = pipe.recv()
-            if kind == "report" and report is not None:
+            if kind == "begun" and seconds is not None:
+                until = time.monotonic() + seconds
+            elif kind == "report" and report is not None:
                 report(value)
             elif kind == "done":
                 return value
@@ -162,7 +178,7 @@ class WorkerProcess:
         self._closed = True
         if self._process is not None and self._process.is_alive():
             self._process.kill()
-        with self._lock:
+        with self._turn.taken():
             self._end()
 
 
@@ -181,6 +197,7 @@ def _serve_calls(pipe: Connection, memory_bytes: int | None, low_priority: bool)
             function, args, reports = pipe.recv()
         except (EOFError, OSError):
             return
+        pipe.send(("begun", None))
         keywords = {"report": lambda value: pipe.send(("report", value))} if reports else {}
         pipe.send(_outcome(function, args, keywords))
 
