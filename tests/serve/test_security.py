@@ -14,8 +14,7 @@ from seasync.search import Sea
 from seasync.serve.roots import Roots
 from seasync.serve.run import default_state
 from seasync.serve.security import (
-    MOST_WRONG_TOKENS,
-    WRONG_TOKEN_SECONDS,
+    WRONG_TOKEN_LIMITS,
     Hosts,
     WrongTokens,
     is_loopback,
@@ -119,8 +118,9 @@ def test_too_many_wrong_tokens_are_refused_for_a_while_and_then_the_right_one_to
     client = start(sea, token="secret-token").client
     now = [1000.0]
     monkeypatch.setattr("seasync.serve.security.monotonic", lambda: now[0])
-    for n in range(MOST_WRONG_TOKENS):
-        place = "/api/v1" if n % 2 else "/?token=guess"
+    (most, seconds), _ = WRONG_TOKEN_LIMITS
+    for n in range(most):
+        place = "/api/v1" if n % 2 else f"/?token=guess{n}"
         client.get(place, headers={"Authorization": f"Bearer guess{n}"} if n % 2 else {})
     right = {"Authorization": "Bearer secret-token"}
     for answer in (
@@ -131,20 +131,55 @@ def test_too_many_wrong_tokens_are_refused_for_a_while_and_then_the_right_one_to
         assert "try again in 60 s" in answer.json()["detail"]
     assert client.get("/").status_code == 200  # the page itself needs no token
     assert client.get("/api/v1").status_code == 401  # nor is a missing one a guess
-    now[0] += WRONG_TOKEN_SECONDS
+    now[0] += seconds
     assert client.get("/api/v1", headers=right).status_code == 200
 
 
 def test_addresses_are_counted_apart_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seasync.serve.security.MOST_ADDRESSES", 3)
     counted = WrongTokens()
-    for _ in range(MOST_WRONG_TOKENS):
-        counted.note("a")
+    for n in range(WRONG_TOKEN_LIMITS[0][0]):
+        counted.note("a", f"guess{n}")
     assert counted.wait_seconds("a") > 0
     assert counted.wait_seconds("b") == 0
     for address in "bcd":
-        counted.note(address)
+        counted.note(address, "guess")
     assert counted.wait_seconds("a") == 0
+
+
+def test_an_address_can_try_a_hundred_tokens_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("seasync.serve.security.monotonic", lambda: now[0])
+    counted, tried = WrongTokens(), 0
+    for _ in range(3600):
+        while not counted.wait_seconds("a"):
+            counted.note("a", f"guess{tried}")
+            tried += 1
+        now[0] += 1
+    assert tried == 100
+    now[0] += 60
+    assert not counted.wait_seconds("a")
+
+
+def test_a_page_that_sends_an_old_token_again_and_again_locks_nobody_out(start: Start, sea: Path) -> None:
+    client = start(sea, token="new-token").client
+    for _ in range(2 * WRONG_TOKEN_LIMITS[0][0]):
+        assert client.get("/api/v1", headers={"Authorization": "Bearer old-token"}).status_code == 401
+    assert client.get("/api/v1", headers={"Authorization": "Bearer new-token"}).status_code == 200
+
+
+def test_over_https_no_other_host_can_set_the_cookie(start: Start, sea: Path) -> None:
+    """A `__Host-` cookie is the host's own; with a prefix of a proxy its path would be too wide."""
+    secure = start(sea, token="secret-token").client
+    entered = secure.get("https://127.0.0.1:8080/?token=secret-token", follow_redirects=False)
+    assert entered.headers["set-cookie"].startswith("__Host-seasync_token=secret-token;")
+    assert "; Path=/;" in entered.headers["set-cookie"]
+    assert entered.headers["set-cookie"].endswith("; Secure")
+    assert secure.get("https://127.0.0.1:8080/api/v1").status_code == 200
+    below = start(sea, token="secret-token", root_path="/sync").client
+    entered = below.get("https://127.0.0.1:8080/sync/?token=secret-token", follow_redirects=False)
+    assert entered.headers["set-cookie"].startswith("seasync_token=secret-token;")
+    assert below.get("https://127.0.0.1:8080/sync/api/v1").status_code == 200
 
 
 def test_over_https_browsers_are_told_to_stay_there(start: Start, sea: Path) -> None:
