@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import av
-import opentimelineio as otio
 import pytest
 
 import seasync
@@ -77,8 +76,7 @@ def test_timelines_name_the_uri(run, stored: tuple[str, str], bucket: str, encod
         assert out.split("\n")[0] == f"{bucket}/out/{name}"
         return fetched(f"{bucket}/out/{name}").decode()
 
-    timeline = otio.adapters.read_from_string(exported("edit.otio"), "otio_json")
-    assert {clip.media_reference.target_url for clip in timeline.find_clips()} == set(stored)
+    assert set(re.findall(r'"target_url": "([^"]+)"', exported("edit.otio"))) == set(stored)
     fcpxml = ElementTree.fromstring(exported("edit.fcpxml"))
     assert [each.get("src") for each in fcpxml.iter("media-rep")] == list(stored)
     xmeml = ElementTree.fromstring(exported("edit.xml"))

@@ -73,15 +73,41 @@ def test_an_error_is_one_line_whatever_it_quotes() -> None:
             '{"OTIO_SCHEMA": "Timeline.1", "tracks": {"OTIO_SCHEMA": "Stack.1", "children": 3}}',
             "cannot be read",
         ),
+        ('{"OTIO_SCHEMA": "Timeline.1", "tracks": {"children": [3]}}', "cannot be read"),
+        ("[]", "cannot be read"),
         ("\0" * 100, "cannot be read"),
     ],
 )
-def test_broken_otio_is_refused_before_the_library_crashes_on_it(
-    tmp_path: Path, text: str, reason: str
-) -> None:
+def test_broken_otio_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "a.otio").write_text(text)
     with pytest.raises(RenderError, match=reason):
         OtioFile(Location(tmp_path / "a.otio"), None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("source_range", 3),
+        ("source_range", {"start_time": {"value": 0, "rate": 0}, "duration": {"value": 5, "rate": 30}}),
+        ("source_range", {"start_time": {"value": 0, "rate": 30}, "duration": {"value": 5, "rate": 1e-320}}),
+        ("source_range", {"start_time": {"value": 0, "rate": 30}, "duration": {"value": -5, "rate": 30}}),
+        (
+            "source_range",
+            {"start_time": {"value": float("nan"), "rate": 30}, "duration": {"value": 5, "rate": 30}},
+        ),
+        ("effects", [3]),
+        ("effects", [{"OTIO_SCHEMA": "LinearTimeWarp.1", "time_scalar": "fast"}]),
+        ("media_references", {}),
+        ("active_media_reference_key", None),
+    ],
+)
+def test_a_clip_of_an_otio_that_makes_no_sense(tmp_path: Path, good: Path, field: str, value: object) -> None:
+    edit = json.loads((good / "edit.otio").read_text())
+    edit["tracks"]["children"][0]["children"][0][field] = value
+    (tmp_path / "edit.otio").write_text(json.dumps(edit))
+    slots = OtioFile(Location(tmp_path / "edit.otio"), good).slots()
+    with pytest.raises(RenderError, match=r"cannot be read|has no length"):
+        slots[0][1]()
 
 
 @pytest.mark.parametrize("time", ["1/0s", "nans", "\u202e", "1e300s", "1/00:00"])

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import opentimelineio as otio
 import pytest
 
 from seasync.sample import Sample, SampleClip, make
@@ -110,7 +109,8 @@ def test_timeline_is_exported(clips: tuple[SampleClip, ...], encoder: str, tmp_p
         "export", *(clip.file for clip in clips[:2]), "--to", tmp_path / "edit.otio", "--encoder", encoder
     )
     assert said.strip() == str(tmp_path / "edit.otio")
-    assert len(otio.adapters.read_from_file(str(tmp_path / "edit.otio")).video_tracks()) == 2
+    timeline = json.loads((tmp_path / "edit.otio").read_text())
+    assert [track["name"] for track in timeline["tracks"]["children"]] == ["kept", "retimed"]
 
 
 def test_labels_are_carried(clips: tuple[SampleClip, ...], encoder: str, tmp_path: Path) -> None:
@@ -147,6 +147,7 @@ def test_clip_of_an_edit_is_replaced_from_a_sea(
     )
     new = json.loads(said)["new"]["file"]
     assert Path(new).name in {clips[0].file.name, clips[2].file.name}
+    otio = pytest.importorskip("opentimelineio", reason="OpenTimelineIO has no wheel for this Python")
     tracks = otio.adapters.read_from_file(str(tmp_path / "new.otio")).video_tracks()
     assert tracks[0].duration().to_seconds() == pytest.approx(tracks[1].duration().to_seconds(), abs=0.05)
     assert {Path(clip.media_reference.target_url).name for clip in tracks[0].find_clips()} == {Path(new).name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -9,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import opentimelineio as otio
 import pytest
 
 from seasync.align import Alignment
@@ -22,6 +22,7 @@ from tests.render.conftest import KNOTS
 from tests.render.test_timelines import _otio_clip, rational
 from tests.videos import numbered
 
+otio = pytest.importorskip("opentimelineio", reason="OpenTimelineIO has no wheel for this Python")
 RATE = Fraction(30)
 
 
@@ -78,6 +79,38 @@ def test_otio_clip_gives_way_to_one_in_step_with_it(
     assert len(points) == 45
     expected = find(replaced.old).warp().smooth().at(0.5 + times * speed)
     assert np.abs(np.array([float(value) for _, value in points]) - expected).max() <= 1 / 30
+
+
+def test_otio_clips_in_stacks_and_of_older_versions_are_found(
+    pair: tuple[Path, Path], find: Callable, tmp_path: Path
+) -> None:
+    """A stack within a track, a transition, and a clip with one reference and no range of its own."""
+    nested = json.loads(otio_timeline(tmp_path / "cut.otio", pair[0]).read_text())
+    (track,) = nested["tracks"]["children"]
+    old = track["children"].pop(1)
+    reference = old.pop("media_references")["DEFAULT_MEDIA"]
+    reference["available_range"] = old.pop("source_range")
+    del old["active_media_reference_key"]
+    old |= {"OTIO_SCHEMA": "Clip.1", "media_reference": reference}
+    stack = {
+        "OTIO_SCHEMA": "Stack.1",
+        "name": "inset",
+        "metadata": {},
+        "children": [old],
+        "source_range": None,
+    }
+    track["children"].insert(
+        1, {"OTIO_SCHEMA": "Transition.1", "name": "", "transition_type": "SMPTE_Dissolve"}
+    )
+    track["children"].insert(2, stack)
+    (tmp_path / "cut.otio").write_text(json.dumps(nested))
+    replaced = replace_clip(tmp_path / "cut.otio", "2", find, tmp_path / "new.otio")
+    assert (replaced.old.start, replaced.old.end) == (0, 1.5)  # its media begins with its available range
+    new = json.loads((tmp_path / "new.otio").read_text())["tracks"]["children"][0]["children"]
+    assert [each["OTIO_SCHEMA"] for each in new] == ["Clip.2", "Transition.1", "Stack.1", "Clip.2"]
+    assert {each["name"] for each in new[2]["children"]} == {"swing"}
+    urls = {each["media_references"]["DEFAULT_MEDIA"]["target_url"] for each in new[2]["children"]}
+    assert urls == {pair[1].as_uri()}
 
 
 def test_edl_event_gives_way(pair: tuple[Path, Path], find: Callable, tmp_path: Path) -> None:

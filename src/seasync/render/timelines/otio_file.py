@@ -1,9 +1,11 @@
-"""Clips of an OpenTimelineIO timeline, to be replaced."""
+"""Clips of an OpenTimelineIO timeline, to be replaced. What is not about them stays as it was, unread."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -13,98 +15,145 @@ from seasync.align import Warp
 from seasync.errors import RenderError
 from seasync.files import Location, fetch
 from seasync.render.timelines.edit import Event, Media
-from seasync.render.timelines.formats.otio import track_items
+from seasync.render.timelines.formats.otio import Node, rational, track_items
 from seasync.render.timelines.rate import standard_rate
 from seasync.render.timelines.replace import Slot, found
 
 DEEPEST = 256  # levels of JSON; a timeline within a timeline takes about four
+TIME_EFFECTS = ("TimeEffect", "LinearTimeWarp", "FreezeFrame")
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class OtioFile:
     def __init__(self, file: Location, media: Location | None) -> None:
-        import opentimelineio as otio
-
         self.file, self._media = file, media
         try:
-            self._timeline = otio.adapters.read_from_string(_sound_json(fetch(file)), "otio_json")
-        except (otio.exceptions.OTIOError, ValueError, KeyError, TypeError, RecursionError) as error:
+            self._timeline = _read(fetch(file))
+            if (kind := _kind(self._timeline)) != "Timeline":
+                raise RenderError(f"{file}: expected a timeline, not a {kind}")
+            self._clips = list(_clips(self._timeline["tracks"]))
+        except _MALFORMED as error:
             raise RenderError(f"{file}: cannot be read as OpenTimelineIO ({error})") from error
-        if not isinstance(self._timeline, otio.schema.Timeline):
-            raise RenderError(f"{file}: expected a timeline, not a {type(self._timeline).__name__}")
 
     def slots(self) -> list[tuple[str, Callable[[], Slot]]]:
-        return [(clip.name, partial(self._slot, clip)) for clip in self._timeline.find_clips()]
+        return [(str(clip.get("name")), partial(self._slot, track, clip)) for track, clip in self._clips]
 
-    def _slot(self, clip: Any) -> Slot:
-        import opentimelineio as otio
-
-        url = getattr(clip.media_reference, "target_url", None)
+    def _slot(self, track: list[Node], clip: Node) -> Slot:
+        name = str(clip.get("name"))
+        try:
+            media = _media(clip)
+            speed = math.prod(
+                0.0 if _kind(effect) == "FreezeFrame" else float(effect["time_scalar"])
+                for effect in clip.get("effects") or ()
+                if _kind(effect) in ("LinearTimeWarp", "FreezeFrame")
+            )
+            available = media.get("available_range")
+            start, seconds = _start(_shown(clip)), _seconds(_shown(clip)["duration"])
+            start -= _start(available) if available else 0.0
+            rate = standard_rate(Fraction(_shown(clip)["duration"]["rate"]).limit_denominator(1001))
+            url = media.get("target_url")
+        except _MALFORMED as error:
+            raise RenderError(f"{self.file}: the clip {name} cannot be read ({error!r})") from error
         if not url:
-            raise RenderError(f"{self.file}: the clip {clip.name} refers to no file")
-        speed = 1.0
-        for effect in clip.effects:
-            if isinstance(effect, otio.schema.LinearTimeWarp):
-                speed *= 0.0 if isinstance(effect, otio.schema.FreezeFrame) else effect.time_scalar
+            raise RenderError(f"{self.file}: the clip {name} refers to no file")
         if speed <= 0:
-            raise RenderError(f"{self.file}: the clip {clip.name} is frozen or runs backwards")
-        span, available = clip.trimmed_range(), clip.media_reference.available_range
-        start = span.start_time.to_seconds() - (available.start_time.to_seconds() if available else 0.0)
-        seconds = span.duration.to_seconds()
-        rate = standard_rate(Fraction(span.duration.rate).limit_denominator(1001))
+            raise RenderError(f"{self.file}: the clip {name} is frozen or runs backwards")
+        if seconds <= 0:
+            raise RenderError(f"{self.file}: the clip {name} has no length")
         warp = Warp.through([0.0, seconds], [start, start + seconds * speed])
-        file = found(clip.name, url, self._media, self.file)
-        return Slot(file, max(1, round(seconds * rate)), rate, warp, clip)
+        file = found(name, str(url), self._media, self.file)
+        return Slot(file, max(1, round(seconds * rate)), rate, warp, (track, clip))
 
     def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:
         """The new clips keep the old one's name, notes, markers and effects, but for those on its time."""
-        import opentimelineio as otio
-
-        old = slot.place
-        track = old.parent()
-        at = track.index(old)
+        track, old = slot.place
         items = track_items(media, tuple(events), slot.rate, frames=slot.frames)
         for item in items:
-            item.name = old.name
-            item.metadata.update(old.metadata)
-            item.enabled = old.enabled
-            item.effects.extend(
-                effect.deepcopy() for effect in old.effects if not isinstance(effect, otio.schema.TimeEffect)
-            )
-        for marker in old.markers:
-            self._mark(items, marker, old.trimmed_range().start_time)
+            kept = {name: deepcopy(old[name]) for name in ("metadata", "enabled", "color") if name in old}
+            item.update(kept, name=old["name"])
+            item["effects"] += [
+                deepcopy(effect) for effect in old.get("effects") or () if _kind(effect) not in TIME_EFFECTS
+            ]
+        for marker in old.get("markers") or ():
+            self._mark(items, marker, _start(_shown(old)))
+        at = next(number for number, each in enumerate(track) if each is old)
         track[at : at + 1] = items
 
-    @staticmethod
-    def _mark(items: Sequence[Any], marker: Any, start: Any) -> None:
-        """Put a marker of a clip that began at `start` on the one of `items` that is shown then."""
-        moment = marker.marked_range.start_time - start
+    def _mark(self, items: Sequence[Node], marker: Node, start: float) -> None:
+        """Put a marker of a clip that began at `start` seconds on the one of `items` that is shown then."""
+        try:
+            moment = _start(marker["marked_range"]) - start
+            rate = Fraction(marker["marked_range"]["start_time"]["rate"])
+        except _MALFORMED as error:
+            raise RenderError(f"{self.file}: a marker cannot be read ({error!r})") from error
         for item in items:
-            length = item.trimmed_range().duration
+            length = _seconds(item["source_range"]["duration"])
             if moment < length or item is items[-1]:
-                new = marker.deepcopy()
-                new.marked_range = type(marker.marked_range)(
-                    item.trimmed_range().start_time + moment, marker.marked_range.duration
-                )
-                item.markers.append(new)
+                new = deepcopy(marker)
+                at = _start(item["source_range"]) + moment
+                new["marked_range"]["start_time"] = rational(Fraction(at), rate)
+                item["markers"].append(new)
                 return
-            moment = moment - length
+            moment -= length
 
     def save(self, file: Path) -> None:
-        import opentimelineio as otio
-
-        otio.adapters.write_to_file(self._timeline, str(file), "otio_json")
+        file.write_text(json.dumps(self._timeline, indent=4) + "\n", encoding="utf-8")
 
 
-def _sound_json(file: Path) -> str:
-    """The file's text, if it is JSON of a reasonable depth: OpenTimelineIO crashes or hangs on other text."""
+def _read(file: Path) -> Any:
+    """The file's JSON, if it is of a reasonable depth."""
     text = file.read_text(encoding="utf-8-sig")
-    level = [json.loads(text)]
+    timeline = json.loads(text)
+    level = [timeline]
     for _ in range(DEEPEST):
         level = [part for each in level for part in _parts(each)]
         if not level:
-            return text
+            return timeline
     raise ValueError(f"nested more than {DEEPEST} deep")
 
 
 def _parts(node: Any) -> Iterable[Any]:
     return node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+
+
+def _kind(node: Any) -> str:
+    """The schema without its version: files of all versions have what is used here."""
+    return str(node["OTIO_SCHEMA"]).partition(".")[0]
+
+
+def _clips(composition: Node) -> Iterator[tuple[list[Node], Node]]:
+    """Each clip, and the list that it is in, in order; those within stacks and tracks too."""
+    children = composition["children"]
+    if not isinstance(children, list):
+        raise TypeError(f"children: expected a list, not {children!r}")
+    for child in children:
+        if _kind(child) == "Clip":
+            yield children, child
+        elif "children" in child:
+            yield from _clips(child)
+
+
+def _media(clip: Node) -> Node:
+    """The media that a clip shows; before version 2 of the schema it had only one."""
+    if "media_references" in clip:
+        found: Node | None = clip["media_references"][clip["active_media_reference_key"]]
+    else:
+        found = clip.get("media_reference")
+    return found or {}
+
+
+def _shown(clip: Node) -> Node:
+    """The range of its media that a clip shows."""
+    shown: Node = clip.get("source_range") or _media(clip)["available_range"]
+    return shown
+
+
+def _start(span: Node) -> float:
+    return _seconds(span["start_time"])
+
+
+def _seconds(time: Node) -> float:
+    seconds = float(time["value"]) / float(time["rate"])
+    if not math.isfinite(seconds):
+        raise ValueError(f"{time['value']} / {time['rate']} is no time")
+    return seconds
