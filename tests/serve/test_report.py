@@ -79,6 +79,31 @@ def test_without_marks_the_largest_differences_are_named(server: Server, pair: d
     assert len(report["summary"]) > 1
 
 
+def test_times_count_from_a_chosen_moment(server: Server, pair: dict[str, str]) -> None:
+    report = server.client.get(f"{API}/alignment/report", params=pair | {"since": "1.0"}).json()
+    assert report["zero"]["query"] == 1
+    assert report["zero"]["match"] == pytest.approx(1.5, abs=0.1)
+    for one in report["moments"]:
+        since = one["match"] - report["zero"]["match"], one["query"] - report["zero"]["query"]
+        assert one["later"] == pytest.approx(since[0] - since[1], abs=1e-3)
+        assert "the chosen moment" in one["text"] or "At the end" in one["text"]
+    refused = server.client.get(f"{API}/alignment/report", params=pair | {"since": "99"})
+    assert (refused.status_code, "no counterpart at 99.00 s" in refused.text) == (422, True)
+
+
+def test_a_pause_in_one_video_is_named(server: Server, tmp_path: Path) -> None:
+    steady = pace(60)
+    pausing = [*steady[:30], *[steady[30]] * 20, *steady[30:]]
+    files = [film(tmp_path / f"{n}.mp4", one, action="arc") for n, one in enumerate((steady, pausing))]
+    query, match = (server.upload(file).json()["ref"] for file in files)
+    report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
+    [sentence] = [text for text in report["summary"] if "loses" in text]
+    start, end = (float(part.split()[0]) for part in sentence.removeprefix("From ").split(" to "))
+    assert start < 1 < end + 0.1
+    lost = float(sentence.rpartition("loses ")[2].split()[0])
+    assert lost == pytest.approx(20 / 30, abs=0.15)
+
+
 def test_the_same_timing_is_said_to_be_the_same(server: Server, tmp_path: Path) -> None:
     files = [film(tmp_path / f"{n}.mp4", pace(60), action="arc", tint=20 * n) for n in range(2)]
     query, match = (server.upload(file).json()["ref"] for file in files)

@@ -130,6 +130,7 @@ class Client(SeasClient):
         recipe: RecipeName = "motion",
         partial: Partial = "auto",
         order: Order = "same",
+        consensus: bool = False,
         anchor: Sequence[str] = (),
     ) -> models.Alignment:
         """Align two videos. Other calls about an alignment take its `request`."""
@@ -143,6 +144,7 @@ class Client(SeasClient):
             recipe=recipe,
             partial=partial,
             order=order,
+            consensus=consensus,
             anchor=list(anchor),
         )
         return self._http.model(models.Alignment, "GET", f"/seas/{sea}/alignment", params=_params(asked))
@@ -201,14 +203,15 @@ class Client(SeasClient):
         """Start to make a film of a leader and its followers; see `wait` and `fetch`."""
         return self._http.model(Job, "POST", f"/seas/{sea}/alignment/grid", json=request.model_dump())
 
-    def report(self, sea: str, request: AlignmentRequest) -> models.Report:
-        """How the timing of two videos differs, in words and numbers."""
-        place = f"/seas/{sea}/alignment/report"
-        return self._http.model(models.Report, "GET", place, params=_params(request))
+    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> models.Report:
+        """How the timing of two videos differs; times count from the second `since` of the query."""
+        place, asked = f"/seas/{sea}/alignment/report", models.ReportRequest(**dict(request), since=since)
+        return self._http.model(models.Report, "GET", place, params=_params(asked))
 
-    def report_table(self, sea: str, request: AlignmentRequest) -> str:
+    def report_table(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> str:
         """The report as CSV."""
-        return self._http.ask("GET", f"/seas/{sea}/alignment/report.csv", params=_params(request)).text
+        asked = models.ReportRequest(**dict(request), since=since)
+        return self._http.ask("GET", f"/seas/{sea}/alignment/report.csv", params=_params(asked)).text
 
     def carried_marks(self, sea: str, request: AlignmentRequest, *, to: Side = "match") -> str:
         """The marks of one video carried over to the other, as CSV."""

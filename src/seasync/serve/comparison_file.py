@@ -99,6 +99,7 @@ def load(backend: Backend, file: Path) -> Comparison:
     try:
         with zipfile.ZipFile(file) as archive:
             manifest = _manifest(archive)
+            _expect_videos(backend, manifest)
             ids = {side: _upload(backend, archive, manifest.videos[side]) for side in SIDES}
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, OSError) as error:
         raise ServeError(f"not a .seasync file that this server can open ({error})", status=422) from error
@@ -133,15 +134,19 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     return manifest
 
 
+def _expect_videos(backend: Backend, manifest: Manifest) -> None:
+    """Refuse a file without its videos, unless they are uploaded already."""
+    known = {upload.id for upload in backend.uploads.all()}
+    missing = [one.name for one in manifest.videos.values() if one.entry is None and one.content not in known]
+    if missing:
+        names = " and ".join(dict.fromkeys(missing))
+        raise ServeError(f"this file does not include its videos; upload {names} first", status=409)
+
+
 def _upload(backend: Backend, archive: zipfile.ZipFile, video: Video) -> str:
     """The id of the upload that this video is or becomes."""
     if video.entry is None:
-        try:
-            return backend.uploads.get(video.content)[1].id
-        except ServeError as error:
-            raise ServeError(
-                f"{video.name}: this file does not include its videos; upload {video.name} first", status=409
-            ) from error
+        return backend.uploads.get(video.content)[1].id
     with backend.uploads.incoming(archive.getinfo(video.entry).file_size) as part:
         with archive.open(video.entry) as source, part.open("xb") as out:
             shutil.copyfileobj(source, out)

@@ -14,6 +14,7 @@ from seasync.serve.served_sea import ServedSea
 
 if TYPE_CHECKING:
     from seasync.align import Alignment
+    from seasync.encoding import Encoding
 
 Key = tuple[str, int, str]
 Detail = Literal["full", "coarse"]
@@ -96,10 +97,36 @@ class Solver:
             anchors=tuple(request.anchors),
             partial=request.partial,
             order=request.order,
-        ).of(*clips, ends=(query.end, match.end))
+        )
+        if request.consensus and frames is None and not alone:
+            alignment = self._corrected(sea, request, alignment, match.encoding)
+        alignment = alignment.of(*clips, ends=(query.end, match.end))
         if not sea.exists():
             return alignment
         return judged_pair(sea.snapshot(), alignment, query.encoding, match.encoding)
+
+    def _corrected(
+        self, sea: ServedSea, request: AlignmentRequest, alignment: Alignment, match: Encoding
+    ) -> Alignment:
+        """The alignment, corrected by detours through the query's other matches, as a search does it."""
+        from seasync.align.consensus import HELPERS, apply_consensus
+        from seasync.sea.candidates import CONSENSUS_CELLS
+
+        if request.anchors or request.order == "any" or not sea.exists():
+            return alignment
+        found = sea.search(
+            self._library.query_clip(sea, request.spans[0]),
+            k=HELPERS + 1,
+            recipe=alignment.recipe,
+            partial=request.partial,
+            consensus=False,
+        )
+        others = [one for one in found if one.part is None and f"clip:{one.clip.id}" != request.match]
+        paths = [alignment, *(one.alignment for one in others)]
+        if sum(len(path.match_seconds) for path in paths) ** 2 > CONSENSUS_CELLS:
+            return alignment
+        matches = [match, *(sea.query(one.clip).encoding for one in others)]
+        return apply_consensus(paths, matches, partial=request.partial)[0]
 
     def solve_for_files(self, sea: ServedSea, request: AlignmentRequest, *, cost: bool = False) -> Alignment:
         """The same for a worker process: its clips name files that exist and may be opened.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seasync.errors import ServeError
 from seasync.options import Side
 from seasync.serve.models import Mark, Report, Tempo, TimedMoment, TimedPhase
 
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENCES = 5  # moments without a mark
 NOTABLE_SECONDS = 0.04  # a frame or so: smaller differences are not worth a sentence
+UNSURE_SECONDS = 0.5  # between the earliest and the latest partner that a moment could have
+NOTABLE_CHANGE = 0.1  # seconds gained or lost within one stretch of the movement
+END, END_SECONDS = "the end", 0.15  # a moment so close to the end is called that
 TEMPO_STEP = 1 / 15  # seconds between two values of the tempo curve
 FASTEST = 8.0  # the match skips this part of the movement
 TEMPO_REACH = 0.2  # seconds to both sides over which a speed is measured
 
 
 def compare_timing(
-    alignment: Alignment, marks: Mapping[Side, Sequence[Mark]], names: Mapping[Side, str]
+    alignment: Alignment,
+    marks: Mapping[Side, Sequence[Mark]],
+    names: Mapping[Side, str],
+    *,
+    since: float | None = None,
 ) -> Report:
     """Compare the timing of two aligned videos.
 
@@ -35,13 +43,20 @@ def compare_timing(
         Marks of each video. A mark that only one video has is carried over to the other.
     names
         Names of the videos, for the sentences.
+    since
+        Second of the query from which times count. Default: the start of what both show.
 
     Returns
     -------
     Report
         Moments with the largest difference first, phases in order of time, and the tempo curve.
+
+    Raises
+    ------
+    ServeError
+        If the match has no counterpart of `since`.
     """
-    timing = _Timing(alignment, names)
+    timing = _Timing(alignment, names, since)
     marked = [timing.moment(*one) for one in _carried(alignment, marks)]
     phase_names = {mark.name for side in marks for mark in marks[side] if mark.kind == "phase"}
     phases = timing.phases(marked, phase_names)
@@ -50,6 +65,7 @@ def compare_timing(
         names=dict(names),
         summary=_summary(timing, moments, phases),
         start=timing.start,
+        zero=timing.zero,
         seconds=timing.seconds,
         moments=moments,
         phases=phases,
@@ -61,20 +77,24 @@ def report_csv(report: Report) -> str:
     """The report as a table: moments, then phases."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["kind", "name", "query_seconds", "match_seconds", "match_later_seconds", "source"])
+    writer.writerow(
+        ["kind", "name", "query_seconds", "match_seconds", "match_later_seconds", "source", "sure"]
+    )
     for one in report.moments:
         values = (f"{value:.3f}" for value in (one.query, one.match, one.later))
-        writer.writerow(["moment", one.name, *values, one.source])
+        writer.writerow(["moment", one.name, *values, one.source, "yes" if one.sure else "no"])
     for phase in report.phases:
         values = (f"{value:.3f}" for value in (*phase.seconds.values(), phase.difference))
-        writer.writerow(["phase duration", phase.name, *values, ""])
+        writer.writerow(["phase duration", phase.name, *values, "", ""])
     return out.getvalue()
 
 
 class _Timing:
-    """Times of both videos since the start of what both show."""
+    """Times of both videos since the start of what both show, or since a chosen moment."""
 
-    def __init__(self, alignment: Alignment, names: Mapping[Side, str]) -> None:
+    def __init__(self, alignment: Alignment, names: Mapping[Side, str], since: float | None) -> None:
+        from seasync.align.uncertainty import uncertainty_rows
+
         self.warp: Warp = alignment.warp(keep="query")
         self.names = names
         first, last = self.warp.stretches[0], self.warp.stretches[-1]
@@ -85,26 +105,43 @@ class _Timing:
             "query": end["query"] - self.start["query"],
             "match": end["match"] - self.start["match"],
         }
+        self.zero, self.zero_name = self.start, "the start"
+        if since is not None:
+            if not self.warp.covers(since):
+                raise ServeError(f"since: the match has no counterpart at {since:.2f} s", status=422)
+            self.zero, self.zero_name = {"query": since, "match": self.warp.at(since)}, "the chosen moment"
+        rows = np.array(uncertainty_rows(alignment) or [(0.0, 0.0, 0.0)])
+        self._known, self._widths = rows[:, 0], rows[:, 2] - rows[:, 1]
 
     def later(self, query: float, match: float) -> float:
-        """How much later, since the common start, the match is."""
-        return (match - self.start["match"]) - (query - self.start["query"])
+        """How much later than in the query this moment comes in the match."""
+        return (match - self.zero["match"]) - (query - self.zero["query"])
+
+    def is_sure(self, query: float) -> bool:
+        """Whether the partner of this moment is known well; it is taken to be where nothing is known."""
+        return float(np.interp(query, self._known, self._widths)) <= UNSURE_SECONDS
 
     def moment(self, name: str, source: str, query: float, match: float) -> TimedMoment:
-        later = self.later(query, match)
-        how = f"{self.names['match']} is {_apart(later)}"
+        later, sure = self.later(query, match), self.is_sure(query) or source == "both"
+        how = f"{self.names['match']} is {_apart(later)}" + ("" if sure else " (unsure)")
         return TimedMoment(
             name=name,
             source=source,  # type: ignore[arg-type]
             query=round(query, 4),
             match=round(match, 4),
             later=round(later, 4),
-            text=f"{name}, {how}." if source == "difference" else f"{how} at {name}.",
+            sure=sure,
+            text=f"{_where(name)}, {how}." if source == "difference" else f"{how} at {name}.",
         )
 
     def differences(self) -> list[TimedMoment]:
-        """The moments at which the difference is largest, away from each other."""
-        times = self._times()
+        """The moments at which the difference is largest, away from each other.
+
+        Unsure moments are used only if there are no others.
+        """
+        times = np.concatenate([np.arange(*span, TEMPO_STEP) for span in self.warp.spans])
+        sure = np.array([self.is_sure(time) for time in times])
+        times = times[sure] if sure.any() else times
         later = np.array([self.later(time, self.warp.at(float(time))) for time in times])
         apart = max(0.25, self.seconds["query"] / 8)
         found: list[TimedMoment] = []
@@ -113,9 +150,35 @@ class _Timing:
             if abs(later[n]) < NOTABLE_SECONDS or len(found) == MOST_DIFFERENCES:
                 break
             if all(abs(query - one.query) > apart for one in found):
-                name = f"{query - self.start['query']:.2f} s after the start"
-                found.append(self.moment(name, "difference", query, self.warp.at(query)))
+                found.append(self.moment(self._name(query), "difference", query, self.warp.at(query)))
         return found
+
+    def _name(self, query: float) -> str:
+        if self.start["query"] + self.seconds["query"] - query < END_SECONDS:
+            return END
+        since = query - self.zero["query"]
+        return f"{abs(since):.2f} s {'before' if since < 0 else 'after'} {self.zero_name}"
+
+    def steepest(self) -> str | None:
+        """Where most of the difference arises, in words; None if it grows evenly, or is small or unsure."""
+        width = max(0.5, self.seconds["query"] / 8)
+        found: list[tuple[float, float, float]] = []  # seconds lost, from when to when
+        for span in self.warp.spans:
+            times = np.arange(*span, TEMPO_STEP)
+            later = np.array([self.later(time, self.warp.at(float(time))) for time in times])
+            ends = np.minimum(np.searchsorted(times, times + width), len(times) - 1)
+            sure = np.array([self.is_sure(time) for time in times])
+            lost = np.where(sure & sure[ends], later[ends] - later, 0)
+            n = int(np.argmax(np.abs(lost)))
+            found.append((float(lost[n]), float(times[n]), float(times[ends[n]])))
+        most, start, end = max(found, key=lambda one: abs(one[0]))
+        evenly = (
+            abs(self.seconds["match"] - self.seconds["query"]) * width / max(self.seconds["query"], width)
+        )
+        if abs(most) < max(NOTABLE_CHANGE, 2 * evenly):
+            return None
+        change = f"{self.names['match']} {'loses' if most > 0 else 'gains'} {abs(most):.2f} s"
+        return f"From {self._name(start)} to {self._name(end)}, {change}."
 
     def phases(self, marked: Sequence[TimedMoment], names: Collection[str]) -> list[TimedPhase]:
         """From mark to mark: phases by their names, else from each key moment to the next."""
@@ -158,10 +221,6 @@ class _Timing:
                 found.append(Tempo(query=round(time, 4), speed=round(min(speed, FASTEST), 4)))
         return found
 
-    def _times(self) -> np.ndarray:
-        parts = [np.arange(start, end, TEMPO_STEP) for start, end in self.warp.spans]
-        return np.concatenate(parts)
-
 
 def _carried(
     alignment: Alignment, marks: Mapping[Side, Sequence[Mark]]
@@ -194,6 +253,8 @@ def _summary(timing: _Timing, moments: Sequence[TimedMoment], phases: Sequence[T
     longest = sorted(phases, key=lambda one: -abs(one.difference))
     sentences = [one.text for one in marked[:3]]
     sentences += [one.text for one in longest[:2] if abs(one.difference) >= NOTABLE_SECONDS]
+    if sentences and (steepest := timing.steepest()):
+        sentences.insert(0, steepest)
     return [overall, *(sentences or ["No moment differs by more than a frame or so."])]
 
 
@@ -201,6 +262,10 @@ def _apart(later: float) -> str:
     if abs(later) < NOTABLE_SECONDS:
         return "in time"
     return f"{abs(later):.2f} s {'later' if later > 0 else 'earlier'}"
+
+
+def _where(name: str) -> str:
+    return f"At {name}" if name == END else name
 
 
 def _name_at(moments: Sequence[TimedMoment], query: float) -> str:

@@ -19,7 +19,7 @@ from seasync.serve.models.footage import Footage, Upload
 from seasync.serve.models.jobs import Job
 from seasync.serve.models.labeling import CarriedClip, CarriedMark, CarriedPage, LabelingRequest
 from seasync.serve.models.marks import Anchor, Anchors, Mark, Marks
-from seasync.serve.models.report import Report, Tempo, TimedMoment, TimedPhase
+from seasync.serve.models.report import Report, ReportRequest, Tempo, TimedMoment, TimedPhase
 from seasync.serve.models.search import Match, Piece, SearchRequest, SearchResult, Span
 from seasync.serve.models.seas import (
     AddRequest,
@@ -75,6 +75,7 @@ __all__ = [
     "Piece",
     "Problem",
     "Report",
+    "ReportRequest",
     "SeaInfo",
     "SeaRequest",
     "SearchRequest",

@@ -35,6 +35,11 @@ class AlignmentRequest(Model):
     recipe: RecipeName = "motion"
     partial: Partial = Field(default="auto", description="Whether parts of the videos may be left out.")
     order: Order = Field(default="same", description="`any`: parts may come in a different order.")
+    consensus: bool = Field(
+        default=False,
+        description="Let the query's other matches in the sea correct the alignment, as a search does. "
+        "Without effect with anchors, long clips, or parts in any order.",
+    )
     anchor: list[AnchorText] = Field(
         default=[], max_length=64, description="Moments that correspond, each as QUERY_S=MATCH_S."
     )
@@ -136,6 +141,7 @@ class GridRequest(Model):
     followers: list[Ref] = Field(min_length=1, max_length=8)
     recipe: RecipeName = "motion"
     partial: Partial = "auto"
+    consensus: bool = Field(default=False, description="As in a single alignment.")
     columns: int | None = Field(default=None, ge=1, le=9)
     audio: Literal["query", "match", "none"] = Field(
         default="query", description="`query`: the leader's sound."
@@ -157,6 +163,7 @@ class GridRequest(Model):
                 match_end=None,
                 recipe=self.recipe,
                 partial=self.partial,
+                consensus=self.consensus,
             )
             for follower in self.followers
         ]

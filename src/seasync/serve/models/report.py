@@ -7,7 +7,17 @@ from typing import Literal
 from pydantic import Field
 
 from seasync.options import Side
-from seasync.serve.models.fields import Model
+from seasync.serve.models.alignments import AlignmentRequest
+from seasync.serve.models.fields import Model, Moment
+
+
+class ReportRequest(AlignmentRequest):
+    """An alignment, and from when times count."""
+
+    since: Moment | None = Field(
+        default=None,
+        description="Second of the query from which times count. Default: the start of what both show.",
+    )
 
 
 class TimedMoment(Model):
@@ -19,7 +29,8 @@ class TimedMoment(Model):
     )
     query: float = Field(description="Seconds in the query.")
     match: float = Field(description="Seconds in the match.")
-    later: float = Field(description="Seconds since the common start: above 0 if the match is later.")
+    later: float = Field(description="How much later it comes in the match, in seconds; below 0 if earlier.")
+    sure: bool = Field(description="Whether the time in the match is known to about a quarter of a second.")
     text: str = Field(description="The same in words.", examples=["b.mp4 is 0.21 s later at the top."])
 
 
@@ -42,12 +53,13 @@ class Tempo(Model):
 
 
 class Report(Model):
-    """The timing of two videos compared. Times count from the start of what both show."""
+    """The timing of two videos compared."""
 
     names: dict[Side, str]
     summary: list[str] = Field(description="The main differences in words, largest first.")
     start: dict[Side, float] = Field(description="Where what both show starts, in seconds of each video.")
     seconds: dict[Side, float] = Field(description="How long it takes in each video.")
+    zero: dict[Side, float] = Field(description="From when `later` counts, in seconds of each video.")
     moments: list[TimedMoment] = Field(description="Largest difference first.")
     phases: list[TimedPhase] = Field(description="In order of time.")
     tempo: list[Tempo] = Field(description="Speed of the match relative to the query.")

@@ -16,7 +16,7 @@ from seasync.serve.served_sea import ServedSea
 from seasync.serve.timing_differences import compare_timing, report_csv
 
 router = APIRouter(prefix="/seas/{sea}/alignment", tags=["report"])
-RequestQuery = Annotated[models.AlignmentRequest, Query()]
+RequestQuery = Annotated[models.ReportRequest, Query()]
 CSV: dict[int | str, dict[str, object]] = {200: {"content": {"text/csv": {}}}}
 
 
@@ -37,11 +37,12 @@ def get_report_table(sea: SeaDep, backend: BackendDep, request: RequestQuery) ->
     return Response(text, media_type="text/csv", headers=name)
 
 
-def _report(backend: Backend, sea: ServedSea, request: models.AlignmentRequest) -> models.Report:
+def _report(backend: Backend, sea: ServedSea, request: models.ReportRequest) -> models.Report:
     alignment = backend.solver.solve(sea, request)
     refs: dict[Side, str] = {"query": request.query, "match": request.match}
     clips = {"query": alignment.query, "match": alignment.match}
     names: dict[Side, str] = {side: Path(clip.file).name if (clip := clips[side]) else side for side in refs}
     if names["query"] == names["match"]:
         names = {"query": "The query", "match": "The match"}
-    return compare_timing(alignment, {side: marks_of(sea, refs[side]) for side in refs}, names)
+    marks = {side: marks_of(sea, refs[side]) for side in refs}
+    return compare_timing(alignment, marks, names, since=request.since)

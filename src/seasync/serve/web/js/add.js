@@ -51,9 +51,10 @@ async function walk(entry) {
   }
 }
 
-export function chooseFiles(multiple = true) {
+/** The files that somebody chooses; none if they change their mind. */
+export function chooseFiles(multiple = true, accept = "video/*,.mkv,.avi,.mts,.m2ts,.mxf") {
   return new Promise((resolve) => {
-    const input = h("input", { type: "file", accept: "video/*,.mkv,.avi,.mts,.m2ts,.mxf", multiple, onchange: () => resolve([...input.files]) });
+    const input = h("input", { type: "file", accept, multiple, onchange: () => resolve([...input.files]), oncancel: () => resolve([]) });
     input.click();
   });
 }

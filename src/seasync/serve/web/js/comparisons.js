@@ -1,15 +1,17 @@
 // Comparisons that people keep: opened, named, shared, saved to a file.
 
 import { address, ask, del, get, post } from "./api.js";
-import { askDialog, copyText, h, icon, iconButton, link, remember, toast } from "./dom.js";
+import { chooseFiles, sendFile } from "./add.js";
+import { askDialog, capital, copyText, h, icon, iconButton, link, remember, showDialog, toast } from "./dom.js";
 import { thumbnailAddress } from "./clips.js";
 
 export const NO_SEA = "-"; // uploads are compared there without any sea
-const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order"];
+const WITHOUT_VIDEOS = 409; // the answer to a file whose videos the server does not have
+const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order", "consensus"];
 
 /** The address of a comparison in the sync view. */
 export function comparisonLink({ id, sea, alignment }) {
-  return link(sea, "sync", { ...Object.fromEntries(FIELDS.map((key) => [key, alignment[key]])), comparison: id });
+  return link(sea, "sync", { ...Object.fromEntries(FIELDS.map((key) => [key, alignment[key] || ""])), comparison: id });
 }
 
 export function listComparisons(signal) {
@@ -34,12 +36,32 @@ export function fileAddress(id, params = {}) {
   return address(`/comparisons/${id}/file`, params);
 }
 
-/** Open a `.seasync` file and go to what it holds. */
+/** Open a `.seasync` file and go to what it holds. If it is without its videos, ask for them. */
 export async function openFile(file) {
   const answer = await fetch(address("/comparisons/file"), { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
   const known = await answer.json();
-  if (!answer.ok) throw new Error(known.detail);
-  location.hash = comparisonLink(known);
+  if (answer.ok) location.hash = comparisonLink(known);
+  else if (answer.status === WITHOUT_VIDEOS) askForVideos(file, known.detail);
+  else throw new Error(known.detail);
+}
+
+function askForVideos(file, reason) {
+  askDialog(`${file.name} needs its videos`, h("p", {}, `${capital(reason)}.`), h("button.primary", { autofocus: true }, "Choose the videos"), async () => {
+    for (const video of await chooseFiles()) await sendFile(video);
+    await openFile(file);
+  });
+}
+
+/** With or without the videos? */
+function saveDialog({ id, name }) {
+  const way = (embed, title, text) => h("li", {}, h("a.way", { href: fileAddress(id, { embed }), download: "", onclick: () => dialog.close() }, icon("save"), h("span", {}, h("b", {}, title), h("span.faint", {}, text))));
+  const dialog = h("dialog", { "aria-label": "Save as a file" }, h("h2", { tabindex: -1, autofocus: true }, "Save as a file"),
+    h("p", {}, `${name}, with its anchors, marks and drawings.`),
+    h("ul.ways", {},
+      way(true, "With the videos", "Opens on every machine with Seasync."),
+      way(false, "Without the videos", "A small file. Whoever opens it needs the same two videos.")),
+    h("form", { method: "dialog" }, h("div.actions", {}, h("button", {}, "Cancel"))));
+  showDialog(dialog);
 }
 
 export function renameDialog(comparison, renamed) {
@@ -61,7 +83,7 @@ export function comparisonList(comparisons) {
       h("a.open", { href: comparisonLink(comparison) }, h("div.pair", {}, picture(alignment.query), picture(alignment.match)), name),
       h("div.line", {}, h("span.faint", {}, new Date(1000 * comparison.changed).toLocaleDateString()), h("span.space"),
         iconButton("rename", `Rename ${comparison.name}`, { onclick: () => renameDialog(comparison, (changed) => ((comparison.name = changed.name), (name.textContent = changed.name))) }),
-        h("a.icon-button", { href: fileAddress(comparison.id), download: "", title: `Save ${comparison.name} as a file`, "aria-label": `Save ${comparison.name} as a file` }, icon("save")),
+        iconButton("save", `Save ${comparison.name} as a file`, { onclick: () => saveDialog(comparison) }),
         iconButton("trash", `Delete ${comparison.name}`, { onclick: () => remove(comparison, item) })));
     return item;
   }
@@ -83,7 +105,7 @@ export function comparisonBar(session, id) {
     box.replaceChildren(
       h("button.small", { type: "button", title: "Rename the comparison", onclick: () => renameDialog(comparison, show) }, icon("rename"), h("span.name", {}, comparison.name)),
       h("button.small", { type: "button", onclick: copyLink }, icon("link"), "Copy link"),
-      h("a.button.small", { href: fileAddress(id), download: "" }, icon("save"), "Save file"));
+      h("button.small", { type: "button", onclick: () => saveDialog(comparison) }, icon("save"), "Save file"));
   };
 
   async function copyLink() {

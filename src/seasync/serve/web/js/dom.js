@@ -127,7 +127,7 @@ export function isStill() {
 }
 
 export function capital(text) {
-  return text[0].toUpperCase() + text.slice(1);
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 export function percent(share) {

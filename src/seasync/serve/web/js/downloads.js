@@ -27,7 +27,8 @@ export function downloads(session, { encoder }) {
     h("div.fields", {}, tick("labels", "names and time codes"), tick("marks", "marks"), h("span.space"), no, button),
     h("h3", {}, "Timeline and data"), links,
     h("p.faint.gap-note", {}, "Frames without a counterpart become gaps in the timeline."),
-    h("h3", {}, "On the command line"), commands);
+    h("h3", {}, "On the command line"), commands,
+    h("p.faint.alone-note", {}, "The commands align these two videos alone, without the other matches."));
 
   async function make() {
     const alignment = Object.fromEntries(Object.entries(session.asked).filter(([, value]) => value !== null && value !== undefined && value !== ""));
@@ -44,6 +45,7 @@ export function downloads(session, { encoder }) {
       link(to("picture.png"), ".png", "The alignment as a picture"),
       ...(session.alignment.has_cost ? [link(to("cost.npy"), ".npy", "Cost matrix")] : []));
     box.querySelector(".gap-note").hidden = !session.leftOut(session.keep).length;
+    box.querySelector(".alone-note").hidden = session.request.consensus !== "true" || session.anchors.length > 0;
     no.hidden = film.layout !== "retime" || !valuesOf("animation").includes(film.form);
     button.disabled = !no.hidden;
     commands.replaceChildren(...["align", "render", "export"].map((name) => command(words(name))));

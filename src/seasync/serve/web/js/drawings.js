@@ -96,7 +96,7 @@ export function drawingTools(session, shown, { signal }) {
         replace({ ...one, points: one.points.map(([x, y]) => [x + step[0], y + step[1]]) }).then(() => list.children[n]?.querySelector("button").focus());
       };
       return h("li", {},
-        h("button.link", { type: "button", title: "Go there; move it with the arrow keys", onclick: () => session.seek("query", one.seconds), onkeydown: shift }, name),
+        h("button.link", { type: "button", title: "Go there; move it with the arrow keys", onclick: () => session.go("query", one.seconds), onkeydown: shift }, name),
         one.kind === "angle" && h("span.faint", {}, `${Math.round(degrees(one.points, session.reels.query))}°`),
         h("span.space"),
         h("label.tick", {}, h("input", { type: "checkbox", checked: one.always, onchange: (event) => replace({ ...one, always: event.target.checked }) }), "Always"),

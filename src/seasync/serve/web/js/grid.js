@@ -14,7 +14,7 @@ const MOST = 8; // followers
 
 export async function gridView({ sea, params, place, signal, ready }) {
   const leader = params.get("leader");
-  const request = { start: params.get("start"), end: params.get("end"), recipe: params.get("recipe") };
+  const request = { start: params.get("start"), end: params.get("end"), recipe: params.get("recipe"), consensus: params.get("consensus") };
   let order = params.getAll("follower").slice(0, MOST);
   if (!leader || !order.length) {
     place.append(notice("empty", "Many in step", "Drop several takes on the start page, or choose several matches of a search.", h("a.button.primary", { href: "#/" }, "To the start page")));
@@ -75,7 +75,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
       iconButton("forward", `Move ${reel.footage.name} to the right`, { onclick: () => move(one, 1) }),
       h("button.small", { type: "button", "aria-pressed": "false", onclick: () => solo(one) }, "Solo"),
       h("button.small", { type: "button", title: "The others follow this one", onclick: () => leadWith(ref) }, "Lead"),
-      h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, start: request.start, end: request.end }) }, "Open")) : h("span.label", {}, "Leader");
+      h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, ...request }) }, "Open")) : h("span.label", {}, "Leader");
     const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => show(event.target.checked ? [...shownTiles(), one] : shownTiles().filter((other) => other !== one)) }), "Show") : null;
     const figure = h("figure.tile-many", { role: "listitem", class: `tile-many ${kind}`, data: { ref } },
       h("div.screen", one ? { title: "Drag it to another place", onpointerdown: (event) => lift(event, one) } : {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, one && !one.alignment.alignable ? h("span.poor", {}, "does not align") : null, h("span.space"), hide, does), bar);
@@ -155,7 +155,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
 
   /** Make another video the reference; the one before becomes a follower. */
   function leadWith(ref) {
-    location.hash = link(sea, "grid", { recipe: request.recipe, leader: ref, follower: [leader, ...order.filter((one) => one !== ref)].slice(0, MOST) });
+    location.hash = link(sea, "grid", { recipe: request.recipe, consensus: request.consensus, leader: ref, follower: [leader, ...order.filter((one) => one !== ref)].slice(0, MOST) });
   }
 
   /** Drag a tile by its picture onto another one: it takes that place. */
@@ -193,7 +193,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
 
   async function makeFilm() {
     const shown = order.filter((ref) => !tiles.find((one) => one.ref === ref)?.hidden);
-    const asked = Object.fromEntries(Object.entries({ start: request.start && Number(request.start), end: request.end && Number(request.end), recipe: request.recipe }).filter(([, value]) => value));
+    const asked = Object.fromEntries(Object.entries({ start: request.start && Number(request.start), end: request.end && Number(request.end), recipe: request.recipe, consensus: request.consensus === "true" }).filter(([, value]) => value));
     tell(await post(`/seas/${sea}/alignment/grid`, { leader, followers: shown, ...asked }));
     toast("The film is being made. Its progress is at the top of the page.");
   }

@@ -108,8 +108,8 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
     return h("li", { class: mark.kind, data: { frame: mark.frame } },
       h("span.kind", { title: mark.kind === "phase" ? "phase begins" : "key moment" }),
       name,
-      h("button.link", { type: "button", title: `Frame ${mark.frame}`, onclick: () => session.seek(session.keep, mark.seconds) }, clock(mark.seconds)),
-      warp && h("button.link.carried", { class: `link carried ${session.other}`, type: "button", title: `Carried over to the ${session.nouns[session.other]}`, onclick: () => session.seek(session.keep, mark.seconds) }, warp.covers(mark.seconds) ? clock(warp.at(mark.seconds)) : "–"),
+      h("button.link", { type: "button", title: `Frame ${mark.frame}`, onclick: () => session.go(session.keep, mark.seconds) }, clock(mark.seconds)),
+      warp && h("button.link.carried", { class: `link carried ${session.other}`, type: "button", title: `Carried over to the ${session.nouns[session.other]}`, onclick: () => session.go(session.keep, mark.seconds) }, warp.covers(mark.seconds) ? clock(warp.at(mark.seconds)) : "–"),
       iconButton("close", `Remove ${mark.name}`, { onclick: () => ((marks = marks.filter((one) => one !== mark)), save()) }));
   }
 

@@ -8,15 +8,15 @@ import { gauge, isLikely, movementWords, numbers, partsBar, timingWords } from "
 import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
-/** {item, rest(), close()}. `span()` is the query's, and whether it is viewable; `playing(card)` is called when this one
- *  starts, `chosen(ref, yes)` when it is chosen for the grid. */
-export function matchCard(sea, match, { answer, span, playing, chosen }) {
+/** {item, rest(), close()}. `how`: recipe and consensus; `span()` is the query's, and whether it is viewable;
+ *  `playing(card)` is called when this one starts, `chosen(ref, yes)` when it is chosen for the grid. */
+export function matchCard(sea, match, { how, span, playing, chosen }) {
   const { clip } = match;
   const stretch = { match_start: match.match_start ?? undefined, match_end: match.match_end ?? undefined };
   const { box } = preview(sea, clip);
   const plays = () => clip.viewable && span().viewable;
   const canvas = h("canvas.pair", { hidden: true });
-  const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, ...stretch, recipe: answer.recipe });
+  const place = () => link(sea, "sync", { query: span().ref, start: span().start?.toFixed(3), end: span().end?.toFixed(3), match: clip.ref, ...stretch, ...how });
   box.append(canvas);
   const open = h("a.open", { href: place(), onclick: go }, spoken(`Open ${clip.name} in step with the query, `), box);
   const pick = h("input", { type: "checkbox", "aria-label": `Choose ${clip.name} for the grid`, onchange: () => chosen(clip.ref, pick.checked) });
@@ -72,7 +72,7 @@ export function matchCard(sea, match, { answer, span, playing, chosen }) {
     try {
       const query = span();
       const [alignment, ...opening] = await Promise.all([
-        get(`/seas/${sea}/alignment`, { query: query.ref, start: query.start, end: query.end, match: clip.ref, ...stretch, recipe: answer.recipe }, mine.signal),
+        get(`/seas/${sea}/alignment`, { query: query.ref, start: query.start, end: query.end, match: clip.ref, ...stretch, ...how }, mine.signal),
         openReel(sea, query, { signal: mine.signal }),
         openReel(sea, { ref: clip.ref, start: stretch.match_start, end: stretch.match_end }, { signal: mine.signal }),
       ]);

@@ -2,7 +2,9 @@
 
 import { h, percent } from "./dom.js";
 
-/** "very good", "good", "fair" or "none", from DRAQ and its limit. */
+const GRADES = ["fair", "good", "very good"];
+
+/** One of GRADES from DRAQ and its limit, or "none". */
 export function grade({ draq, threshold, alignable }) {
   if (!alignable) return "none";
   const share = draq / threshold;
@@ -16,28 +18,23 @@ export function timingWords(scores) {
 }
 
 /** Whether it is the same movement, in words; "" where nobody can say. */
-export function movementWords({ alignability, better_than }) {
-  if (alignability !== null && alignability !== undefined) return `${alignability > 0.99 ? "over 99 %" : percent(alignability < 0.5 ? Math.min(alignability, 0.494) : alignability)} likely the same movement`;
+export function movementWords({ likelihood, better_than }) {
+  if (likelihood !== null && likelihood !== undefined) return `${likelihood > 0.99 ? "over 99 %" : percent(likelihood < 0.5 ? Math.min(likelihood, 0.494) : likelihood)} likely the same movement`;
   if (better_than !== null && better_than !== undefined) return `fits better than ${percent(better_than)} of random pairs`;
   return "";
 }
 
 /** Whether it is more likely than not the same movement; true where nobody can say. */
-export function isLikely({ alignability }) {
-  return (alignability ?? 1) >= 0.5;
+export function isLikely({ likelihood }) {
+  return (likelihood ?? 1) >= 0.5;
 }
 
-/** A bar with the number that decides: how likely it is the same movement, else 1 − DRAQ. The tick is where "in step" ends. */
+/** Sync quality as a word and three bars. */
 export function gauge(scores) {
-  const { draq, likelihood, threshold, alignable } = scores;
-  const known = likelihood !== null && likelihood !== undefined;
-  const words = alignable ? `${grade(scores)} sync` : "no sync";
-  const bar = h("span.bar");
-  const tick = h("span.tick");
-  bar.style.width = `${Math.min(Math.max(known ? likelihood : 1 - draq, 0.02), 1) * 100}%`;
-  tick.style.left = `${(known ? 0.5 : 1 - threshold) * 100}%`;
-  return h("div.gauge", { class: `gauge ${alignable ? "good" : "poor"}`, role: "img", "aria-label": `Sync quality: ${words}`, title: scores.reason },
-    h("span.word", {}, words), h("span.track", {}, bar, tick));
+  const found = grade(scores);
+  const words = scores.alignable ? `${found} sync` : "no sync";
+  return h("div.gauge", { class: `gauge ${scores.alignable ? "good" : "poor"}`, role: "img", "aria-label": `Sync quality: ${words}`, title: scores.reason },
+    h("span.steps", {}, GRADES.map((_, n) => h("span", { class: n <= GRADES.indexOf(found) ? "on" : undefined }))), h("span.word", {}, words));
 }
 
 /** The numbers, for those who want them. */

@@ -28,6 +28,10 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
   undo.listen(signal);
   const together = h("a.button", { hidden: true, title: "One reference, the others follow it" }, icon("grid"), h("span"));
   const open = (files) => addDialog(sea, about, files, refresh);
+  const chooseAndAdd = async () => {
+    const files = await chooseFiles();
+    if (files.length) open(files);
+  };
   const companion = params.get("with"); // an upload that waits for its model
   const marking = params.get("pick") === "mark"; // a clip is chosen to be marked
   const title = h("h1", {}, marking ? "Choose a clip to mark" : companion ? "Choose the model to compare with" : `Clips of ${sea}`);
@@ -41,7 +45,7 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
   }) }, "Delete the sea");
   const tools = h("div.tools", {}, text, labels, sorted, count, together, h("span.space"), undo.buttons(), deletes,
     h("button", { type: "button", onclick: () => open([]) }, "Add by path"),
-    h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
+    h("button.primary", { type: "button", onclick: chooseAndAdd }, icon("add"), "Add videos"));
   place.append(title, tools, grid, end);
   acceptDrops(place, `Drop to add to ${sea}`, open, signal);
 
@@ -96,7 +100,7 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
       return notice("empty", "No clip matches", "No clip of this sea has this name or label.", h("button", { type: "button", onclick: () => ((text.value = ""), refilter({ text: "", label: "" }), refresh()) }, "Show all"));
     }
     return notice("empty", "An empty sea", "Drop videos anywhere on this page. Each becomes a clip that you can search for.",
-      h("button.primary", { type: "button", onclick: async () => open(await chooseFiles()) }, icon("add"), "Add videos"));
+      h("button.primary", { type: "button", onclick: chooseAndAdd }, icon("add"), "Add videos"));
   }
 
   function card(clip) {

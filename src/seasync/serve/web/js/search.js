@@ -32,19 +32,22 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   }
 
   const number = (name) => (params.has(name) ? Number(params.get(name)) : null);
-  const options = { recipe: params.get("recipe") ?? "motion", label: params.get("label") ?? "", k: number("k") ?? 12 };
+  const options = { recipe: params.get("recipe") ?? "motion", label: params.get("label") ?? "", k: number("k") ?? 12, consensus: params.get("consensus") !== "no" };
   const stage = h("canvas.picture");
   const note = h("div.stage-note", {}, loading("Opening the query…"));
   const name = h("h2.name");
   const trimPlace = h("div.trim-place");
   const results = h("section.results", { "aria-label": "Matches" });
   const labels = h("span");
+  const consensus = h("label.tick", { title: "Each match is aligned with the query directly and by way of the other matches. The middle of these results counts." },
+    h("input", { type: "checkbox", checked: options.consensus, onchange: (event) => again({ consensus: event.target.checked }) }), "Let the matches correct each other");
   const side = h("section.query", { "aria-label": "Query" },
     h("div.kicker", {}, h("span.dot.query"), "Query"), name, h("div.stage", {}, stage, note), trimPlace,
     h("div.options", {},
       labels,
       menu("How many", [[6, "6 matches"], [12, "12 matches"], [25, "25 matches"], [50, "50 matches"]], options.k, (k) => again({ k: Number(k) })),
-      h("details", { open: options.recipe !== "motion" }, h("summary", {}, "How videos are compared"), choice("Recipe", choicesOf("recipe"), options.recipe, (recipe) => again({ recipe })))));
+      h("details", { open: options.recipe !== "motion" || !options.consensus }, h("summary", {}, "How videos are compared"),
+        choice("Recipe", choicesOf("recipe"), options.recipe, (recipe) => again({ recipe })), consensus)));
   place.append(side, results);
   ready();
 
@@ -102,6 +105,11 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
     await solo.seek(span.start);
   }
 
+  /** How a match is aligned when it is opened: as the search did it. */
+  function how() {
+    return { recipe: options.recipe, consensus: options.consensus && options.recipe === "motion" ? "true" : undefined };
+  }
+
   function again(change) {
     Object.assign(options, change);
     return search(true);
@@ -111,12 +119,12 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
     const mine = (turn += 1);
     for (const card of cards) card.close();
     cards = [];
-    if (changed) history.replaceState(null, "", link(sea, "search", { query: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), ...options }));
+    if (changed) history.replaceState(null, "", link(sea, "search", { query: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), ...options, consensus: options.consensus ? "" : "no" }));
     results.replaceChildren(loading(ref.startsWith("upload") || changed ? "Encoding the query and searching…" : "Searching…"));
     let answer;
     try {
       const query = { ref, start: span.start, end: span.end };
-      answer = await post(`/seas/${sea}/search`, { query, k: options.k, recipe: options.recipe, label: options.label || null });
+      answer = await post(`/seas/${sea}/search`, { query, k: options.k, recipe: options.recipe, label: options.label || null, consensus: options.consensus ? null : false });
     } catch (error) {
       if (mine === turn) results.replaceChildren(notice("bad", "The search did not work", error.message, h("button.primary", { type: "button", onclick: () => search() }, "Try again")));
       return;
@@ -140,9 +148,9 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
       else picked.splice(picked.indexOf(one), 1);
       gridLink.hidden = !picked.length;
       gridLink.lastChild.textContent = `Play ${picked.length + 1} in a grid`;
-      gridLink.href = link(sea, "grid", { leader: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), follower: picked.slice(0, 8), recipe: options.recipe });
+      gridLink.href = link(sea, "grid", { leader: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), follower: picked.slice(0, 8), ...how() });
     };
-    cards = matches.map((match) => matchCard(sea, match, { answer, chosen, span: () => ({ ref, viewable, ...span, length: reel?.footage.length }), playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
+    cards = matches.map((match) => matchCard(sea, match, { how: how(), chosen, span: () => ({ ref, viewable, ...span, length: reel?.footage.length }), playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
     results.replaceChildren(
       h("div.heading", {}, h("h1", {}, good ? `${good} of ${matches.length} move in step` : "Nothing here moves in step"), h("span.space"), gridLink),
       good ? h("p.faint", {}, `Best of ${answer.candidates} candidates. ${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} one to play it in step with the query.`) : hints(answer),

@@ -146,6 +146,12 @@ export class Session extends EventTarget {
     return this.player.seek(side === this.keep ? seconds : this.warpFrom(side).at(seconds));
   }
 
+  /** Seek from a list: "go" asks for the pictures to be in sight. */
+  go(side, seconds) {
+    this.dispatchEvent(new Event("go"));
+    return this.seek(side, seconds);
+  }
+
   close() {
     this.player?.close();
     for (const reel of Object.values(this.reels)) reel.close();

@@ -20,7 +20,7 @@ export async function startView({ sea, place, signal }) {
       h("h2", {}, "Compare two videos"),
       h("p.faint", {}, "Drop or choose two videos of the same movement. Seasync plays them in step and shows where one is late."),
       h("div.slots", {}, slots.map(({ box }) => box)),
-      h("div.actions", {}, compare, spans, h("span.space"), h("button", { type: "button", onclick: async () => take(await choose(".seasync")) }, "Open a .seasync file")),
+      h("div.actions", {}, compare, spans, h("span.space"), h("button", { type: "button", onclick: async () => take(await chooseFiles(true, ".seasync,video/*")) }, "Open a .seasync file")),
       state),
     h("ul.ways", {},
       way("swap", "Compare with a model", "Your video beside a clip of the sea.", async () => withModel((await chooseFiles(false))[0])),
@@ -58,17 +58,20 @@ export async function startView({ sea, place, signal }) {
 
   /** Files that were dropped or chosen: one fills the next slot, two are compared at once, more go into a grid. */
   function take(files) {
+    if (!files.length) return;
     const saved = files.find(isSaved);
-    if (saved) return open(saved);
+    if (saved) return open(saved, files.filter((file) => !isSaved(file)));
     if (files.length > 2) return beginGrid(files);
     if (files.length === 2) files.forEach((file, n) => put(n, file));
     else put(chosen[0] ? 1 : 0, files[0]);
     if (chosen[0] && chosen[1]) begin();
   }
 
-  async function open(file) {
+  /** Open a saved comparison; its videos may come with it. */
+  async function open(file, videos) {
     state.hidden = false;
     state.replaceChildren(loading(`Opening ${file.name}…`));
+    for (const video of videos) await sendFile(video);
     await openFile(file).catch((error) => toast(error.message, "bad"));
     state.hidden = true;
   }
@@ -92,6 +95,7 @@ export async function startView({ sea, place, signal }) {
 
   /** Several takes: the first file is the reference, the others follow it. */
   async function beginGrid(files) {
+    if (!files.length) return;
     if (files.length > MOST) toast(`A grid has at most ${MOST} videos; the first ${MOST} are taken`);
     state.hidden = false;
     const refs = [];
@@ -116,11 +120,4 @@ export async function startView({ sea, place, signal }) {
     const found = await listComparisons(signal);
     if (found.length) list.replaceChildren(h("h2", {}, "Your comparisons"), comparisonList(found));
   }
-}
-
-function choose(accept) {
-  return new Promise((resolve) => {
-    const input = h("input", { type: "file", accept, onchange: () => resolve([...input.files]) });
-    input.click();
-  });
 }

@@ -4,7 +4,9 @@
 import { address } from "./api.js";
 import { clock, drag, h, toast } from "./dom.js";
 
-const WIDTH = 104; // of a tile, about
+const HEIGHT = 92; // pixels of a tile, about
+const WIDTHS = [52, 104]; // of a portrait tile, and of a wide one
+const COUNTS = [4, 16]; // fewest and most tiles
 
 export function strips(session) {
   const rows = { lead: h("div.row"), follow: h("div.row") };
@@ -14,8 +16,9 @@ export function strips(session) {
   let drawn = ""; // what the strips show, so that nothing is fetched twice
 
   function draw() {
-    const count = Math.max(4, Math.min(14, Math.round(box.clientWidth / WIDTH)));
     const { lead, follow, warp, keep, other, sea } = session;
+    const shape = Math.max(lead.width / lead.height, follow.width / follow.height);
+    const count = between(Math.round(box.clientWidth / between(HEIGHT * shape, ...WIDTHS)), ...COUNTS);
     const [from, to] = [lead.seconds[0], lead.seconds.at(-1) + lead.step];
     const times = Array.from({ length: count }, (_, n) => lead.seconds[lead.indexAt(from + ((n + 0.5) / count) * (to - from))]);
     const partners = times.map((time) => (warp.covers(time) ? follow.seconds[follow.nearest(warp.at(time))] : null));
@@ -36,15 +39,10 @@ export function strips(session) {
     row.className = `row ${side}`;
     row.replaceChildren(...times.map((time, n) => {
       const tile = h("button.tile", { type: "button", data: time === null ? {} : { side, seconds: time }, "aria-label": time === null ? "left out" : `${session.nouns[side]} at ${clock(time)}${alone(n) ? ", without counterpart" : ""}`, onpointerdown: (event) => time !== null && press(event, side, time) },
-        time === null ? h("span.none", {}, "left out") : h("span.time", {}, clock(time)));
+        time === null ? h("span.none", {}, "left out") : [frame(source, place++, known.length), h("span.time", {}, clock(time))]);
       tile.classList.toggle("alone", alone(n));
       tile.style.setProperty("--shape", reel.width / reel.height);
-      if (time !== null) {
-        tile.style.backgroundImage = `url("${source}")`;
-        tile.style.backgroundSize = `${known.length * 100}% 100%`;
-        tile.style.backgroundPositionX = known.length > 1 ? `${(100 * place) / (known.length - 1)}%` : "0";
-        place += 1;
-      } else tile.disabled = true;
+      tile.disabled = time === null;
       tile.addEventListener("click", (event) => event.detail === 0 && session.seek(side, time)); // by the keyboard
       return tile;
     }));
@@ -100,4 +98,17 @@ export function strips(session) {
   session.addEventListener("time", move);
   new ResizeObserver(draw).observe(box);
   return box;
+}
+
+/** The nth of `count` frames in one picture, undistorted. */
+export function frame(source, n, count) {
+  const picture = h("span.frame");
+  picture.style.backgroundImage = `url("${source}")`;
+  picture.style.backgroundSize = `${count * 100}% 100%`;
+  picture.style.backgroundPositionX = count > 1 ? `${(100 * n) / (count - 1)}%` : "0";
+  return picture;
+}
+
+function between(value, low, high) {
+  return Math.min(Math.max(value, low), high);
 }

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { bodiesPanel } from "./bodies.js";
 import { choicesOf } from "./choices.js";
 import { alignmentOf, changeComparison, comparisonBar, comparisonLink, keepButton, keepComparison, NO_SEA } from "./comparisons.js";
-import { capital, choice, h, icon, iconButton, isTyping, link, loading, menu, recall, remember, toast } from "./dom.js";
+import { capital, choice, h, icon, iconButton, isStill, isTyping, link, loading, menu, recall, remember, toast } from "./dom.js";
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
@@ -22,9 +22,9 @@ import { verdict } from "./verdict.js";
 import { rememberMoment } from "./view_memory.js";
 import { zoomable } from "./zoom.js";
 
-const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order"];
+const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order", "consensus"];
 const LAYOUTS = ["side", "stack", "overlay"];
-const LOOKS = ["layout", "clock", "mirror", "speed", "sound", "loop"]; // in the address, beside the request
+const LOOKS = ["layout", "clock", "mirror", "speed", "sound", "loop", "since"]; // in the address, beside the request
 const COMPARED = { query: "first video", match: "second video" }; // nobody has searched for these two
 
 export async function syncView({ sea, params, place, signal, ready }) {
@@ -60,10 +60,12 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const keeps = choice("Whose clock is kept", choicesOf("keep").map(([side]) => [side, capital(the[side]), `The ${the[side]} plays at its own speed, the other one follows`]), session.keep, setKeep);
   const sound = menu("Sound", [["none", "no sound"], ["query", `${the.query}'s sound`], ["match", `${the.match}'s sound`]], "none", setSound);
   const parts = menu("Whole or in part", [...choicesOf("partial"), ["any", "in part, in any order"]], request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
+  const helped = h("label.tick", { hidden: sea === NO_SEA || [request.query, request.match].every((ref) => ref.startsWith("upload")), title: "Other clips of the sea that move alike correct this alignment. Anchors replace that." },
+    h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), "Corrected by other matches");
   const mirror = iconButton("mirror", `Mirror the ${the.match} (I)`, { "aria-pressed": "false", onclick: turnMirror });
   const draw = drawingTools(session, shown, { signal });
   const watch = h("section.watch", { "aria-label": "Videos" }, shown, control,
-    h("div.settings", {}, labelled("Layout", layouts, through, mirror, document.fullscreenEnabled && iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Own speed", keeps), labelled("Sound", sound), labelled("Align", parts), draw.tools, session.undo.buttons()),
+    h("div.settings", {}, labelled("Layout", layouts, through, mirror, document.fullscreenEnabled && iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Keeps its speed", keeps), labelled("Sound", sound), labelled("Align", parts, helped), draw.tools, session.undo.buttons()),
     strips(session));
 
   place.replaceChildren(
@@ -87,6 +89,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
   if (Number(params.get("t")) > 0) session.player.seek(Number(params.get("t")));
   rememberMoment(session, signal);
   zoomable(shown, { signal, step: (frames) => session.player.step(frames), tap: () => session.player.toggle() });
+  session.addEventListener("go", () => shown.scrollIntoView({ behavior: isStill() ? "auto" : "smooth", block: "nearest" }));
   session.undo.listen(signal);
   session.refine(signal).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
 
@@ -99,11 +102,20 @@ export async function syncView({ sea, params, place, signal, ready }) {
 
   async function swap() {
     await moveNotes(session);
+    remember({ since: "" }); // a moment of the other video from now on
     location.replace(await changed(swapped(session.request)));
   }
 
   function setPart(part) {
-    Object.assign(session.request, { partial: part === "any" ? "always" : part, order: part === "any" ? "any" : "same" });
+    alignAgain({ partial: part === "any" ? "always" : part, order: part === "any" ? "any" : "same" });
+  }
+
+  function setConsensus(yes) {
+    alignAgain({ consensus: yes ? "true" : undefined });
+  }
+
+  function alignAgain(change) {
+    Object.assign(session.request, change);
     changed(session.request).then((address) => history.replaceState(null, "", address));
     session.solve().catch((error) => toast(error.message, "bad"));
   }

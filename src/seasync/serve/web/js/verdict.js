@@ -1,7 +1,7 @@
 // What the alignment means in words: whether and how well the two are in step, which parts, what is left out, what may help.
 
-import { h, link, percent } from "./dom.js";
-import { gauge, numbers, partsBar, spanWords, timingWords } from "./quality.js";
+import { capital, h, link, percent } from "./dom.js";
+import { gauge, movementWords, numbers, partsBar, spanWords, timingWords } from "./quality.js";
 
 const SIDES = ["query", "match"];
 
@@ -15,6 +15,7 @@ export function verdict(session) {
     rows = alignment.alignable && inPart ? alignment.pieces.map(piece) : [];
     box.replaceChildren(
       h("p", { class: `words ${alignment.alignable ? "good" : "poor"}` }, timingWords(alignment)),
+      h("p.movement", {}, capital(movementWords(alignment))),
       ...(alignment.detail === "coarse" ? [h("p.faint.refining", { role: "status" }, "First result. Refining…")] : []),
       gauge(alignment),
       ...(rows.length ? [partsBar(alignment.pieces, ranges(), session.nouns), h("ol.pieces", { "aria-label": "Parts in step" }, rows), coverage()] : []),
@@ -26,7 +27,7 @@ export function verdict(session) {
   const ranges = () => Object.fromEntries(SIDES.map((side) => [side, [session.alignment.axes[side].start, session.alignment.axes[side].end]]));
 
   function piece({ query, match, draq }) {
-    return h("li", {}, h("button.link", { type: "button", title: `Go there. DRAQ of this part: ${draq.toFixed(2)}`, onclick: () => session.seek("query", query[0]) },
+    return h("li", {}, h("button.link", { type: "button", title: `Go there. DRAQ of this part: ${draq.toFixed(2)}`, onclick: () => session.go("query", query[0]) },
       h("span.dot.query"), spanWords(query), h("span.faint", {}, "with"), h("span.dot.match"), spanWords(match)));
   }
 
