@@ -8,7 +8,7 @@ if ! command -v azurite-blob >/dev/null && [ ! -e .venv/node_modules/.bin/azurit
         echo "not here, so its tests are skipped: azurite (npm install --prefix .venv azurite)"
 fi
 missing=()
-for program in chromium ffmpeg melt; do
+for program in chromium ffmpeg firefox-esr melt; do
     command -v "$program" >/dev/null || missing+=("$program")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
