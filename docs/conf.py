@@ -18,6 +18,7 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
+highlight_language = "text"  # of blocks without a language: command lines
 copybutton_prompt_text = r"\$ |>>> "
 copybutton_prompt_is_regexp = True
 

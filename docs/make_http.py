@@ -50,7 +50,7 @@ def openapi() -> dict[str, Any]:
 
 
 def _operation(method: str, path: str, operation: dict[str, Any], aligning: set[str]) -> Iterator[str]:
-    yield from (f"### `{method.upper()} {path.removeprefix(PREFIX) or '/'}`", "")
+    yield from (f"### `{method.upper()} {path.removeprefix(PREFIX) or PREFIX}`", "")
     yield from (" ".join(operation["description"].split()), "")
     parameters = [each for each in operation.get("parameters", []) if each["in"] == "query"]
     names = {each["name"] for each in parameters}

@@ -23,14 +23,17 @@ import seasync
 
 OUT = Path(__file__).parent / "_static"
 WIDTH = 900  # pixels of a picture
-COLUMNS = 112  # of a terminal
+COLUMNS = 112  # of a terminal, at most
+MARKS = {"leg up": 1.35, "release": 2.7, "stand": 4.5}  # seconds of the first throw
 
 
 def sample_sea(folder: Path) -> Path:
     """Make clips/ and footage.sea in a folder, as far as they are not there yet."""
     if not (folder / "clips").exists():
         seasync.sample.make(folder / "clips", clips=24)
-    seasync.Sea(folder / "footage.sea").add(folder / "clips", labels="folder")
+    sea = seasync.Sea(folder / "footage.sea")
+    sea.add(folder / "clips", labels="folder")
+    sea.calibrate()  # as the demo does: drawn figures all look alike to the scale for filmed ones
     return folder
 
 
@@ -47,31 +50,28 @@ def main(folder: Path) -> None:
 
 
 def _pictures(best: seasync.Alignment, found: list[seasync.Alignment], folder: Path) -> None:
-    seasync.render.compare(best, folder / "in-step.webp", size=(400, 150))
-    _shrink(folder / "in-step.webp", OUT / "in-step.webp")
     seasync.render.alignment_picture(best, folder / "both.png")
     seasync.render.warp_picture(best, folder / "curve.png")
     seasync.render.contact_sheet(found, folder / "sheet.png")
     for name in ("both", "curve", "sheet"):
         _save(Image.open(folder / f"{name}.png"), name)
     seasync.render.compare(best, folder / "side.mp4", size=(640, 240))
-    _save(_frames(folder / "side.mp4", rows=3), "side")
+    with av.open(str(folder / "side.mp4")) as film:
+        rate = film.streams.video[0].average_rate
+        frames = [frame.to_image() for frame in film.decode(video=0)]
+    _save(_stacked(frames, rows=3), "side")
+    _animate(frames[::2], OUT / "in-step.webp", milliseconds=round(2000 / rate))
 
 
-def _shrink(animation: Path, target: Path) -> None:
-    """Every second frame of an animation, in a few kilobytes each."""
-    with Image.open(animation) as opened:
-        frames = []
-        for number in range(0, opened.n_frames, 2):
-            opened.seek(number)
-            frames.append(opened.convert("RGB"))
-    frames[0].save(target, save_all=True, append_images=frames[1:], duration=66, loop=0, quality=45, method=6)
+def _animate(frames: list[Image.Image], target: Path, milliseconds: int) -> None:
+    """An animation in a few kilobytes per frame."""
+    first, *others = [frame.resize((480, 180), Image.Resampling.LANCZOS) for frame in frames]
+    how = {"quality": 20, "method": 6, "minimize_size": True}
+    first.save(target, save_all=True, append_images=others, duration=milliseconds, loop=0, **how)
 
 
-def _frames(film: Path, rows: int) -> Image.Image:
-    """Frames of a film below each other, from its first to its last third."""
-    with av.open(str(film)) as container:
-        frames = [frame.to_image() for frame in container.decode(video=0)]
+def _stacked(frames: list[Image.Image], rows: int) -> Image.Image:
+    """Some of the frames below each other, from the first to the last third."""
     chosen = [frames[round(len(frames) * (row + 0.5) / rows)] for row in range(rows)]
     whole = Image.new("RGB", (chosen[0].width, sum(frame.height for frame in chosen)))
     for row, frame in enumerate(chosen):
@@ -89,14 +89,42 @@ def _save(picture: Image.Image, name: str) -> None:
 
 
 def _terminals(query: Path, match: Path, folder: Path) -> None:
-    for name, file in (("mine.mp4", query), ("reference.mp4", match), ("query.mp4", query)):
-        (folder / name).write_bytes(file.read_bytes())
+    for name, file in {"mine": query, "reference": match, "query": query, "model": query}.items():
+        (folder / f"{name}.mp4").write_bytes(file.read_bytes())
+    (folder / "pupils").mkdir(exist_ok=True)
+    for other in query.parent.glob("*.mp4"):
+        if other != query:
+            (folder / "pupils" / other.name).write_bytes(other.read_bytes())
+    for name, clip in {"model": "model.mp4", "marks": query.name}.items():
+        rows = [f"{clip},{mark},{seconds}" for mark, seconds in MARKS.items()]
+        (folder / f"{name}.csv").write_text("\n".join(["clip,name,seconds", *rows]) + "\n", encoding="utf-8")
+    _join([*sorted((folder / "clips" / "kick").glob("*.mp4")), match], folder / "film.mp4")
     for name, command in {
         "align": "align mine.mp4 reference.mp4",
+        "find": "find query.mp4 film.mp4 -k 3",
+        "group": "group model.mp4 pupils/ --marks model.csv",
         "info": "sea info --sea footage.sea",
         "search": "search query.mp4 --sea footage.sea",
+        "transfer": "transfer marks.csv --sea footage.sea --label throw --to all.csv",
     }.items():
         _draw(name, command, _run(folder, command))
+
+
+def _join(files: list[Path], film: Path) -> None:
+    """Put clips of one size one after the other."""
+    with av.open(str(film), "w") as target:
+        stream = target.add_stream("libx264", rate=30)
+        for file in files:
+            with av.open(str(file)) as source:
+                if not stream.codec_context.is_open:
+                    stream.width, stream.height = (
+                        source.streams.video[0].width,
+                        source.streams.video[0].height,
+                    )
+                for frame in source.decode(video=0):
+                    picture = av.VideoFrame.from_image(frame.to_image())
+                    target.mux(stream.encode(picture))
+        target.mux(stream.encode(None))
 
 
 def _run(folder: Path, command: str) -> str:
@@ -108,8 +136,11 @@ def _run(folder: Path, command: str) -> str:
 
 
 def _draw(name: str, command: str, output: str) -> None:
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(f"[bold green]$[/] seasync {command}")
+    longest = max(map(len, Text.from_ansi(output).plain.splitlines()))
+    console = Console(
+        record=True, width=max(longest, len(command) + 10) + 1, file=io.StringIO(), force_terminal=True
+    )
+    console.print(f"[bold green]$[/] seasync {command}", highlight=False)
     console.print(Text.from_ansi(output.rstrip()))
     svg = console.export_svg(title="", unique_id=name)
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.S)  # no fonts from elsewhere

@@ -23,6 +23,7 @@ from seasync.cli.progress import progress
 from seasync.files import Location
 
 if TYPE_CHECKING:
+    from seasync.encoding import Seconds
     from seasync.group import Group
     from seasync.group.timing import Timing
 
@@ -33,6 +34,7 @@ seasync group model.mp4 pupils/ --marks model.csv --timing timing.html
 
 seasync group --sea footage.sea --label serve"""
 LONGEST_FILM = 25  # takes
+FASTEST = 4.0  # a higher tempo is not printed
 FEW_WORDS = 8  # sentences printed; the timing file has all
 
 
@@ -182,7 +184,7 @@ def _print(group: Group, timing: Timing | None) -> None:
     rows = []
     for take, distance in group.outliers():
         row = group.tempo[group.takes.index(take)]
-        rows.append((take.clip.name, f"{take.alignment.draq:.3f}", f"{distance:.2f} s", _range(row)))
+        rows.append((take.clip.name, f"{take.alignment.draq:.3f}", f"{distance:.2f} s", tempo_range(row)))
     print_table(("take", "DRAQ", "off the group", "tempo"), rows, right=("DRAQ", "off the group", "tempo"))
     if timing:
         words = timing.words()
@@ -194,9 +196,14 @@ def _print(group: Group, timing: Timing | None) -> None:
         print(*(f"  {out.clip.name}: {out.reason}" for out in group.left_out), sep="\n")
 
 
-def _range(tempo) -> str:  # type: ignore[no-untyped-def]
+def tempo_range(tempo: Seconds) -> str:
+    """From the slow to the fast moments of a take, without the extreme tenths."""
     import numpy as np
 
     known = tempo[np.isfinite(tempo)]
-    low, high = np.quantile(known, (0.1, 0.9)) if len(known) else (np.nan, np.nan)
-    return f"{low:.0%}–{high:.0%}"
+    return "–".join(_percent(each) for each in np.quantile(known, (0.1, 0.9))) if len(known) else "–"
+
+
+def _percent(tempo: float) -> str:
+    """Where the take hardly shows a stretch of the reference, its tempo is a huge number that means nothing."""
+    return f"over {FASTEST:.0%}" if tempo > FASTEST else f"{tempo:.0%}"
