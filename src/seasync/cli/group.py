@@ -205,5 +205,5 @@ def tempo_range(tempo: Seconds) -> str:
 
 
 def _percent(tempo: float) -> str:
-    """Where the take hardly shows a stretch of the reference, its tempo is a huge number that means nothing."""
+    """Where a take skips a stretch of the reference, its tempo is a huge number that means nothing."""
     return f"over {FASTEST:.0%}" if tempo > FASTEST else f"{tempo:.0%}"
