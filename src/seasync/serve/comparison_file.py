@@ -19,6 +19,7 @@ from seasync.files import fetch
 from seasync.options import Side
 from seasync.serve.annotation_store import AnnotationStore
 from seasync.serve.backend import Backend
+from seasync.serve.held_file import open_held
 from seasync.serve.mark_tables import marks_of
 from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Drawing, Mark, Model
 from seasync.serve.served_sea import ServedSea
@@ -69,7 +70,9 @@ def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -
             path = fetch(clip.file)
             entry = f"videos/{side}{path.suffix}" if embed and path.is_file() else None
             if entry is not None:
-                archive.write(path, entry)
+                opened = open_held(path) if str(path) == clip.file else path.open("rb")
+                with opened, archive.open(entry, "w", force_zip64=True) as out:
+                    shutil.copyfileobj(opened, out)
             content = content_hash(path) if path.is_file() else "0" * 32
             videos[side] = Video(
                 name=path.name, content=content, start=clip.start or None, end=clip.end, entry=entry

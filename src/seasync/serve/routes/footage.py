@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 
+from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.files import fetch
 from seasync.serve import models
+from seasync.serve.held_file import HeldFileResponse
 from seasync.serve.routes import BackendDep, RefPath, SeaDep
 
 router = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])
@@ -47,9 +50,17 @@ def get_video(
     clip = backend.library.opened(sea, models.Span(ref=ref))
     if form == "original":
         name = backend.library.describe(ref, clip).name
-        return FileResponse(fetch(clip.file), filename=name, headers=KEEP)
+        return _sent(clip, fetch(clip.file), filename=name)
     file = backend.library.video(clip)
-    return FileResponse(file, media_type=MEDIA_TYPES.get(file.suffix.lower(), "video/mp4"), headers=KEEP)
+    return _sent(clip, file, media_type=MEDIA_TYPES.get(file.suffix.lower(), "video/mp4"))
+
+
+def _sent(
+    clip: Clip, file: Path, *, filename: str | None = None, media_type: str | None = None
+) -> FileResponse:
+    """The clip's own file, which others may replace; or a copy of the server's own."""
+    kind = HeldFileResponse if str(file) == clip.file else FileResponse
+    return kind(file, filename=filename, media_type=media_type, headers=KEEP)
 
 
 @router.post("/proxy", status_code=202)

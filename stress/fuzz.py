@@ -1,0 +1,134 @@
+"""`python -m stress.fuzz [FILE…] --seconds N`: coverage-guided fuzzing of our own parsers, with atheris.
+
+Each parser gets N seconds on one core, in a process of its own, with a good file to begin with. It may read
+what it gets or raise a SeasyncError of one line. Anything else ends the run, and the file that caused it is
+kept in the folder `stress-state/fuzz`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+FOUND = Path("stress-state") / "fuzz"
+LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096")
+# Only these are instrumented: compiled kernels must stay as they are.
+OURS = (
+    "seasync.marks",
+    "seasync.render.timelines",
+    "seasync.encoders.checkpoint",
+    "seasync.encoders.dinov2_tensors",
+    "seasync.evaluate.untrusted",
+    "seasync.evaluate.data.events",
+    "seasync.sea.sources",
+)
+
+
+FILES = (
+    *(
+        "edit.edl",
+        "edit.fcpxml",
+        "edit.otio",
+        "marks.srt",
+        "marks.vtt",
+        "marks.eaf",
+        "marks.csv",
+        "events.csv",
+    ),
+    *("list.csv", "features.npy", "labels.mat", "train.pkl", "weights.pth", "weights.safetensors"),
+)
+
+
+def parsers() -> dict[str, Callable[[Path], object]]:
+    """What reads each file, by the name of the good one."""
+    from seasync.encoders.checkpoint import read_checkpoint
+    from seasync.encoders.dinov2_tensors import read_safetensors
+    from seasync.evaluate.data.events import read_events
+    from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
+    from seasync.files import Location
+    from seasync.marks import read_marks
+    from seasync.render.timelines.edl_file import EdlFile
+    from seasync.render.timelines.fcpxml_file import FcpxmlFile
+    from seasync.render.timelines.otio_file import OtioFile
+    from seasync.sea.sources import find_videos
+
+    def edit(kind: type[EdlFile | FcpxmlFile | OtioFile]) -> Callable[[Path], object]:
+        return lambda file: [slot() for _, slot in kind(Location(file), None).slots()]
+
+    return {
+        "edit.edl": edit(EdlFile),
+        "edit.fcpxml": edit(FcpxmlFile),
+        "edit.otio": edit(OtioFile),
+        "marks.srt": read_marks,
+        "marks.vtt": read_marks,
+        "marks.eaf": read_marks,
+        "marks.csv": lambda file: read_marks(file, lambda clip, frame: frame / 30),
+        "events.csv": read_events,
+        "list.csv": lambda file: list(find_videos([file])),
+        "features.npy": read_npy,
+        "labels.mat": lambda file: read_mat(file, ["x", "y", "visibility", "action"]),
+        "train.pkl": read_pickle,
+        "weights.pth": read_checkpoint,
+        "weights.safetensors": read_safetensors,
+    }
+
+
+def fuzz(name: str, seconds: int) -> None:
+    """Fuzz one parser in this process, which ends with it."""
+    import atheris
+
+    with atheris.instrument_imports(include=list(OURS)):
+        read = parsers()[name]
+    from seasync.errors import SeasyncError
+    from stress.good_files import write_good_files
+
+    work = Path(tempfile.mkdtemp(prefix="fuzz", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    write_good_files(work)
+    (work / "events.csv").write_text("clip,up,down\nquery.mp4,3,9\n")
+    corpus = work / "corpus"
+    corpus.mkdir()
+    (corpus / name).write_bytes((work / name).read_bytes())
+    file = work / f"fuzzed {name}"
+
+    def once(data: bytes) -> None:
+        file.write_bytes(data)
+        try:
+            read(file)
+        except SeasyncError as error:
+            if set("\n\r") & set(str(error)):
+                raise RuntimeError(f"more than one line: {error}") from error
+
+    FOUND.mkdir(parents=True, exist_ok=True)
+    prefix = f"-artifact_prefix={FOUND}/{name}."
+    atheris.Setup([sys.argv[0], *LIMITS, f"-max_total_time={seconds}", prefix, str(corpus)], once)
+    atheris.Fuzz()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m stress.fuzz", description=__doc__)
+    parser.add_argument("files", nargs="*", metavar="FILE", help=f"of {', '.join(FILES)}; default: all")
+    parser.add_argument("--seconds", type=int, default=20, help="for each parser")
+    parser.add_argument("--here", action="store_true", help="one parser, in this process")
+    given = parser.parse_args()
+    if given.here:
+        fuzz(given.files[0], given.seconds)  # does not return
+    bad = 0
+    for name in given.files or FILES:
+        command = [sys.executable, "-m", "stress.fuzz", name, "--here", "--seconds", str(given.seconds)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        lines = done.stderr.splitlines()
+        bad += bool(done.returncode)
+        runs = next((line for line in reversed(lines) if line.startswith("Done")), "stopped")
+        print(
+            f"{name}: {runs if not done.returncode else 'FOUND: ' + ' '.join(lines[-12:])[:900]}", flush=True
+        )
+    print(f"fuzz: {len(given.files or FILES)} parsers, {bad} with findings")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
