@@ -98,12 +98,40 @@ def test_clips_that_another_brought_meanwhile_are_taken_back(bucket: str) -> Non
     )
 
 
-def test_copies_that_a_killed_writer_could_not_take_back_are_removed_by_the_next(
-    bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sea, dying = Sea(f"{bucket}/s.sea"), Sea(f"{bucket}/s.sea")
+def test_clips_that_another_brought_before_the_latest_commit_are_not_brought_again(bucket: str) -> None:
+    one = Sea(f"{bucket}/s.sea")
+    one.record.append([row(0)], facts())
+    appender = Appender(one.record)
+    Sea(one.uri).record.append([row(2)], facts())
+    assert appender.append([row(1)], facts()) == 1
+    assert appender.append([row(2)], facts()) == 0
+    fragments = write_fragments(to_table([row(2)], facts()), one.record.open())
+    assert appender.append_fragments(fragments, [str(row(2).entry.clip.id)]) == 0
+    assert Counter(clip.id for clip in Sea(one.uri).clips()) == Counter(
+        row(n).entry.clip.id for n in range(3)
+    )
+
+
+def test_no_version_has_a_clip_twice_that_another_added_before_the_commit(bucket: str) -> None:
+    one = Sea(f"{bucket}/s.sea")
+    one.record.append([row(0)], facts())
+    appender = Appender(one.record)
+    Sea(one.uri).record.append([row(1), row(2)], facts())
+    appender.append([row(2), row(3)], facts())
+    appender.append([row(1)], facts())
+    now = Sea(one.uri).record.open()
+    for version in now.versions():
+        ids = now.checkout_version(version["version"]).to_table(columns=["id"])["id"].to_pylist()
+        assert len(ids) == len(set(ids))
+    assert len(ids) == 4
+
+
+def left_by_a_killed_writer(sea: Sea, monkeypatch: pytest.MonkeyPatch) -> writers.Writer:
+    """The announcement of a writer that died right after a commit of a clip that another had just added."""
     sea.record.append([row(0)], facts())
-    appender = Appender(dying.record)
+    appender = Appender(Sea(sea.uri).record)
+    table = to_table([row(2), row(3)], facts())
+    fragments = write_fragments(table, sea.record.open())
     sea.record.append([row(1), row(2)], facts())
     killed = writers.Writer(sea.uri, sea.record.storage_options)
     killed.announce()
@@ -112,12 +140,34 @@ def test_copies_that_a_killed_writer_could_not_take_back_are_removed_by_the_next
     def die(*given: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("seasync.sea.commit._remove_duplicates", die)
-    with pytest.raises(KeyboardInterrupt):
-        appender.append([row(2), row(3)], facts())
+    with monkeypatch.context() as patch:
+        patch.setattr("seasync.sea.commit._remove_duplicates", die)
+        with pytest.raises(KeyboardInterrupt):
+            appender.append_fragments(fragments, table["id"].to_pylist())
     assert len(sea) == 5
+    return killed
+
+
+def test_copies_that_a_killed_writer_could_not_take_back_are_removed_by_the_next(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sea = Sea(f"{bucket}/s.sea")
+    killed = left_by_a_killed_writer(sea, monkeypatch)
     with Sea(sea.uri).record.writing():
         assert objects(f"{sea.uri}/_writers") != []
+        assert Counter(clip.id for clip in Sea(sea.uri).clips()) == Counter(
+            row(n).entry.clip.id for n in range(4)
+        )
+    killed.end()
+    assert objects(f"{sea.uri}/_writers") == []
+
+
+def test_copies_of_a_writer_that_is_killed_meanwhile_are_removed_by_those_at_work(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sea = Sea(f"{bucket}/s.sea")
+    with Sea(sea.uri).record.writing():
+        killed = left_by_a_killed_writer(sea, monkeypatch)
     assert Counter(clip.id for clip in Sea(sea.uri).clips()) == Counter(
         row(n).entry.clip.id for n in range(4)
     )

@@ -1,8 +1,9 @@
 """Appending to the record: fragments are written anywhere, then committed once, and no clip comes in twice.
 
-On object storage others may commit meanwhile. Lance lets appends pass each other, so the later writer checks
-whether an earlier one has added the same clips, and removes its own copies again. If it dies before that, the
-next writer removes them.
+On object storage others may commit meanwhile. Lance lets appends pass each other, so a writer leaves out the
+clips that others have added, just before it commits. Those that come in at the same moment it finds right
+after, and removes its own copies again. If it dies before that, another writer removes them: the next, or one
+that is still at work.
 """
 
 from __future__ import annotations
@@ -68,20 +69,39 @@ class Appender:
         self._record = record
         self._job = uuid.uuid4().hex
         self._count = 0
-        self._checked_version = record.snapshot().version if record.exists() else 0
+        self._version = record.snapshot().version if record.exists() else 0  # after our own latest commit
+        self._others = False  # whether others have committed since the beginning
 
     def append(self, rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> int:
         """Write rows in one commit; readers see all of them or none. Returns how many are new."""
         table = to_table(rows, facts, frame_features=frame_features)
         if not self._record.exists() and self.create(table):
             return len(rows)
-        return self.append_fragments(*self._record.write_fragments(table))
+        fragments, ids = self._record.write_fragments(table)
+        new = self._without_those_of_others(table)
+        if len(new) < len(table):
+            if not len(new):
+                return 0
+            fragments, ids = self._record.write_fragments(new)
+        return self.append_fragments(fragments, ids)
+
+    def _without_those_of_others(self, table: pa.Table) -> pa.Table:
+        """The rows of clips that nobody has added meanwhile."""
+        import pyarrow.compute as pc
+
+        with plain_errors(self._record.uri):
+            dataset = self._record.open()
+            if not self._others and dataset.version == self._version:
+                return table
+            condition = one_of("id", table["id"].to_pylist())
+            there = dataset.scanner(columns=["id"], filter=condition).to_table()["id"]
+        return table.filter(pc.invert(pc.is_in(table["id"], there.combine_chunks())))
 
     def create(self, table: pa.Table) -> bool:
         """Begin the sea with these rows; false if another writer has begun it meanwhile."""
         created = self._record.create(table)
         if created:
-            self._checked_version = 1
+            self._version = 1
         return created
 
     def append_fragments(self, fragments: Sequence[Any], ids: Sequence[str]) -> int:
@@ -102,9 +122,10 @@ class Appender:
             dataset = self._record.open()
             before = dataset.version
             committed = self._commit(dataset, fragments)
-            others = committed.version > before + 1 or before != self._checked_version
-            self._checked_version = committed.version
-            return int(rows) - (_remove_duplicates(committed, fragments, ids) if others else 0)
+            # Once true, always: clips that are still to come may be among those that others have added.
+            self._others |= committed.version > before + 1 or before != self._version
+            self._version = committed.version
+            return int(rows) - (_remove_duplicates(committed, fragments, ids) if self._others else 0)
 
     def _commit(self, dataset: Any, fragments: Sequence[Any]) -> Any:
         import lance

@@ -119,7 +119,7 @@ def writing(
 ) -> Iterator[Writer]:
     """Be a writer of the sea at `uri`. `waiting` is called once if other writers are in the way.
 
-    `repair` is called first if other writers have died.
+    `repair` is called first if other writers have died, and at the end for those that died meanwhile.
 
     Raises
     ------
@@ -139,6 +139,9 @@ def writing(
             writer.announce()
         writer.clear_dead(repair)
         yield writer
+        with suppress(SeasyncError):  # the work is done; the next writer looks again
+            writer.others()
+            writer.clear_dead(repair)
     finally:
         writer.end()
 
