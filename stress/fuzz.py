@@ -8,17 +8,21 @@ kept in the folder `stress-state/fuzz`.
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 FOUND = Path("stress-state") / "fuzz"
 LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096")
 # Only these are instrumented: compiled kernels must stay as they are.
 OURS = (
     "seasync.marks",
+    "seasync.render.label_table",
     "seasync.render.timelines",
     "seasync.encoders.checkpoint",
     "seasync.encoders.dinov2_tensors",
@@ -39,7 +43,15 @@ FILES = (
         "marks.csv",
         "events.csv",
     ),
-    *("list.csv", "features.npy", "labels.mat", "train.pkl", "weights.pth", "weights.safetensors"),
+    *(
+        "events.csv",
+        "list.csv",
+        "features.npy",
+        "labels.mat",
+        "train.pkl",
+        "weights.pth",
+        "weights.safetensors",
+    ),
 )
 
 
@@ -51,6 +63,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
     from seasync.marks import read_marks
+    from seasync.render.label_table import LabelTable
     from seasync.render.timelines.edl_file import EdlFile
     from seasync.render.timelines.fcpxml_file import FcpxmlFile
     from seasync.render.timelines.otio_file import OtioFile
@@ -58,6 +71,11 @@ def parsers() -> dict[str, Callable[[Path], object]]:
 
     def edit(kind: type[EdlFile | FcpxmlFile | OtioFile]) -> Callable[[Path], object]:
         return lambda file: [slot() for _, slot in kind(Location(file), None).slots()]
+
+    def labels(file: Path) -> None:
+        table = LabelTable.read(file)
+        for name in ("start", "end") if table.has_phases else ("seconds",):
+            table.seconds(name, np.arange(30) / 30)
 
     return {
         "edit.edl": edit(EdlFile),
@@ -67,6 +85,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
         "marks.vtt": read_marks,
         "marks.eaf": read_marks,
         "marks.csv": lambda file: read_marks(file, lambda clip, frame: frame / 30),
+        "labels.csv": labels,
         "events.csv": read_events,
         "list.csv": lambda file: list(find_videos([file])),
         "features.npy": read_npy,
@@ -88,6 +107,7 @@ def fuzz(name: str, seconds: int) -> None:
 
     work = Path(tempfile.mkdtemp(prefix="fuzz", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
     write_good_files(work)
+    (work / "labels.csv").write_text("start,end,start_frame,phase\n0.1,0.5,,up\n0.5,0.9,15,down\n")
     (work / "events.csv").write_text("clip,up,down\nquery.mp4,3,9\n")
     corpus = work / "corpus"
     corpus.mkdir()
@@ -120,11 +140,11 @@ def main() -> int:
     for name in given.files or FILES:
         command = [sys.executable, "-m", "stress.fuzz", name, "--here", "--seconds", str(given.seconds)]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        lines = done.stderr.splitlines()
         bad += bool(done.returncode)
-        runs = next((line for line in reversed(lines) if line.startswith("Done")), "stopped")
+        ended = re.findall("^Done.*", done.stderr, re.MULTILINE) or ["stopped"]
+        raised = (done.stdout + done.stderr).partition("Uncaught Python exception")[2].splitlines()
         print(
-            f"{name}: {runs if not done.returncode else 'FOUND: ' + ' '.join(lines[-12:])[:900]}", flush=True
+            f"{name}: {'FOUND: ' + ' '.join(raised[:12])[:700] if done.returncode else ended[0]}", flush=True
         )
     print(f"fuzz: {len(given.files or FILES)} parsers, {bad} with findings")
     return 1 if bad else 0

@@ -147,6 +147,33 @@ def test_damaged_mat_files_raise_nothing_but_data_errors(tmp_path):
             read_mat(tmp_path / "y.mat", ("x", "action"))
 
 
+@pytest.mark.parametrize("kind", [0, 3, 5, 16, 18, 200])
+def test_mat_arrays_of_kinds_that_scipy_does_not_know(tmp_path, kind):
+    savemat(tmp_path / "x.mat", {"x": np.arange(6.0)}, do_compression=False)
+    content = bytearray((tmp_path / "x.mat").read_bytes())
+    content[144] = kind  # the class in the flags of the first array
+    (tmp_path / "x.mat").write_bytes(bytes(content))
+    with pytest.raises(DataError, match=r"not a readable|no variable|not an array"):
+        read_mat(tmp_path / "x.mat", ("x",))
+
+
+@pytest.mark.parametrize("header", ["{'descr': (20\u00d7,", "{'a': '''", "\\\n", "(" * 110])
+def test_npy_headers_that_are_no_python(tmp_path, header):
+    text = header.encode("latin1")
+    (tmp_path / "x.npy").write_bytes(
+        b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64)
+    )
+    with pytest.raises(DataError, match="not a readable"):
+        read_npy(tmp_path / "x.npy")
+
+
+def test_a_pickle_that_gives_a_numpy_type_a_state_it_cannot_have(tmp_path):
+    int64 = b"\x8c\x05numpy\x8c\x05dtype\x93\x8c\x02i8\x89\x88\x87R"
+    (tmp_path / "x.pkl").write_bytes(b"\x80\x04" + int64 + b"K\x09\x85b.")
+    with pytest.raises(DataError, match="not a readable pickle"):
+        read_pickle(tmp_path / "x.pkl")
+
+
 def test_an_npy_file_with_objects_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save(tmp_path / "x.npy", np.array([_Attack(os.mkdir, ("OWNED",))], dtype=object), allow_pickle=True)

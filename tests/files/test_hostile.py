@@ -20,10 +20,13 @@ from seasync.align import Alignment
 from seasync.encoders.checkpoint import read_checkpoint
 from seasync.encoders.registry import get_encoder
 from seasync.errors import DataError, EncoderError, RenderError, SeasyncError
+from seasync.evaluate.data.events import read_events
 from seasync.evaluate.untrusted import read_pickle
 from seasync.files import Location
-from seasync.marks import read_marks
+from seasync.marks import Mark, read_marks
 from seasync.render import replace_clip
+from seasync.render.label_table import LabelTable
+from seasync.render.timelines.edl_file import EdlFile
 from seasync.render.timelines.fcpxml_file import FcpxmlFile
 from seasync.render.timelines.otio_file import OtioFile
 from seasync.search import Sea
@@ -119,6 +122,24 @@ def test_fcpxml_times_that_are_none(tmp_path: Path, good: Path, time: str) -> No
             FcpxmlFile(Location(tmp_path / "a.fcpxml"), None).slots()[0][1]()
 
 
+def test_fcpxml_ids_with_quotes(tmp_path: Path, good: Path) -> None:
+    text = (good / "edit.fcpxml").read_text()
+    file = Location(tmp_path / "a.fcpxml")
+    (tmp_path / "a.fcpxml").write_text(re.sub('(?<=\\bformat=")[^"]*', "'r1", text))
+    with pytest.raises(RenderError, match="has no frameDuration"):
+        FcpxmlFile(file, None)
+    (tmp_path / "a.fcpxml").write_text(re.sub('(?<=\\bref=")[^"]*', "'] | //*['", text))
+    with pytest.raises(RenderError, match="refers to no asset"):
+        FcpxmlFile(file, None).slots()[0][1]()
+
+
+def test_an_edit_that_names_a_file_by_a_name_too_long_for_any(tmp_path: Path, good: Path) -> None:
+    text = (good / "edit.edl").read_text()
+    (tmp_path / "a.edl").write_text(re.sub(r"(?<=NAME: )\S+", "x" * 300 + ".mp4", text))
+    with pytest.raises(RenderError, match=r"the file of the clip x+\.mp4 is not at"):
+        EdlFile(Location(tmp_path / "a.edl"), None).slots()[0][1]()
+
+
 @pytest.mark.parametrize("encoding", ["UTF-1", "nothing"])
 def test_xml_in_an_unknown_encoding(tmp_path: Path, encoding: str) -> None:
     for name, error in (("a.fcpxml", RenderError), ("a.eaf", DataError)):
@@ -195,3 +216,33 @@ def test_a_list_that_names_what_cannot_be_a_file(tmp_path: Path, good: Path) -> 
     listed.write_text(f"file\n{'x' * 5000}\n{good / 'query.mp4'}\n")
     added = Sea(tmp_path / "s.sea", f"onnx:{good / 'grid.onnx'}").add(listed)
     assert (added.added, len(added.failed)) == (1, 1)
+
+
+def test_a_table_of_marks_with_cells_beyond_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "marks.csv").write_text("clip,up,\na.mp4,3,,4,5\n")
+    marked = read_marks(tmp_path / "marks.csv", lambda clip, frame: frame / 10)
+    assert marked == {"a.mp4": [Mark("up", 0.3)]}
+
+
+def test_an_elan_document_of_a_file_with_a_bracket_in_its_name(tmp_path: Path, good: Path) -> None:
+    text = (good / "marks.eaf").read_text().replace("file:///query.mp4", "file://]take[1.mp4")
+    (tmp_path / "a.eaf").write_text(text)
+    assert list(read_marks(tmp_path / "a.eaf")) == ["]take[1.mp4"]
+
+
+def test_frame_numbers_beyond_any_number_of_frames(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text(f"clip,up\na.mp4,{'9' * 80}\n")
+    with pytest.raises(DataError, match="expected whole numbers"):
+        read_events(tmp_path / "events.csv")
+    (tmp_path / "labels.csv").write_text(f"frame,name\n{'9' * 400},up\n")
+    with pytest.raises(DataError, match="row 1"):
+        LabelTable.read(tmp_path / "labels.csv").seconds("seconds", np.arange(9.0))
+    (tmp_path / "labels.csv").write_text("seconds,\n0.1,up,more\n")
+    with pytest.raises(DataError, match="row 1 does not have 2 values"):
+        LabelTable.read(tmp_path / "labels.csv")
+
+
+def test_a_checkpoint_that_announces_more_bytes_than_there_is_memory(tmp_path: Path) -> None:
+    (tmp_path / "x.pth").write_bytes(b"\x80\x04\x8e" + (1 << 62).to_bytes(8, "little") + b"x.")
+    with pytest.raises(EncoderError, match="not a torch checkpoint"):
+        read_checkpoint(tmp_path / "x.pth")

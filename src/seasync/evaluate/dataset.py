@@ -203,7 +203,7 @@ def parse_integers(text: str, *, where: str) -> NDArray[np.int64]:
     """Parse integers separated by spaces, semicolons or commas."""
     try:
         return np.array([int(part) for part in text.replace(";", " ").replace(",", " ").split()], np.int64)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise DataError(f"{where}: expected whole numbers separated by spaces, got {text!r}") from None
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import struct
-import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,23 +14,16 @@ from numpy.typing import NDArray
 from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
 from seasync.errors import DataError, MissingExtra
 
-# What scipy and pickle raise for a damaged file or one of another kind.
-_BROKEN = (
-    *(ValueError, TypeError, LookupError, EOFError, OSError, OverflowError, MemoryError),
-    *(AttributeError, RuntimeError, struct.error, zlib.error),
-)
-
 
 def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Read numeric and text arrays of a MATLAB 5 file; objects, structs and functions are refused."""
     try:
         from scipy.io import loadmat
-        from scipy.io.matlab import MatReadError
     except ImportError:
         raise MissingExtra("evaluate", f"{file}: reading .mat files") from None
     try:
         content = loadmat(str(file), variable_names=list(names))
-    except (*_BROKEN, MatReadError) as error:
+    except Exception as error:  # noqa: BLE001 - a damaged file leads scipy to errors of any kind
         raise DataError(f"{file}: not a readable MATLAB 5 file ({_one_line(error)})") from None
     missing = [name for name in names if name not in content]
     if missing:
@@ -47,7 +38,7 @@ def read_npy(file: Path) -> NDArray[Any]:
     """Read a numeric array; pickled objects are refused."""
     try:
         array = np.load(file, allow_pickle=False)
-    except _BROKEN as error:
+    except Exception as error:  # noqa: BLE001 - numpy reads the header as Python source
         raise DataError(f"{file}: not a readable .npy array ({_one_line(error)})") from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
         raise DataError(f"{file}: expected an array of numbers; save it with numpy.save")
@@ -62,7 +53,7 @@ def read_pickle(file: Path) -> Any:
             return _SafeUnpickler(opened).load()
     except pickle.UnpicklingError as error:
         raise DataError(f"{file}: refused ({_one_line(error)})") from None
-    except _BROKEN as error:
+    except Exception as error:  # noqa: BLE001 - numpy's objects are told to restore states of any kind
         raise DataError(f"{file}: not a readable pickle ({_one_line(error)})") from None
 
 

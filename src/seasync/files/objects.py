@@ -109,7 +109,7 @@ def exists(place: Place) -> bool:
 
     location = Location(place)
     if location.is_local:
-        return location.path.is_file()
+        return os.path.isfile(location.path)  # unlike Path.is_file, no error for a name that is too long
     if not is_known(location.scheme):
         return False
     system, path = opened(location.text)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote, urlsplit
+import re
+from urllib.parse import unquote
 from xml.etree import ElementTree as xml
 
 from seasync.errors import DataError, SeasyncError
@@ -19,7 +20,8 @@ def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     slots = {slot.get("TIME_SLOT_ID"): slot.get("TIME_VALUE") for slot in root.iter("TIME_SLOT")}
     media = root.find("./HEADER/MEDIA_DESCRIPTOR")
     url = "" if media is None else media.get("RELATIVE_MEDIA_URL") or media.get("MEDIA_URL") or ""
-    clip = unquote(urlsplit(url).path).rpartition("/")[2] or path.stem
+    # By hand: `urlsplit` refuses some names that ELAN writes, such as those with a bracket.
+    clip = unquote(re.split("[?#]", url)[0]).rpartition("/")[2] or path.stem
     marks = []
     for annotation in root.iter("ALIGNABLE_ANNOTATION"):
         start, end = (slots.get(annotation.get(side)) for side in ("TIME_SLOT_REF1", "TIME_SLOT_REF2"))

@@ -32,7 +32,7 @@ class LabelTable:
     def read(cls, path: Path) -> LabelTable:
         try:
             with path.open(newline="", encoding="utf-8-sig") as lines:
-                reader = csv.DictReader(lines, restkey="")
+                reader = csv.DictReader(lines)
                 table = cls(path, list(reader.fieldnames or ()), list(reader))
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             reason = getattr(error, "strerror", None) or error
@@ -71,7 +71,7 @@ class LabelTable:
                 return float(second or "")
             # An exclusive end may be the frame after the last.
             return float(np.interp(int(frame), np.arange(len(frames)), frames, right=frames[-1] + 1.0))
-        except ValueError:
+        except (ValueError, OverflowError):
             raise DataError(
                 f"{self.path}: row {number + 1} has {frame or second!r} as its {FRAMES[name]} or {name}; "
                 "expected a number"

@@ -38,7 +38,7 @@ class FcpxmlFile:
 
     def _slot(self, clip: xml.Element) -> Slot:
         name = clip.get("name", "")
-        asset = self._resources.find(f"asset[@id='{clip.get('ref')}']")
+        asset = self._resource("asset", clip.get("ref", ""))
         if asset is None:
             raise RenderError(f"{self.file}: the clip {name} refers to no asset")
         copy = asset.find("media-rep")
@@ -88,8 +88,12 @@ class FcpxmlFile:
     def save(self, file: Path) -> None:
         file.write_text(document(self._root), encoding="utf-8")
 
+    def _resource(self, kind: str, name: str) -> xml.Element | None:
+        """The resource with this id. No path expression: a quote in the id would end it."""
+        return next((each for each in self._resources.iterfind(kind) if each.get("id") == name), None)
+
     def _frame_rate(self, name: str) -> Fraction:
-        form = self._resources.find(f"format[@id='{name}']")
+        form = self._resource("format", name)
         step = self._time(form.get("frameDuration", "0s")) if form is not None else Fraction(0)
         if not step:
             raise RenderError(f"{self.file}: the sequence's format {name} has no frameDuration")
