@@ -1,7 +1,7 @@
 """Appending to the record: fragments are written anywhere, then committed once, and no clip comes in twice.
 
 On object storage others may commit meanwhile. Lance lets appends pass each other, so a writer leaves out the
-clips that others have added, just before it commits. Those that come in at the same moment it finds right
+clips that others have added when it commits. Those that come in at the same moment it finds right
 after, and removes its own copies again. If it dies before that, another writer removes them: the next, or one
 that is still at work.
 """
