@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import seasync
+from tests.encoders.models import colour_grid
 from tests.videos import numbered
 
 COLOR = re.compile(r"[\[;](?:3[0-8]|4[0-8]|9\d)[;m]")
@@ -90,6 +91,15 @@ def test_no_color_and_dumb_terminals() -> None:
     still = on_terminal(*moving, TERM="dumb")
     assert "\x1b" not in still
     assert "it ends here" in still
+
+
+@pytest.mark.parametrize("command", ["align", "find", "render"])
+def test_on_a_terminal_commands_show_what_they_read(tmp_path: Path, command: str) -> None:
+    query, match = (numbered(tmp_path / f"{name}.mp4", 12, width=64, height=48) for name in "ab")
+    encoder = f"onnx:{colour_grid(tmp_path / 'grid.onnx')}"
+    where = ("--to", str(tmp_path / "film.mp4")) if command == "render" else ()
+    given = (command, str(query), str(match), "--encoder", encoder, *where)
+    assert "reading a.mp4" in on_terminal(sys.executable, "-m", "seasync", *given)
 
 
 def test_completion_knows_the_commands() -> None:

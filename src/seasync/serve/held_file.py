@@ -18,8 +18,8 @@ def open_held(path: Path) -> BinaryIO:
     """Open a file by its real path, and make sure that it is the file opened.
 
     Somebody who can write to a served folder could put a link in place of a file, or of a folder on its
-    path, after the path was resolved and found to lie inside. On Linux an open file shows where it really lies;
-    elsewhere only a link in place of the file itself is noticed.
+    path, after the path was resolved and found to lie inside. On Linux an open file shows where it really
+    lies; elsewhere only a link in place of the file itself is noticed.
 
     Parameters
     ----------
