@@ -24,6 +24,7 @@ from seasync.files.objects import (
     storage_options,
     write,
 )
+from seasync.search import Sea
 from tests.cli.run import seasync
 
 
@@ -166,3 +167,15 @@ def test_a_read_that_never_succeeds_is_reported_after_some_tries(
     with pytest.raises(StoreError, match=rf"^{uri}: .*response stream"):
         read(uri)
     assert raced.reads == len(READ_PAUSES) + 1
+
+
+def test_an_unencrypted_address_says_which_option_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "ENDPOINT": "http://127.0.0.1:1",
+        "ACCESS_KEY_ID": "a",
+        "SECRET_ACCESS_KEY": "b",
+    }.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    with pytest.raises(SeasyncError, match="--storage-option allow_http=true"):
+        Sea("s3://bucket/footage.sea", create=False)

@@ -82,6 +82,17 @@ def test_sub_tasks_of_one_episode_reach_the_others_by_their_numbers(sea: Sea, tm
         assert marks[1].end == pytest.approx(when(n, 0.9), abs=0.2)
 
 
+def test_the_list_of_doubtful_clips_says_how_many_it_leaves_out(
+    sea: Sea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seasync.cli.transfer.DOUBTFUL_SHOWN", 1)
+    (tmp_path / "marks.csv").write_text("clip,name,seconds\nepisode_000001,top,1.0\n")
+    words = ["transfer", str(tmp_path / "marks.csv"), "--sea", sea.uri, "--to", str(tmp_path / "all.csv")]
+    said = CliRunner().invoke(app, words).output.splitlines()
+    assert said[-3].startswith("2 clips to check")
+    assert said[-1] == "  … and 1 more (--json lists all)"
+
+
 def test_marks_of_unknown_clips_are_named_in_one_line(sea: Sea) -> None:
     known = {"episode_000000": [Mark("top", 1.0)]}
     with pytest.warns(UnknownClips, match=r"1 clips that are not in this sea are ignored: typo\.mp4"):

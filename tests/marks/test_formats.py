@@ -82,6 +82,12 @@ def test_bad_files_are_one_clear_line(name, text, tmp_path):
     assert "\n" not in str(caught.value)
 
 
+def test_semicolons_between_columns_are_named(tmp_path):
+    (tmp_path / "marks.csv").write_text("clip;name;seconds\na.mp4;top;1,5\n")
+    with pytest.raises(DataError, match=r"marks\.csv: columns clip;name;seconds; expected commas"):
+        read_marks(tmp_path / "marks.csv")
+
+
 def test_a_missing_file_names_the_formats(tmp_path):
     with pytest.raises(DataError, match=r"no such file; expected marks as \.csv"):
         read_marks(tmp_path / "none.csv")

@@ -107,6 +107,9 @@ def test_bad_labels_are_named(aligned: Alignment, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text("clip,address\nx,3\n")
     with pytest.raises(DataError, match=r"odd\.csv: columns clip, address; expected start and end"):
         transfer(aligned, tmp_path / "odd.csv", tmp_path / "new.csv")
+    (tmp_path / "odd.csv").write_text("seconds;event\n0,5;a\n")
+    with pytest.raises(DataError, match=r"odd\.csv: columns seconds;event; expected commas"):
+        transfer(aligned, tmp_path / "odd.csv", tmp_path / "new.csv")
     (tmp_path / "bad.csv").write_text("seconds,event\n0.5,a\nsoon,b\n")
     with pytest.raises(DataError, match=r"bad\.csv: row 2 has 'soon'"):
         transfer(aligned, tmp_path / "bad.csv", tmp_path / "new.csv")

@@ -202,7 +202,7 @@ def test_a_video_that_changed_on_the_store_is_fetched_anew(
 
 
 def test_what_is_not_there_is_said(bucket: str, clips: Path, encoder: str) -> None:
-    with pytest.raises(SeaError, match="was not found"):
+    with pytest.raises(SeaError, match="no sea here; make one with"):
         Sea(f"{bucket}/none.sea", create=False)
     with pytest.raises(SeaError, match="no videos there"):
         Sea(f"{bucket}/s.sea", encoder).add(f"{bucket}/none")

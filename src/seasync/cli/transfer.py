@@ -171,3 +171,5 @@ def _over_sea(
         for each in doubtful[:DOUBTFUL_SHOWN]:
             why = f"confidence {each.confidence:.0%}" if each.marks else "no labeled clip aligns with it"
             print(f"  {each.clip.name}: {why}")
+        if len(doubtful) > DOUBTFUL_SHOWN:
+            print(f"  … and {len(doubtful) - DOUBTFUL_SHOWN} more (--json lists all)")

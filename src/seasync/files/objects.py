@@ -229,6 +229,7 @@ _HINTS = {
         "--storage-option"
     ),
     "no storage account": "name it in AZURE_STORAGE_ACCOUNT_NAME, or with --storage-option",
+    "HTTP error: builder error": "an address with http:// needs --storage-option allow_http=true",
     "resolve region": "name it in AWS_REGION, and the store in AWS_ENDPOINT if it is not Amazon's",
     r"NoSuchBucket|NO_SUCH_BUCKET|(bucket|container) does not exist|Container(Being|Not)": (
         "make the bucket (or container) first"

@@ -18,7 +18,8 @@ def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
     """Marks of all clips of the table."""
     columns, rows = _table(path)
     if "clip" not in columns:
-        raise DataError(f"{path}: columns {', '.join(columns) or 'none'}; expected a column 'clip'")
+        expected = "commas between the columns" if ";" in "".join(columns) else "a column 'clip'"
+        raise DataError(f"{path}: columns {', '.join(columns) or 'none'}; expected {expected}")
     one_mark_a_row = "name" in columns and {"seconds", "frame"} & set(columns)
     found: dict[str, list[Mark]] = {}
     for number, row in rows:

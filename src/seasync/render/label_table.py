@@ -39,17 +39,16 @@ class LabelTable:
             raise DataError(
                 f"{path}: cannot be read ({reason}); expected a CSV of labels in UTF-8"
             ) from error
+        if not table.has_phases and not {"seconds", "frame"} & set(table.columns):
+            columns = ", ".join(table.columns) or "none"
+            named = "start and end, start_frame and end_frame, seconds, or frame"
+            expected = "commas between the columns" if ";" in columns else named
+            raise DataError(f"{path}: columns {columns}; expected {expected}")
         for number, row in enumerate(table.rows, 1):
             if set(row) != set(table.columns) or None in row.values():
                 raise DataError(
                     f"{path}: row {number} does not have {len(table.columns)} values, one for each column"
                 )
-        if not table.has_phases and not {"seconds", "frame"} & set(table.columns):
-            columns = ", ".join(table.columns) or "none"
-            raise DataError(
-                f"{path}: columns {columns}; expected start and end, start_frame and end_frame, seconds, "
-                "or frame"
-            )
         return table
 
     @property

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METADATA_CACHE_BYTES = 256 << 20
+NOT_THERE = "was not found"  # Lance, about a dataset
 
 
 class Record:
@@ -65,7 +66,7 @@ class Record:
         try:
             self.snapshot()
         except SeaError as error:
-            if "was not found" not in str(error):
+            if not any(sign in str(error) for sign in (NOT_THERE, "no sea here")):
                 raise
             return False
         return True
@@ -94,17 +95,24 @@ class Record:
         """The Lance dataset. No snapshot shares it, because writes move it on."""
         import lance
 
+        missing = f"{self.uri}: no sea here; make one with `seasync add PATH --sea {self.uri}`"
         if self.folder is not None and not self.exists():
-            raise SeaError(f"{self.uri}: no sea here; make one with `seasync add PATH --sea {self.uri}`")
+            raise SeaError(missing)
         # Unless told otherwise, Lance keeps up to 1 GB about the files of all versions that were open.
         session = (
             self._snapshot.dataset.session()
             if self._snapshot
             else lance.Session(metadata_cache_size_bytes=METADATA_CACHE_BYTES)
         )
-        with plain_errors(self.uri):
-            dataset = lance.dataset(self.uri, storage_options=self.storage_options or None, session=session)
-            facts_of(dataset)  # raises if it is not a sea that this version reads
+        try:
+            with plain_errors(self.uri):
+                options = self.storage_options or None
+                dataset = lance.dataset(self.uri, storage_options=options, session=session)
+                facts_of(dataset)  # raises if it is not a sea that this version reads
+        except SeaError as error:
+            if self.folder is None and NOT_THERE in str(error):
+                raise SeaError(missing) from error
+            raise
         return dataset
 
     @contextmanager

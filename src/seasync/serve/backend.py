@@ -94,7 +94,7 @@ class Backend:
             return self._workspace
         if name not in self.seas:
             raise ServeError(
-                f"{name[:80]!r}: no such sea; this server has {', '.join(self.seas)}", status=404
+                f"{name[:80]!r}: no such sea; this server has {', '.join(self.seas) or 'none'}", status=404
             )
         return self.seas[name]
 

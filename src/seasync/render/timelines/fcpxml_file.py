@@ -40,7 +40,7 @@ class FcpxmlFile:
         name = clip.get("name", "")
         asset = self._resource("asset", clip.get("ref", ""))
         if asset is None:
-            raise RenderError(f"{self.file}: the clip {name} refers to no asset")
+            raise RenderError(f"{self.file}: the clip {name} refers to no asset; relink it in your editor")
         copy = asset.find("media-rep")
         url = asset.get("src", copy.get("src", "") if copy is not None else "")
         begin = self._time(asset.get("start", "0s"))
@@ -59,7 +59,7 @@ class FcpxmlFile:
         else:
             shown = np.asarray([float(at + start) for at in times])
         if (np.diff(shown) < 0).any():
-            raise RenderError(f"{self.file}: the clip {name} runs backwards")
+            raise RenderError(f"{self.file}: the clip {name} runs backwards; choose another")
         warp = Warp.through([float(at) for at in times], shown - float(begin))
         return Slot(
             found(name, url, self._media, self.file), round(length * self._rate), self._rate, warp, clip

@@ -55,11 +55,11 @@ class OtioFile:
         except _MALFORMED as error:
             raise RenderError(f"{self.file}: the clip {name} cannot be read ({error!r})") from error
         if not url:
-            raise RenderError(f"{self.file}: the clip {name} refers to no file")
+            raise RenderError(f"{self.file}: the clip {name} refers to no file; relink it in your editor")
         if speed <= 0:
-            raise RenderError(f"{self.file}: the clip {name} is frozen or runs backwards")
+            raise RenderError(f"{self.file}: the clip {name} is frozen or runs backwards; choose another")
         if seconds <= 0:
-            raise RenderError(f"{self.file}: the clip {name} has no length")
+            raise RenderError(f"{self.file}: the clip {name} has no length; choose another")
         warp = Warp.through([0.0, seconds], [start, start + seconds * speed])
         file = found(name, str(url), self._media, self.file)
         return Slot(file, max(1, round(seconds * rate)), rate, warp, (track, clip))
