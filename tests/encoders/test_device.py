@@ -60,7 +60,13 @@ def test_provider_that_loads_decides_precision_and_batch(
 
 def test_named_device_that_does_not_load_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEASYNC_DEVICE", "cuda")
-    with pytest.raises(EncoderError, match=r"SEASYNC_DEVICE=cuda: did not load \(.*\); set it to cpu"):
+    with pytest.raises(EncoderError, match=r"device cuda: did not load \(.*\); .* use --device cpu"):
+        active_device()
+
+
+def test_threads_that_are_no_number_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEASYNC_THREADS", "all")
+    with pytest.raises(EncoderError, match="SEASYNC_THREADS=all: expected a number of threads"):
         active_device()
 
 

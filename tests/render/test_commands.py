@@ -68,12 +68,12 @@ def test_bad_usage_is_two_and_failure_is_one(
         (
             ("render", query, match, "--to", tmp_path / "x.xyz"),
             2,
-            "with --layout side expected a name in .mp4",
+            "with --layout side expected a name that ends in one of .mp4",
         ),
         (
             ("render", query, match, "--layout", "curve", "--to", tmp_path / "x.mp4"),
             2,
-            "expected a name in .png",
+            "expected a name that ends in one of .png",
         ),
         (("render", query, match, "--to", query), 1, "would overwrite one of the inputs"),
         (("render", query, match, "--to", tmp_path / "none/x.mp4"), 1, "there is no folder"),

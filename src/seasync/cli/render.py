@@ -220,7 +220,9 @@ def _expect_name(to: Location, layout: Layout) -> None:
     names = {"curve": PICTURES, "retime": FILMS, "grid": (*FILMS, *PICTURES)}
     fitting = names.get(layout, (*FILMS, *ANIMATIONS, *PICTURES))
     if to.suffix.lower() not in fitting:
-        raise typer.BadParameter(f"--to {to}: with --layout {layout} expected a name in {' '.join(fitting)}")
+        raise typer.BadParameter(
+            f"--to {to}: with --layout {layout} expected a name that ends in one of {' '.join(fitting)}"
+        )
 
 
 def _size(text: str | None) -> tuple[int, int] | None:

@@ -77,7 +77,8 @@ def serve(
 ) -> None:
     """Serve seas as a web page and an HTTP API.
 
-    On the page you can search, play videos in step, correct and mark them, and download films.
+    On the page you can search, play videos in step, correct and mark them, and download films. Two videos
+    of your own need no sea.
     """
     from dataclasses import replace
 

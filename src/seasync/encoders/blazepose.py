@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.device import captured_stderr
+from seasync.encoders.device import allowed_threads, captured_stderr
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, Weights, fetch
 from seasync.encoding import Floats
 from seasync.errors import MissingExtra
@@ -180,7 +179,7 @@ def _model(file: Path) -> Any:
         from ai_edge_litert.interpreter import Interpreter
     except ImportError as error:
         raise MissingExtra("pose", "pose") from error
-    threads = int(os.environ.get("SEASYNC_THREADS", "0")) or None
+    threads = allowed_threads() or None
     with captured_stderr():  # LiteRT tells there what it runs on, and has no switch for that
         interpreter = Interpreter(str(file), num_threads=threads)
         interpreter.allocate_tensors()

@@ -69,11 +69,12 @@ def active_device() -> Device:
     Raises
     ------
     EncoderError
-        If `SEASYNC_DEVICE` is no device, or the one it names does not load.
+        If `SEASYNC_DEVICE` is no device, the one it names does not load, or `SEASYNC_THREADS` is no number.
     """
     named = os.environ.get("SEASYNC_DEVICE") or "auto"
     if named not in ("auto", *PROVIDERS):
         raise EncoderError(f"SEASYNC_DEVICE={named}: expected auto, {', '.join(PROVIDERS)}")
+    allowed_threads()  # else a wrong number looks like a device that does not load
     return _loaded(named)
 
 
@@ -101,9 +102,17 @@ def _session(
     options.log_severity_level = 3
     if not spin:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.intra_op_num_threads = threads or int(os.environ.get("SEASYNC_THREADS", "0"))
+    options.intra_op_num_threads = threads or allowed_threads()
     given = model if isinstance(model, bytes) else str(model)
     return onnxruntime.InferenceSession(given, options, providers=providers)
+
+
+def allowed_threads() -> int:
+    """The threads that `SEASYNC_THREADS` allows; 0 for all cores."""
+    given = os.environ.get("SEASYNC_THREADS") or "0"
+    if not given.isdecimal():
+        raise EncoderError(f"SEASYNC_THREADS={given}: expected a number of threads, such as 2")
+    return int(given)
 
 
 @lru_cache
@@ -125,9 +134,8 @@ def _loaded(named: str) -> Device:
                 )
         else:
             return Device(name, {n: reason for n, reason in failures.items() if PROVIDERS[n] in built_for})
-    raise EncoderError(
-        f"SEASYNC_DEVICE={named}: did not load ({failures[named]}); set it to cpu, or install what it needs"
-    )
+    reason = failures.get(named, "; ".join(failures.values()))
+    raise EncoderError(f"device {named}: did not load ({reason}); install what it needs, or use --device cpu")
 
 
 def _why_not(provider: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.encoders.device import allowed_threads
 from seasync.encoders.encoder import FrameEncoder
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, MissingExtra
@@ -50,7 +50,7 @@ def require_torch(needed_for: str, *, extra: str = "models") -> Any:
         import torch
     except ImportError as error:
         raise MissingExtra(extra, needed_for) from error
-    if threads := int(os.environ.get("SEASYNC_THREADS", "0")):
+    if threads := allowed_threads():
         torch.set_num_threads(threads)
     return torch
 

@@ -137,8 +137,9 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
+        reason = (error.strerror or str(error)).split(" (while")[0]
         raise ServeError(
-            f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port or --host"
+            f"{host}:{port}: cannot listen there ({reason}); choose another --port or --host"
         ) from error
 
 
