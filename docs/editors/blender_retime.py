@@ -3,10 +3,11 @@
 blender --background --python blender_retime.py -- frames.csv query.mp4 match.mp4 project.blend
 
 The query lies on channel 1. The match lies on channel 2 with a speed effect above it, whose frame number has
-a key for each frame. Nothing but Blender is needed. Tried with Blender 3.4.
+a key for each frame. Nothing but Blender is needed. Tried with Blender 3.4 and 5.2.
 """
 
 import csv
+import os
 import sys
 
 import bpy
@@ -21,11 +22,18 @@ def rows(file):
     return [(int(line[0]), float(line[1]), int(line[2]) if line[2] else None) for line in lines]
 
 
+def curves(animation):
+    """The animated values of a scene."""
+    if hasattr(animation.action, "fcurves"):
+        return animation.action.fcurves
+    return animation.action.layers[0].strips[0].channelbag(animation.action_slot).fcurves  # Blender 5
+
+
 def build(frames, kept_file, other_file):
     """Make the strips; frames of the kept clip without a partner show the kept clip alone."""
     scene = bpy.context.scene
     editor = scene.sequence_editor_create()
-    strips = getattr(editor, "strips", None) or editor.sequences  # renamed in Blender 4.4
+    strips = editor.strips if hasattr(editor, "strips") else editor.sequences  # renamed in Blender 4.4
     seconds = (frames[-1][1] - frames[0][1]) / max(1, len(frames) - 1)
     rate = 1 / seconds if seconds else 30.0
     scene.render.fps = max(1, round(rate))
@@ -38,7 +46,8 @@ def build(frames, kept_file, other_file):
             strip.elements[0].orig_height,
         )
     scene.frame_start, scene.frame_end = FIRST, FIRST + len(frames) - 1
-    other.frame_final_end = max(other.frame_final_end, scene.frame_end + 1)
+    end = "right_handle" if hasattr(other, "right_handle") else "frame_final_end"  # renamed in Blender 5
+    setattr(other, end, max(getattr(other, end), scene.frame_end + 1))
     try:
         speed = strips.new_effect("in step", "SPEED", 3, frame_start=FIRST, frame_end=FIRST + 1, seq1=other)
     except TypeError:  # Blender 5
@@ -51,12 +60,13 @@ def build(frames, kept_file, other_file):
         speed.blend_alpha = 0.0 if shown is None else 1.0
         speed.keyframe_insert("blend_alpha", frame=at)
         other.blend_alpha = 0.0
-    for curve in scene.animation_data.action.fcurves:
+    for curve in curves(scene.animation_data):
         for key in curve.keyframe_points:
             key.interpolation = "CONSTANT"
 
 
 if __name__ == "__main__":
-    table, first, second, project = sys.argv[sys.argv.index("--") + 1 :]
+    # A project that is saved by a relative name would look for its videos in the wrong folder.
+    table, first, second, project = map(os.path.abspath, sys.argv[sys.argv.index("--") + 1 :])
     build(rows(table), first, second)
     bpy.ops.wm.save_as_mainfile(filepath=project)

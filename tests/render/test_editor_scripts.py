@@ -82,11 +82,12 @@ def test_blender_shows_the_frames_of_the_map(
         pytest.skip("blender is not installed (apt-get install blender)")
     export(aligned, tmp_path / "frames.csv")
     (tmp_path / "render.py").write_text(RENDER)
-    script, project = SCRIPTS / "blender_retime.py", tmp_path / "project.blend"
-    build = [blender, "--background", "--python", script, "--", tmp_path / "frames.csv", *pair, project]
-    show = [blender, "--background", project, "--python", tmp_path / "render.py", "--", f"{tmp_path}/frame"]
+    names = [Path(shutil.copy(file, tmp_path)).name for file in pair]  # as people type them
+    script = SCRIPTS / "blender_retime.py"
+    build = [blender, "--background", "--python", script, "--", "frames.csv", *names, "project.blend"]
+    show = [blender, "--background", "project.blend", "--python", "render.py", "--", f"{tmp_path}/frame"]
     for command in (build, show):
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=tmp_path)
     numbers = [
         number_of(np.asarray(Image.open(file).convert("RGB"))) for file in sorted(tmp_path.glob("*.png"))
     ]
