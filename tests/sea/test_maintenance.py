@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ import pytest
 from seasync.errors import SeaError
 from seasync.sea.migrations import migrate
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts, to_table
+from seasync.sea.snapshot import MOVES, relocated
 from seasync.search import Sea
 from tests.sea.footage import facts, row, video
 
@@ -86,6 +88,26 @@ def test_moved_footage_is_found_at_its_new_place(sea: Sea, tmp_path: Path, encod
     assert sea.verify() == []
     assert sea.add(tmp_path / "dives", tmp_path / "new").present == 9
     assert sea.remove(files=[tmp_path / "dives/001.mp4"]) == 1
+
+
+@pytest.mark.parametrize("folder", ["D:\\Clips", "D:/clips/", "\\\\server\\share\\clips"])
+def test_footage_moves_from_windows_and_back(sea: Sea, tmp_path: Path, folder: str) -> None:
+    """What a sea says about a disk of Windows is understood elsewhere."""
+    sea.record.put_metadata({MOVES: json.dumps([(str(tmp_path / "clips"), folder)])})
+    there = folder.rstrip("/").replace("/", "\\")
+    assert sea.clips(label="dive")[0].file.startswith(there + "\\dive\\")
+    assert sea.relocate(tmp_path / "clips") == 9
+    assert sea.verify() == []
+    assert sea.add(tmp_path / "clips").present == 9
+    assert sea.remove(files=[tmp_path / "clips/dive/001.mp4"]) == 1
+
+
+def test_paths_of_windows_are_the_same_in_capitals_and_with_slashes() -> None:
+    move = [("c:/Clips", "E:\\new")]
+    assert relocated("C:\\clips\\A\\1.mp4", move) == "E:\\new\\A\\1.mp4"
+    assert relocated("C:\\clips2\\1.mp4", move) == "C:\\clips2\\1.mp4"
+    assert relocated("/Clips/1.mp4", [("/clips", "/new")]) == "/Clips/1.mp4"
+    assert relocated("/clips/a\\b.mp4", [("/clips", "/new")]) == "/new/a\\b.mp4"
 
 
 def test_footage_that_has_stayed_is_not_said_to_have_moved(sea: Sea, tmp_path: Path) -> None:

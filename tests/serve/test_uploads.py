@@ -164,6 +164,8 @@ def test_bounds_on_pixels_and_length(start: Start, sea: Path, small: Path, tmp_p
         "ü 漢字.mp4",
         "%2e%2e%2fx.mp4",
         "con.mp4" * 30,
+        "aux.mp4",
+        "LPT1",
     ],
 )
 def test_names_do_not_lead_anywhere(start: Start, sea: Path, small: Path, name: str) -> None:
@@ -173,6 +175,7 @@ def test_names_do_not_lead_anywhere(start: Start, sea: Path, small: Path, name: 
     assert file == f"uploads/{upload['id']}/{upload['name']}"
     assert "/" not in upload["name"]
     assert not upload["name"].startswith(".")
+    assert upload["name"].partition(".")[0].lower() not in ("con", "aux", "lpt1")  # devices of Windows
 
 
 def test_a_codec_that_nobody_knows_is_told(server: Server, small: Path) -> None:

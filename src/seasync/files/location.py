@@ -18,11 +18,21 @@ from seasync.errors import StoreError, VideoError
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _SQUASHED = re.compile(r"(s3|gs|az|file|https?):[/\\][^/\\]")
 _DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
+_OF_WINDOWS = re.compile(r"[A-Za-z]:[/\\]|\\\\")
 
 
 def is_uri(place: Place) -> bool:
     """Whether this names something by a URI, not by a path."""
     return _URI.match(str(place)) is not None
+
+
+def is_of_windows(path: str) -> bool:
+    """Whether this is an absolute path of Windows, on whatever system it is asked: seas travel.
+
+    >>> is_of_windows("C:/clips"), is_of_windows(r"\\\\server\\clips"), is_of_windows("/clips")
+    (True, True, False)
+    """
+    return _OF_WINDOWS.match(path) is not None
 
 
 @dataclass(frozen=True, init=False, order=True, repr=False)

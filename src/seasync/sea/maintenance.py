@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ntpath
 import os
 import posixpath
 from array import array
@@ -16,6 +17,7 @@ import numpy as np
 
 from seasync.errors import SeaError
 from seasync.files import Place, is_uri
+from seasync.files.location import is_of_windows
 from seasync.files.objects import objects
 from seasync.sea import index
 from seasync.sea.folder_lock import Busy
@@ -156,7 +158,7 @@ def _common_folder(snapshot: Snapshot) -> str:
     common: dict[str, str] = {}  # by scheme
     for file in _files(snapshot):
         scheme, _, rest = file.rpartition("://")
-        paths = posixpath if scheme else os.path
+        paths = ntpath if is_of_windows(file) else posixpath
         folder = paths.dirname(rest)
         common[scheme] = paths.commonpath([common.get(scheme, folder), folder])
         if len(common) > 1:

@@ -6,7 +6,6 @@ All reads of one search use one `Snapshot`, so they agree with each other whatev
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeaError
-from seasync.files import is_uri
+from seasync.files.location import is_of_windows
 from seasync.files.objects import explained
 from seasync.sea import rows as layout
 from seasync.sea.index import INDEX, Index
@@ -38,12 +37,27 @@ MOVES = "seasync.moved"
 
 
 def relocated(file: str, moves: Sequence[Move]) -> str:
-    """The path of a file after its folders have moved, one after the other."""
+    """The path of a file after its folders have moved, one after the other.
+
+    Folders may move from one system to another. On Windows, case and the kind of slash make no difference.
+
+    >>> relocated(r"C:\\Clips\\a\\1.mp4", [("c:/clips", "/mnt/clips")])
+    '/mnt/clips/a/1.mp4'
+    """
     for old, new in moves:
-        root = old.rstrip("/\\")
-        if file.startswith(root + ("/" if is_uri(old) else os.sep)):
-            file = new + file[len(root) :]
+        root, target = (_with_slash(folder) for folder in (old, new))
+        path = file.replace("/", "\\") if root.endswith("\\") else file
+        start = path[: len(root)]
+        if start == root or (root.endswith("\\") and start.lower() == root.lower()):
+            file = target + path[len(root) :].replace(root[-1], target[-1])
     return file
+
+
+def _with_slash(folder: str) -> str:
+    """A folder with the slash of its system at its end, and no other slashes in it."""
+    if is_of_windows(folder):
+        return folder.replace("/", "\\").rstrip("\\") + "\\"
+    return folder.rstrip("/") + "/"
 
 
 class Snapshot:

@@ -26,6 +26,8 @@ from seasync.serve.worker import WorkerProcess
 CHUNK = 1 << 20
 RESERVE_BYTES = 1 << 29  # of the disk that uploads leave free
 
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # of Windows, with any suffix
+
 
 class UploadStore:
     """The uploaded videos of a server, named by the hash of their content."""
@@ -98,7 +100,7 @@ class UploadStore:
             )
             file = self._file(content, name)
             file.parent.mkdir(parents=True, exist_ok=True)
-            named.rename(file)
+            named.replace(file)  # on Windows, `rename` would not replace one that a crash left
         finally:
             named.unlink(missing_ok=True)
         known = {"width": facts.width, "height": facts.height, "seconds": facts.length}
@@ -200,7 +202,10 @@ def _safe_name(name: str) -> str:
     stem, dot, kind = re.sub(r"[^\w .()+-]+", "_", name.replace("\\", "/").split("/")[-1]).rpartition(".")
     stem, kind = (stem, kind) if dot else (kind, "")
     kind = re.sub(r"[^A-Za-z0-9]", "", kind)[:8]
-    return (stem.strip(" .")[:80] or "video") + (f".{kind}" if kind else "")
+    stem = stem.strip(" .")[:80] or "video"
+    if _DEVICE.match(stem):
+        stem = f"_{stem}"
+    return stem + (f".{kind}" if kind else "")
 
 
 def _model(row: sqlite3.Row) -> Upload:
