@@ -48,7 +48,8 @@ def dinov2_graph(weights: Tensors, size: int, *, int8: bool = False, positions: 
 
     Returns
     -------
-    onnx.ModelProto
+    ModelProto
+        Its `SerializeToString` gives what an ONNX file holds.
     """
     build = _Dinov2(weights, int8)
     x = build.embed(resized_positions(weights["pos_embed"], size // PATCH, positions))

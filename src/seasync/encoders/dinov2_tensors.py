@@ -159,16 +159,22 @@ def _hub_tensors(found: dict[str, Floats]) -> dict[str, Floats]:
 
 def _onnx_tensors(file: Path) -> dict[str, Floats]:
     """Tensors of an export by torch.onnx, in which matrices are transposed and have lost their names."""
-    import onnx
-    from onnx import numpy_helper
+    from google.protobuf.message import DecodeError
+
+    from seasync.encoders.onnx_messages import message
 
     try:
-        graph = onnx.load(file).graph
-    except Exception as error:  # protobuf's own classes share no base
+        return _named_tensors(message("ModelProto").FromString(file.read_bytes()).graph)
+    except (DecodeError, ValueError, LookupError) as error:
         raise EncoderError(f"{file}: neither ONNX, safetensors nor a torch checkpoint") from error
+
+
+def _named_tensors(graph: Any) -> dict[str, Floats]:
+    from seasync.encoders.onnx_messages import array
+
     stored = {tensor.name: tensor for tensor in graph.initializer}
     found = {
-        name.removeprefix("model."): numpy_helper.to_array(tensor)
+        name.removeprefix("model."): array(tensor)
         for name, tensor in stored.items()
         if name.startswith("model.")
     }
@@ -176,11 +182,9 @@ def _onnx_tensors(file: Path) -> dict[str, Floats]:
     for node in graph.node:
         if node.op_type == "MatMul" and node.input[1] in stored:
             name = node.name.strip("/").removesuffix("/MatMul").replace("/", ".")
-            found[f"{name}.weight"] = numpy_helper.to_array(stored[node.input[1]]).T
+            found[f"{name}.weight"] = array(stored[node.input[1]]).T
         inputs = [stored.get(source.get(name, name)) for name in node.input]
         # The position of the class token equals the class token, so the export kept one of the two.
         if node.op_type == "Reshape" and inputs[0] is not None:
-            found["pos_embed"] = np.concatenate(
-                [found["cls_token"], numpy_helper.to_array(inputs[0])], axis=1
-            )
+            found["pos_embed"] = np.concatenate([found["cls_token"], array(inputs[0])], axis=1)
     return found

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from seasync.encoders.onnx_messages import attribute, message, tensor, value_info
+
+OPERATORS, FORMAT = 17, 9  # versions of the operator set and of the file format
+
 
 class Nodes:
     """A graph in the making; a value is known by its name."""
@@ -18,41 +22,31 @@ class Nodes:
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """Add a node and return the name of its output."""
-        from onnx import helper
-
         name = f"{kind}{len(self._nodes)}"
-        self._nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        self._add(kind, inputs, [name], **attributes)
         return name
 
     def constant(self, values: ArrayLike) -> str:
         """Add a constant and return its name."""
-        from onnx import numpy_helper
-
         name = f"constant{len(self._tensors)}"
-        self._tensors.append(numpy_helper.from_array(np.array(values), name))
+        self._tensors.append(tensor(np.array(values), name))
         return name
 
     def split(self, value: str, count: int) -> list[str]:
         """Cut a value into equal parts along its last axis and return their names."""
-        from onnx import helper
-
         names = [f"Split{len(self._nodes)}.{part}" for part in range(count)]
-        self._nodes.append(helper.make_node("Split", [value], names, axis=-1))
+        self._add("Split", [value], names, axis=-1)
         return names
 
     def quantize(self, value: str) -> list[str]:
         """Bring a value to 8 bits by its own range; return the names of the result, its step and its zero."""
-        from onnx import helper
-
         names = [f"Quantize{len(self._nodes)}.{part}" for part in ("values", "step", "zero")]
-        self._nodes.append(helper.make_node("DynamicQuantizeLinear", [value], names))
+        self._add("DynamicQuantizeLinear", [value], names)
         return names
 
     def rename(self, value: str, name: str) -> None:
         """Give a value the name by which callers ask for it."""
-        from onnx import helper
-
-        self._nodes.append(helper.make_node("Identity", [value], [name]))
+        self._add("Identity", [value], [name])
 
     def model(
         self,
@@ -61,18 +55,19 @@ class Nodes:
         kinds: Mapping[str, DTypeLike] | None = None,
     ) -> Any:
         """The model with these inputs and outputs, by name and shape; `kinds`: types that are not float."""
-        from onnx import TensorProto, helper
-
         kinds = kinds or {}
-        value = helper.make_tensor_value_info
-        graph = helper.make_graph(
-            self._nodes,
-            "seasync",
-            [
-                value(name, helper.np_dtype_to_tensor_dtype(np.dtype(kinds.get(name, np.float32))), sizes)
-                for name, sizes in inputs.items()
+        graph = message("GraphProto")(
+            name="seasync",
+            node=self._nodes,
+            initializer=self._tensors,
+            input=[
+                value_info(name, kinds.get(name, np.float32), list(sizes)) for name, sizes in inputs.items()
             ],
-            [value(name, TensorProto.FLOAT, sizes) for name, sizes in outputs.items()],
-            self._tensors,
+            output=[value_info(name, np.float32, list(sizes)) for name, sizes in outputs.items()],
         )
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        operators = message("OperatorSetIdProto")(domain="", version=OPERATORS)
+        return message("ModelProto")(ir_version=FORMAT, graph=graph, opset_import=[operators])
+
+    def _add(self, kind: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
+        given = [attribute(name, value) for name, value in sorted(attributes.items())]
+        self._nodes.append(message("NodeProto")(op_type=kind, input=inputs, output=outputs, attribute=given))

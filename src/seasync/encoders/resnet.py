@@ -47,11 +47,9 @@ def prepared(file: Path, kind: str, make: Any) -> Path:
         content = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
     target = cache_folder() / "models" / "prepared" / f"{kind}-{content}.onnx"
     if not target.is_file():
-        import onnx
-
         model = make()
         with atomic_write(target, make_folder=True, error=EncoderError) as part:
-            onnx.save(model, part)
+            part.write_bytes(model.SerializeToString())
     return target
 
 

@@ -123,7 +123,6 @@ def _over_known(norm: Any, x: Any, known: Any) -> Any:
 
 def write_onnx(model: Temporal, about: About, file: Path) -> None:
     """Write the model as an ONNX file that runs without torch, atomically."""
-    import onnx
-
+    graph = transformer_graph(model.shape, model.weights(), about.to_json())
     with atomic_write(file, make_folder=True, error=EncoderError) as part:
-        onnx.save(transformer_graph(model.shape, model.weights(), about.to_json()), part)
+        part.write_bytes(graph.SerializeToString())
