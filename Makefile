@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Add train and models to test training and torch models too (on Linux the index's build may bring gigabytes of CUDA).
 EXTRAS ?= dev,evaluate,serve,pose,ray
+# Measuring coverage takes about a fifth more time.
+COVERAGE ?=
 # LOCK=constraints.txt installs exactly the versions in that file.
 LOCK ?=
 READY := $(VENV)/.ready-$(EXTRAS)
@@ -25,9 +27,9 @@ $(VENV)/.ready: pyproject.toml  # what the demo needs, without the tools of deve
 demo: $(VENV)/.ready  ## the whole job on a sea it makes itself
 	$(BIN)/seasync demo --out demo
 
-test: $(READY) check  ## style, types, rooms, tests
+test: $(READY) check  ## style, types, rooms, tests; COVERAGE=1 prints the share of lines they run
 	@tests/install_programs.sh
-	$(BIN)/python -m pytest -n $(WORKERS) -rs
+	$(BIN)/python -m pytest -n $(WORKERS) -rs $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
 # A release of a dependency that breaks Seasync shows here first: a fresh environment each time, nothing cached in it.
 # PYTHON=python3.13 make test-latest checks another interpreter.
@@ -44,8 +46,8 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-coverage: $(READY)  ## the tests again, with the share of lines they run; subprocesses count
-	$(BIN)/python -m pytest -n logical --cov --cov-report=term:skip-covered
+coverage:  ## the tests, with the share of lines and branches they run; subprocesses count
+	$(MAKE) test COVERAGE=1
 
 lock: $(READY)  ## newest versions that fit together, into constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
