@@ -16,6 +16,7 @@ from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
 from seasync.ranking import Ranking, rank
 from seasync.search import Sea
+from seasync.similarity import Neighborhood
 from tests.sea.footage import encoding, facts, row
 
 SIMILARITY = np.array([0.9, 0.8, 0.1, 0.5])
@@ -25,14 +26,14 @@ SCORES = Scores(
     query_coverage=np.array([1.0, 0.25, 1.0, 1.0]),
     match_coverage=np.ones(4),
     contrast=np.array([0.5, 1.0, 0.25, 1.0]),
-    query_span=5.0,
+    query_span=6.0,
 )
 
 
 @pytest.mark.parametrize(
     ("rerank", "keys", "order"),
     [
-        ("evidence", [0.05 * 0.5, 0.125, 0.1125 * 0.25, 0.5], [0, 2, 1, 3]),
+        ("evidence", [0.1 * 0.5**0.5 * 0.5, 0.2 * 0.625**0.5, 0.9 * 0.125**0.5 * 0.25, 0.5], [0, 2, 1, 3]),
         ("product", [0.05, 0.125, 0.1125, 0.5], [0, 2, 1, 3]),
         ("draq", [0.5, 0.625, 0.125, 1.0], [2, 0, 1, 3]),
         ("dtw", [4.0, 2.0, 1.0, 0.0], [3, 2, 1, 0]),
@@ -54,13 +55,41 @@ def test_who_resembles_the_best_matches_comes_next_and_the_first_stays():
     kinship[4, :3] = kinship[:3, 4] = 0.9
     alone = Ranking("evidence", similarity, scores)
     assert alone.order().tolist() == [0, 1, 2, 3, 4]
-    in_company = replace(alone, kinship=kinship)
+    in_company = replace(alone, neighborhood=Neighborhood(similarity, kinship))
     assert in_company.order().tolist() == [0, 4, 1, 2, 3]
     assert in_company.order("product").tolist() == alone.order("product").tolist()
-    apart = replace(alone, kinship=np.eye(5))
+    apart = replace(alone, neighborhood=Neighborhood(similarity, np.eye(5)))
     assert apart.order().tolist() == alone.order().tolist()  # nobody vouches for itself
-    few = Ranking("evidence", similarity[:2], Scores(*np.ones((4, 2))), np.eye(2))
+    near = Neighborhood(similarity[:2], np.eye(2))
+    few = Ranking("evidence", similarity[:2], Scores(*np.ones((4, 2))), near)
     assert few.order().tolist() == [0, 1]
+
+
+def test_evidence_compares_among_the_candidates_and_other_keys_do_not():
+    scores = Scores(np.full(3, 4.0), np.full(3, 8.0), np.ones(3), np.ones(3))
+    near = Neighborhood(np.array([0.1, 0.2, 0.9]), np.eye(3))
+    ranking = Ranking("evidence", np.array([0.93, 0.92, 0.91]), scores, near)
+    assert ranking.pick() == 2
+    assert ranking.pick("product") == 0
+
+
+def test_what_all_candidates_have_in_common_counts_less_the_more_there_are():
+    rng = np.random.default_rng(0)
+    common, own = np.array([10.0, 0, 0, 0]), rng.normal(size=(40, 4))
+    means, courses = common + own, rng.normal(size=(40, 3))
+    unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (means, courses)]
+    vectors = np.concatenate(unit, axis=1).astype(np.float32) / np.float32(np.sqrt(2))
+    plain = vectors[1:] @ vectors[0]
+    near = Neighborhood.of(vectors[0], vectors[1:], 4)
+    np.testing.assert_allclose(near.kinship, near.kinship.T, atol=1e-6)
+    np.testing.assert_allclose(np.diag(near.kinship), 1, atol=1e-6)
+    assert plain.std() < near.similarity.std()  # they differ more once the common part is gone
+    alone = Neighborhood.of(vectors[0], vectors[1:2], 4)
+    assert abs(alone.similarity[0] - plain[0]) < abs(near.similarity[0] - plain[0])
+    still = np.concatenate([2 * vectors[0, :4], np.zeros(3, np.float32)])
+    courses_ignored = Neighborhood.of(still, vectors[1:], 4).similarity
+    expected = 2 * near.similarity - unit[1][1:] @ unit[1][0]
+    np.testing.assert_allclose(courses_ignored, expected, atol=1e-5)
 
 
 def test_an_unknown_key_is_refused():
@@ -103,9 +132,10 @@ def test_contrast_is_the_cost_over_that_of_the_match_out_of_order_and_counts_mor
         costs = [cost_matrix(query, match) for match in candidates]
         expected = [dtw(cost)[1] / disordered_cost(cost) for cost in costs]
         np.testing.assert_allclose(ranking.scores.contrast, expected, rtol=1e-4)
-        gained = np.log(ranking.keys("evidence") / ranking.keys("product"))
+        rooted = ranking.keys("product") / np.sqrt(ranking.scores.score)
+        gained = np.log(ranking.keys("evidence") / rooted)
         weights.append(np.mean(gained / np.log(expected)))
-    assert weights == pytest.approx([((frames - 1) / 7.5 / 5) ** 2 for frames in (16, 48)], rel=1e-3)
+    assert weights == pytest.approx([((frames - 1) / 7.5 / 6) ** 2 for frames in (16, 48)], rel=1e-3)
 
 
 def composite(seed: int) -> Encoding:

@@ -6,21 +6,22 @@ and use the same order. It works on encodings alone: no files, no sea.
 The key that orders candidates (lowest first) is named by `Rerank`:
 
 =========  =====================================================================================
-evidence   product · contrast^w: the longer the query, the more the order of events counts (motion's key)
+evidence   (1 − similarity) · √score · contrast^w: what each of them is worth (motion's key)
 product    (1 − similarity) · score: right kind of movement *and* good alignment
 draq       the score alone: DRAQ, raised by what a partial alignment leaves out (the paper's key)
 dtw        the plain cost of the path
 none       similarity alone: candidates stay as clip vectors order them
 =========  =====================================================================================
 
-With evidence, only the first place belongs to the lowest key. The others are ordered by *company*, where the
-candidates' similarity to each other is known: who resembles the best matches is likely to show what they do.
+With evidence, similarity is measured among the candidates, where their vectors are known (`Neighborhood`).
+Then only the first place belongs to the lowest key. The others are ordered by *company*: who resembles the
+best matches is likely to show what they do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from seasync.align import Recipe, Scores, score_many
 from seasync.encoding import Encoding, Indices
 from seasync.errors import SeaError
 from seasync.options import Partial, Rerank, expect
+from seasync.similarity import Neighborhood
 
 Doubles = NDArray[np.float64]
 
@@ -40,13 +42,14 @@ def product_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
 
 
 def evidence_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """product · contrast^w with w = (query seconds / 5)², at most 16; shape (B,).
+    """(1 − similarity) · √score · contrast^w with w = (query seconds / 6)², at most 16; shape (B,).
 
-    Two seconds of movement fit many others in the right order by chance, ten seconds do not. So contrast
-    hardly counts for short queries, where the clip vector is the better judge, and decides for long ones.
+    The root is what a fit finds, to joints and actions as well as to gestures and actions: a small distance
+    of vectors says more than an equally small score. Two seconds of movement fit many others in the right
+    order by chance, ten seconds do not. So contrast hardly counts for short queries, and much for long ones.
     """
     weight = min((scores.query_span / SHORT_SECONDS) ** 2, MOST_WEIGHT)
-    return product_key(similarity, scores) * scores.contrast**weight
+    return np.asarray((1 - similarity) * np.sqrt(scores.score) * scores.contrast**weight)
 
 
 def draq_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
@@ -64,7 +67,7 @@ def similarity_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     return np.asarray(-similarity, np.float64)
 
 
-SHORT_SECONDS = 5.0  # contrast weighs as much as DRAQ for a query of this length
+SHORT_SECONDS = 6.0  # contrast weighs as much as similarity for a query of this length
 MOST_WEIGHT = 16.0
 VOUCHERS = 3  # the best matches, which others should resemble
 COMPANY = 2.0  # resembling them counts this many times as much as resembling the query
@@ -92,14 +95,14 @@ class Ranking:
         Similarity of their clip vectors to the query's.
     scores : Scores
         Costs and coverage of their alignments with the query.
-    kinship : numpy.ndarray [shape=(B, B)], optional
-        Similarity of their clip vectors to each other's.
+    neighborhood : Neighborhood, optional
+        Their similarities among themselves, which evidence uses.
     """
 
     rerank: Rerank
     similarity: NDArray[Any]
     scores: Scores
-    kinship: NDArray[Any] | None = None
+    neighborhood: Neighborhood | None = None
 
     def __post_init__(self) -> None:
         expect("rerank", self.rerank, Rerank, SeaError)
@@ -109,23 +112,25 @@ class Ranking:
 
     def keys(self, rerank: Rerank | None = None) -> Doubles:
         """The values that decide, lowest first, shape (B,)."""
-        return _KEYS[rerank or self.rerank](self.similarity, self.scores)
+        key, near = rerank or self.rerank, self.neighborhood
+        similarity = near.similarity if near and key == "evidence" else self.similarity
+        return _KEYS[key](similarity, self.scores)
 
     def order(self, rerank: Rerank | None = None) -> Indices:
         """The candidates' positions, best first, shape (B,). Of equal ones the earlier comes first."""
         order = np.argsort(self.keys(rerank), kind="stable")
-        if self.kinship is None or (rerank or self.rerank) != "evidence" or len(order) < 3:
+        if self.neighborhood is None or (rerank or self.rerank) != "evidence" or len(order) < 3:
             return order
         first, others = order[:1], order[1:]
-        return np.concatenate([first, others[np.argsort(self._company_keys(order)[others], kind="stable")]])
+        keys = self._company_keys(self.neighborhood, order)
+        return np.concatenate([first, others[np.argsort(keys[others], kind="stable")]])
 
-    def _company_keys(self, order: Indices) -> Doubles:
+    def _company_keys(self, near: Neighborhood, order: Indices) -> Doubles:
         """(1 − similarity to the query and to its best matches) · score^¼, shape (B,)."""
-        assert self.kinship is not None
         best = order[:VOUCHERS]
-        weights = np.where(np.arange(len(self))[:, None] == best, 0, np.maximum(self.similarity[best], 1e-3))
-        company = (weights * self.kinship[:, best]).sum(1) / weights.sum(1)  # nobody vouches for itself
-        alike = (self.similarity + COMPANY * company) / (1 + COMPANY)
+        weights = np.where(np.arange(len(self))[:, None] == best, 0, np.maximum(near.similarity[best], 1e-3))
+        company = (weights * near.kinship[:, best]).sum(1) / weights.sum(1)  # nobody vouches for itself
+        alike = (near.similarity + COMPANY * company) / (1 + COMPANY)
         return np.asarray((1 - alike) * self.scores.score**COMPANY_POWER)
 
     def pick(self, rerank: Rerank | None = None) -> int:
@@ -149,7 +154,8 @@ class Ranking:
         list of int
             The alternatives that were taken, by their positions in `others`.
         """
-        own, places = self.keys(), np.asarray(positions, np.int64)
+        # The alternatives have no neighborhood, so neither side is compared by it.
+        own, places = replace(self, neighborhood=None).keys(), np.asarray(positions, np.int64)
         taken = np.flatnonzero(others.keys() < own[places])
 
         def merged(values: NDArray[Any], better: NDArray[Any]) -> NDArray[Any]:
@@ -160,9 +166,11 @@ class Ranking:
         names = ("dtw_cost", "random_cost", "query_coverage", "match_coverage", "contrast")
         columns = (merged(getattr(self.scores, name), getattr(others.scores, name)) for name in names)
         similarity = merged(self.similarity, others.similarity)
-        return Ranking(
-            self.rerank, similarity, Scores(*columns, query_span=self.scores.query_span), self.kinship
-        ), taken.tolist()
+        near = self.neighborhood
+        if near:
+            near = replace(near, similarity=near.similarity + similarity - self.similarity)
+        scores = Scores(*columns, query_span=self.scores.query_span)
+        return Ranking(self.rerank, similarity, scores, near), taken.tolist()
 
 
 def rank(
@@ -173,7 +181,7 @@ def rank(
     recipe: Recipe,
     rerank: Rerank | None = None,
     partial: Partial = "auto",
-    kinship: NDArray[Any] | None = None,
+    neighborhood: Neighborhood | None = None,
 ) -> Ranking:
     """Rank one query's candidates.
 
@@ -191,8 +199,8 @@ def rank(
         What orders them. Default: the recipe's own key.
     partial : {"auto", "never", "always"}
         Whether parts of the clips may be left out. What is left out of the query raises the score.
-    kinship : numpy.ndarray [shape=(B, B)], optional
-        Similarity of the candidates' clip vectors to each other's. Without it, company does not count.
+    neighborhood : Neighborhood, optional
+        The candidates' similarities among themselves. Without them, company does not count.
 
     Returns
     -------
@@ -206,4 +214,6 @@ def rank(
     """
     key = rerank or recipe.rerank
     expect("rerank", key, Rerank, SeaError)
-    return Ranking(key, similarity, score_many(query, candidates, recipe=recipe, partial=partial), kinship)
+    return Ranking(
+        key, similarity, score_many(query, candidates, recipe=recipe, partial=partial), neighborhood
+    )

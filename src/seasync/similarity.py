@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from seasync.encoding import Encoding, Floats
 
+FEW_CANDIDATES = 5  # of this many, half of what they have in common counts as common
+
 
 class Moments:
     """Running sums of mean features, from which a `Standard` is computed in one pass.
@@ -124,6 +126,49 @@ def query_vector(query: Encoding, standard: Standard, *, trajectory: bool) -> Fl
     course = query.trajectory if trajectory else np.zeros_like(query.trajectory)
     vector = clip_vectors(query.mean[None], course[None], standard)[0]
     return np.asarray(vector if course.any() else vector * np.float32(2))
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhood:
+    """How a query and its candidates resemble each other, measured among the candidates.
+
+    In a sea of many kinds of footage, clips of one kind lie so close together that their vectors hardly
+    differ: what they have in common fills them. Without it, one sea of everything ranks like a sea of the
+    candidates' kind alone.
+
+    Attributes
+    ----------
+    similarity : numpy.ndarray [shape=(B,)]
+        Of the candidates to the query.
+    kinship : numpy.ndarray [shape=(B, B)]
+        Of the candidates to each other.
+    """
+
+    similarity: Floats
+    kinship: Floats
+
+    @classmethod
+    def of(cls, asked: Floats, vectors: Floats, dimensions: int) -> Neighborhood:
+        """Compare clip vectors after the center of the candidates' mean features is taken out of all.
+
+        Parameters
+        ----------
+        asked : numpy.ndarray [shape=(d + e,)]
+            The query's vector; see `query_vector`.
+        vectors : numpy.ndarray [shape=(B, d + e)]
+            The candidates' clip vectors.
+        dimensions : int
+            Of the mean features, d.
+        """
+        everyone = np.concatenate([vectors, asked[None]])
+        means, courses = _unit(everyone[:, :dimensions]), _unit(everyone[:, dimensions:])
+        count = len(vectors)
+        # A few candidates say little about what is common: with fewer, less is taken out.
+        means = _unit(means - means[:-1].sum(0) / (count + FEW_CANDIDATES))
+        alike = means[:-1] @ means.T, courses[:-1] @ courses.T
+        kinship = (alike[0] + alike[1]) / 2
+        similarity = kinship[:, -1] if courses[-1].any() else alike[0][:, -1]
+        return cls(similarity.astype(np.float32), kinship[:, :-1].astype(np.float32))
 
 
 def similarity_matrix(

@@ -16,7 +16,7 @@ from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking, rank
-from seasync.similarity import Standard, clip_vectors_of, similarity_matrix
+from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector, similarity_matrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -160,9 +160,9 @@ class Study:
 
         def ranked(at: int) -> Ranking:
             query, chosen = self.queries[at].encoding, self.encodings(candidates[at])
-            vectors = clip_vectors_of(chosen, standard)
-            alike = similarity[at, candidates[at]]
-            return rank(query, chosen, alike, recipe=recipe, kinship=vectors @ vectors.T)
+            asked = query_vector(query, standard, trajectory=recipe.trajectory)
+            near = Neighborhood.of(asked, clip_vectors_of(chosen, standard), len(standard.mean))
+            return rank(query, chosen, similarity[at, candidates[at]], recipe=recipe, neighborhood=near)
 
         return self.map(ranked)
 

@@ -59,7 +59,9 @@ class Candidates:
         self.encodings, self.recipe, self.partial = list(encodings), recipe, partial
         # Where the film around a candidate fits the query better than the candidate itself:
         self.stretches: dict[int, Span] = {}
-        kinship = snapshot.kinship(rows) if (rerank or recipe.rerank) == "evidence" and len(rows) else None
+        neighborhood = None
+        if (rerank or recipe.rerank) == "evidence" and len(rows):
+            neighborhood = snapshot.neighborhood(query.encoding, rows, trajectory=recipe.trajectory)
         self.ranking = rank(
             query.encoding,
             self.encodings,
@@ -67,7 +69,7 @@ class Candidates:
             recipe=recipe,
             rerank=rerank,
             partial=partial,
-            kinship=kinship,
+            neighborhood=neighborhood,
         )
         if recipe.windows and partial != "never" and self.ranking.rerank != "none":
             self._look_around()

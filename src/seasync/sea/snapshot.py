@@ -22,7 +22,7 @@ from seasync.files.objects import explained
 from seasync.sea import rows as layout
 from seasync.sea.index import INDEX, Index
 from seasync.sea.rows import ClipEntry, SeaFacts
-from seasync.similarity import query_vector
+from seasync.similarity import Neighborhood, query_vector
 
 if TYPE_CHECKING:
     import lance
@@ -205,10 +205,11 @@ class Snapshot:
         vectors = self.vectors.of(self, row_ids)
         return np.asarray(vectors @ query_vector(query, self.vectors.standard, trajectory=trajectory))
 
-    def kinship(self, row_ids: RowIds) -> Floats:
-        """Similarities of these rows' clip vectors to each other, shape (N, N)."""
-        vectors = self.vectors.of(self, row_ids)
-        return np.asarray(vectors @ vectors.T)
+    def neighborhood(self, query: Encoding, row_ids: RowIds, *, trajectory: bool) -> Neighborhood:
+        """How the query and these rows resemble each other among themselves."""
+        standard = self.vectors.standard
+        asked = query_vector(query, standard, trajectory=trajectory)
+        return Neighborhood.of(asked, self.vectors.of(self, row_ids), len(standard.mean))
 
 
 def all_of(*conditions: str | None) -> str | None:
