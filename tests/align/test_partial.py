@@ -12,6 +12,8 @@ from seasync.align import partial_policy as partial_module
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
 from seasync.align.kernels.vectors import LANES
+from seasync.align.matrix import SolvedPath, disordered_cost, solve_whole
+from seasync.align.partial_policy import PartialPolicy, Pieces
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.errors import FeatureError
 from tests import naive
@@ -376,3 +378,28 @@ def test_a_recipe_with_a_penalty_can_align_in_part():
     recipe = replace(MOTION, penalty=0.1)
     assert not align_encodings(query, match, recipe=recipe).whole
     assert not align_many(query, [match] * 4, recipe=recipe)[2].whole
+
+
+def test_pieces_that_fit_worse_than_the_whole_leave_it_whole():
+    """A gain alone is not enough: what remains must align, or fit about as well as both clips do."""
+    rng = np.random.default_rng(1257)
+    cost = rng.uniform(0.2, 1, rng.integers(10, 40, 2)).astype(np.float32)
+    whole, prices = solve_whole(cost), Prices.of(cost, MOTION.threshold)
+    assert prices.better(best_pieces(cost, prices)[0], whole.cost)
+    asked = PartialPolicy.of(MOTION, "always", "same").choose(cost, whole, random_cost)
+    assert asked.cost / asked.random > max(whole.cost / whole.random, MOTION.threshold) + 0.02
+    policy = PartialPolicy.of(MOTION, "auto", "same")
+    assert policy.choose(cost, whole, random_cost).coverage == (1.0, 1.0)
+    batch = BatchedCosts([cost] * 3)
+    together = policy.choose_batched(batch, batch.solve(), [True] * 3, contrast=True)
+    assert [each.coverage for each in together] == [(1.0, 1.0)] * 3
+    contrast = whole.cost / disordered_cost(cost)
+    assert [each.contrast for each in together] == pytest.approx([contrast] * 3, rel=1e-4)
+
+
+def test_the_likelihood_counts_the_better_of_pieces_and_whole():
+    path = np.zeros((1, 2), np.int32)
+    pieces = Pieces([SolvedPath(path, 1.0, 4.0)], (0.25, 1.0), whole_cost=4.0, whole_random=8.0)
+    assert pieces.best_score == 0.5  # of the whole; the piece fits well, but a quarter of the query is little
+    assert replace(pieces, coverage=(1.0, 1.0)).best_score == 0.25
+    assert Pieces.whole(SolvedPath(path, 3.0, 4.0)).best_score == 0.75

@@ -2,7 +2,8 @@
 
 It decides the verdict, so it must not depend on what else is in a sea: the similarity here is ½(cosine of
 means + cosine of trajectories), with nothing standardized. A DRAQ that is good for a robot's work is poor for
-a gesture; together with that similarity, one curve holds for both.
+a gesture; together with that similarity, one curve holds for both. Clips that align in part are judged by
+that part or by the whole, whichever is better (`Pieces.best_score`).
 """
 
 from __future__ import annotations
@@ -42,13 +43,17 @@ class Calibration:
         return sigmoid(self.a + self.b * log_product(product))
 
 
-# What the recipe `motion` is. Written out, because a calibration belongs to values: a recipe that changes
-# loses it.
-_MOTION = "78fab7185bb7302a"
+FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
+"""What the named recipes were when calibrations were fitted to them.
+
+Written out, because a calibration belongs to values: a recipe that changes loses it.
+"""
 
 SHIPPED = {
-    ("dinov2-small/0cd026c8/224", _MOTION): Calibration(-5.46, -6.27, error=0.036, pairs=4560),
-    ("dinov2-small/08a9661b/224/flow", _MOTION): Calibration(-6.50, -7.85, error=0.021, pairs=4560),
+    ("dinov2-small/0cd026c8/224", FINGERPRINTS["motion"]): Calibration(-5.46, -6.27, error=0.036, pairs=4560),
+    ("dinov2-small/08a9661b/224/flow", FINGERPRINTS["motion"]): Calibration(
+        -10.36, -11.15, error=0.039, pairs=4560
+    ),
 }
 """Calibrations of (1 − similarity) · score by the fingerprints of encoder and recipe.
 
@@ -63,7 +68,7 @@ def pair_similarity(query: PreparedClip, match: PreparedClip) -> float:
 
 
 def likelihood(query: PreparedClip, match: PreparedClip, score: float, recipe: Recipe) -> float | None:
-    """The probability, at even odds, that both show the same movement, given the score of their alignment.
+    """The probability, at even odds, that both show the same movement, given their best score.
 
     None if encoder and recipe have no calibration, or if the clips come without their vectors.
     """

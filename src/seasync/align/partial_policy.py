@@ -11,13 +11,16 @@ from seasync.align.kernels import priced_paths as kernels
 from seasync.align.matrix import Cells, Path, SolvedPath, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_ratio
+from seasync.align.scores import coverage_score, draq_ratio
+from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial, expect
 
 # Cells of the largest matrix that is searched for pieces: 5 bytes each.
 _LARGEST = 1 << 25
+# By how much the DRAQ of pieces may exceed what they are compared with.
+_HARDLY_WORSE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +33,8 @@ class Pieces:
         In the query's order.
     coverage : (float, float)
         Share of the query's and of the match's random price that they cover.
-    whole_cost : float
-        Cost of the path that covers both clips as a whole.
+    whole_cost, whole_random : float
+        Cost of the path that covers both clips as a whole, and mean cost of random paths through both.
     contrast : float
         Cost over that of paths through the same pieces with the match's order broken; 1 if not measured.
     """
@@ -39,12 +42,13 @@ class Pieces:
     pieces: list[SolvedPath]
     coverage: tuple[float, float]
     whole_cost: float
+    whole_random: float
     contrast: float = 1.0
 
     @classmethod
     def whole(cls, path: SolvedPath) -> Pieces:
         """Both clips as a whole, in one piece."""
-        return cls([path], (1.0, 1.0), path.cost)
+        return cls([path], (1.0, 1.0), path.cost, path.random)
 
     @property
     def cost(self) -> float:
@@ -55,6 +59,16 @@ class Pieces:
     def random(self) -> float:
         """Mean cost of random paths through the boxes around the pieces."""
         return sum(piece.random for piece in self.pieces)
+
+    @property
+    def best_score(self) -> float:
+        """The lower of two scores: of the pieces, for what they cover, and of both clips as a whole.
+
+        Of clips that resemble each other only somewhat, a part is easily left out too much. That says little
+        about whether they show the same movement.
+        """
+        draq, whole_draq = draq_ratio([self.cost, self.whole_cost], [self.random, self.whole_random])
+        return float(min(coverage_score(draq, self.coverage[0]), whole_draq))
 
 
 @dataclass(frozen=True)
@@ -123,7 +137,8 @@ class PartialPolicy:
             return Pieces.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]
         measures = [kernels.measure(cost, prices.rows, prices.columns, piece) for piece in pieces]
-        return _measured(measures, prices.totals, pieces, randoms, whole)
+        found = _measured(measures, prices.totals, pieces, randoms, whole)
+        return found if self._earns_its_place(found, whole) else Pieces.whole(whole)
 
     def choose_batched(
         self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool], *, contrast: bool = False
@@ -154,11 +169,24 @@ class PartialPolicy:
             against = sum(next(disordered) for _ in some)
             measures = [priced.measure(lane, piece) for piece in some]
             found = _measured(measures, priced.totals[lane], some, own, wholes[lane])
+            if not self._earns_its_place(found, wholes[lane]):
+                continue
             if contrast:
                 whole_again = found.coverage == (1.0, 1.0)
                 found = _contrasted(found, broken[lane] if whole_again else against)
             out[lane] = found
         return out
+
+    def _earns_its_place(self, pieces: Pieces, whole: SolvedPath) -> bool:
+        """Whether the pieces align by themselves, or at least about as well as the clips as a whole.
+
+        Where little fits, leaving some of it out gains much by chance, but what remains fits worse.
+        Pieces of less than half of either clip stay: then nothing aligns, and the whole must not claim it.
+        """
+        if self.partial == "always" or self.order == "any" or max(pieces.coverage) < HALF:
+            return True
+        draq, whole_draq = draq_ratio([pieces.cost, whole.cost], [pieces.random, whole.random])
+        return bool(draq < max(self.recipe.threshold, whole_draq) + _HARDLY_WORSE)
 
     @property
     def share(self) -> float:
@@ -207,4 +235,4 @@ def _measured(
     ]
     covered = sum(rows for _, rows, _ in measures), sum(columns for _, _, columns in measures)
     of_query, of_match = (float(a / b) if b > 0 else 1.0 for a, b in zip(covered, totals, strict=True))
-    return Pieces(solved, (of_query, of_match), whole.cost)
+    return Pieces(solved, (of_query, of_match), whole.cost, whole.random)

@@ -18,7 +18,7 @@ from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
 from seasync.align.partial_policy import PartialPolicy, Pieces, with_contrast
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.scores import Scores, coverage_score, draq_ratio
+from seasync.align.scores import Scores
 from seasync.align.threads import in_threads
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
@@ -276,7 +276,6 @@ def _alignment(pair: CostPair, found: Pieces) -> Alignment:
             for track, first, last in zip((query, match), piece.path[0], piece.path[-1], strict=True)
         )
         pieces.append(Piece(start, stop, of_query, of_match, piece.cost, piece.random))
-    score = coverage_score(draq_ratio(found.cost, found.random), found.coverage[0])
     return Alignment(
         recipe=pair.recipe,
         path=np.concatenate([piece.path for piece in found.pieces]),
@@ -292,5 +291,5 @@ def _alignment(pair: CostPair, found: Pieces) -> Alignment:
         random_cost=found.random,
         pieces=tuple(pieces),
         coverage=found.coverage,
-        likelihood=likelihood(query, match, float(score), pair.recipe),
+        likelihood=likelihood(query, match, found.best_score, pair.recipe),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Alignment, Recipe
-from seasync.align.likelihood import Calibration, log_product, sigmoid
+from seasync.align.likelihood import FINGERPRINTS, Calibration, log_product, sigmoid
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.ranking import rank
@@ -28,11 +28,6 @@ RANDOM_CLIPS = 24
 
 Doubles = NDArray[np.float64]
 Pair = tuple[int, NDArray[np.int64]]
-
-
-# What the named recipes were while calibrations were kept by name. Written out, because a calibration belongs
-# to values: a recipe that changes loses it.
-_FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
 
 
 def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
@@ -60,7 +55,7 @@ def with_calibration(snapshot: Snapshot, recipe: Recipe, fitted: Calibration) ->
 def _kept(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """The sea's own calibrations by recipe fingerprint; older seas keep them by the recipe's name."""
     kept = json.loads(snapshot.metadata.get(CALIBRATION) or "{}")
-    return {_FINGERPRINTS.get(key, key): {"recipe": key} | entry for key, entry in kept.items()}
+    return {FINGERPRINTS.get(key, key): {"recipe": key} | entry for key, entry in kept.items()}
 
 
 def judged(snapshot: Snapshot, alignment: Alignment, similarity: float) -> Alignment:
