@@ -339,7 +339,7 @@ def measure(
     rows: dict[str, dict[str, float]] = {}
     for kind, build in KINDS.items():
         good: dict[str, list[bool]] = {}
-        for case in _cases(build, takes, everything, count, rng):
+        for case in cases(build, takes, everything, count, rng):
             for name, warp in ways(case):
                 off = np.abs(warp(case.query_moments) - case.match_moments).mean() * 30
                 good.setdefault(name, []).append(bool(off <= GOOD_FRAMES))
@@ -351,7 +351,7 @@ def measure(
     return rows
 
 
-def _cases(
+def cases(
     build: Builder, takes: list[Take], everything: list[Take], count: int, rng: np.random.Generator
 ) -> Iterator[Case]:
     made = 0
@@ -381,7 +381,7 @@ def _presence(
     scores: dict[bool, list[float]] = {True: [], False: []}
     whole: dict[bool, list[float]] = {True: [], False: []}
     for kind in ("foreign ends of the match", "query: first half", "foreign ends of both"):
-        for case in _cases(KINDS[kind], takes, everything, count // 2, rng):
+        for case in cases(KINDS[kind], takes, everything, count // 2, rng):
             scores[True].append(align_encodings(case.query, case.match, partial="auto").score)
             whole[True].append(align_encodings(case.query, case.match, partial="never").draq)
     while len(scores[False]) < len(scores[True]):

@@ -26,6 +26,7 @@ SCORES = Scores(
     query_coverage=np.array([1.0, 0.25, 1.0, 1.0]),
     match_coverage=np.ones(4),
     contrast=np.array([0.5, 1.0, 0.25, 1.0]),
+    whole_draq=np.array([0.5, 0.125, 0.125, 1.0]),
     query_span=6.0,
 )
 
@@ -33,7 +34,11 @@ SCORES = Scores(
 @pytest.mark.parametrize(
     ("rerank", "keys", "order"),
     [
-        ("evidence", [0.1 * 0.5**0.5 * 0.5, 0.2 * 0.625**0.5, 0.9 * 0.125**0.5 * 0.25, 0.5], [0, 2, 1, 3]),
+        (
+            "evidence",
+            [0.1 * 0.5 ** (1 / 3) * 0.5, 0.2 * 0.5, 0.9 * 0.125 ** (1 / 3) * 0.25, 0.5],
+            [0, 1, 2, 3],
+        ),
         ("product", [0.05, 0.125, 0.1125, 0.5], [0, 2, 1, 3]),
         ("draq", [0.5, 0.625, 0.125, 1.0], [2, 0, 1, 3]),
         ("dtw", [4.0, 2.0, 1.0, 0.0], [3, 2, 1, 0]),
@@ -132,7 +137,7 @@ def test_contrast_is_the_cost_over_that_of_the_match_out_of_order_and_counts_mor
         costs = [cost_matrix(query, match) for match in candidates]
         expected = [dtw(cost)[1] / disordered_cost(cost) for cost in costs]
         np.testing.assert_allclose(ranking.scores.contrast, expected, rtol=1e-4)
-        rooted = ranking.keys("product") / np.sqrt(ranking.scores.score)
+        rooted = ranking.keys("product") / ranking.scores.score ** (2 / 3)
         gained = np.log(ranking.keys("evidence") / rooted)
         weights.append(np.mean(gained / np.log(expected)))
     assert weights == pytest.approx([((frames - 1) / 7.5 / 6) ** 2 for frames in (16, 48)], rel=1e-3)

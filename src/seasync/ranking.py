@@ -6,7 +6,7 @@ and use the same order. It works on encodings alone: no files, no sea.
 The key that orders candidates (lowest first) is named by `Rerank`:
 
 =========  =====================================================================================
-evidence   (1 − similarity) · √score · contrast^w: what each of them is worth (motion's key)
+evidence   (1 − similarity) · best score^⅓ · contrast^w: each counts as much as it tells (motion's key)
 product    (1 − similarity) · score: right kind of movement *and* good alignment
 draq       the score alone: DRAQ, raised by what a partial alignment leaves out (the paper's key)
 dtw        the plain cost of the path
@@ -42,14 +42,16 @@ def product_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
 
 
 def evidence_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """(1 − similarity) · √score · contrast^w with w = (query seconds / 6)², at most 16; shape (B,).
+    """(1 − similarity) · best score^⅓ · contrast^w with w = (query seconds / 6)², at most 16; shape (B,).
 
-    The root is what a fit finds, to joints and actions as well as to gestures and actions: a small distance
-    of vectors says more than an equally small score. Two seconds of movement fit many others in the right
-    order by chance, ten seconds do not. So contrast hardly counts for short queries, and much for long ones.
+    A small distance of vectors says more than an equally small score: fits to joints and actions, and to
+    gestures and actions, both give the score an exponent of a half or less, even without contrast.
+
+    Two seconds of movement fit many others in the right order by chance, ten seconds do not. So contrast
+    hardly counts for short queries, and much for long ones.
     """
     weight = min((scores.query_span / SHORT_SECONDS) ** 2, MOST_WEIGHT)
-    return np.asarray((1 - similarity) * np.sqrt(scores.score) * scores.contrast**weight)
+    return np.asarray((1 - similarity) * np.cbrt(scores.best_score) * scores.contrast**weight)
 
 
 def draq_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
@@ -126,12 +128,12 @@ class Ranking:
         return np.concatenate([first, others[np.argsort(keys[others], kind="stable")]])
 
     def _company_keys(self, near: Neighborhood, order: Indices) -> Doubles:
-        """(1 − similarity to the query and to its best matches) · score^¼, shape (B,)."""
+        """(1 − similarity to the query and to its best matches) · best score^¼, shape (B,)."""
         best = order[:VOUCHERS]
         weights = np.where(np.arange(len(self))[:, None] == best, 0, np.maximum(near.similarity[best], 1e-3))
         company = (weights * near.kinship[:, best]).sum(1) / weights.sum(1)  # nobody vouches for itself
         alike = (near.similarity + COMPANY * company) / (1 + COMPANY)
-        return np.asarray((1 - alike) * self.scores.score**COMPANY_POWER)
+        return np.asarray((1 - alike) * self.scores.best_score**COMPANY_POWER)
 
     def pick(self, rerank: Rerank | None = None) -> int:
         """The position of the best candidate."""
@@ -163,7 +165,7 @@ class Ranking:
             out[places[taken]] = better[taken]
             return out
 
-        names = ("dtw_cost", "random_cost", "query_coverage", "match_coverage", "contrast")
+        names = ("dtw_cost", "random_cost", "query_coverage", "match_coverage", "contrast", "whole_draq")
         columns = (merged(getattr(self.scores, name), getattr(others.scores, name)) for name in names)
         similarity = merged(self.similarity, others.similarity)
         near = self.neighborhood

@@ -12,8 +12,8 @@ from seasync.align import partial_policy as partial_module
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
 from seasync.align.kernels.vectors import LANES
-from seasync.align.matrix import SolvedPath, disordered_cost, solve_whole
-from seasync.align.partial_policy import PartialPolicy, Pieces
+from seasync.align.matrix import disordered_cost, solve_whole
+from seasync.align.partial_policy import PartialPolicy
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.errors import FeatureError
 from tests import naive
@@ -397,9 +397,12 @@ def test_pieces_that_fit_worse_than_the_whole_leave_it_whole():
     assert [each.contrast for each in together] == pytest.approx([contrast] * 3, rel=1e-4)
 
 
-def test_the_likelihood_counts_the_better_of_pieces_and_whole():
-    path = np.zeros((1, 2), np.int32)
-    pieces = Pieces([SolvedPath(path, 1.0, 4.0)], (0.25, 1.0), whole_cost=4.0, whole_random=8.0)
-    assert pieces.best_score == 0.5  # of the whole; the piece fits well, but a quarter of the query is little
-    assert replace(pieces, coverage=(1.0, 1.0)).best_score == 0.25
-    assert Pieces.whole(SolvedPath(path, 3.0, 4.0)).best_score == 0.75
+def test_the_best_score_is_that_of_the_part_or_of_the_whole():
+    half, other = encoding(course(25, 0)), encoding(course(50, 0))
+    unrelated = encoding(foreign(50, 0))
+    for query, match in ((half, other), (half, unrelated), (other, other)):
+        cut, whole = (score_many(query, [match], partial=how) for how in ("always", "never"))
+        np.testing.assert_allclose(cut.whole_draq, whole.draq, atol=1e-9)
+        np.testing.assert_allclose(whole.best_score, whole.draq, atol=1e-9)
+        np.testing.assert_allclose(cut.best_score, min(cut.score[0], whole.draq[0]), atol=1e-9)
+    assert score_many(half, [other], partial="always").best_score < 0.3

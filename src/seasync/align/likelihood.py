@@ -3,7 +3,7 @@
 It decides the verdict, so it must not depend on what else is in a sea: the similarity here is ½(cosine of
 means + cosine of trajectories), with nothing standardized. A DRAQ that is good for a robot's work is poor for
 a gesture; together with that similarity, one curve holds for both. Clips that align in part are judged by
-that part or by the whole, whichever is better (`Pieces.best_score`).
+that part or by the whole, whichever is better (`Scores.best_score`).
 """
 
 from __future__ import annotations

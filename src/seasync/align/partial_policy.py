@@ -11,7 +11,7 @@ from seasync.align.kernels import priced_paths as kernels
 from seasync.align.matrix import Cells, Path, SolvedPath, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import coverage_score, draq_ratio
+from seasync.align.scores import draq_ratio
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -61,14 +61,9 @@ class Pieces:
         return sum(piece.random for piece in self.pieces)
 
     @property
-    def best_score(self) -> float:
-        """The lower of two scores: of the pieces, for what they cover, and of both clips as a whole.
-
-        Of clips that resemble each other only somewhat, a part is easily left out too much. That says little
-        about whether they show the same movement.
-        """
-        draq, whole_draq = draq_ratio([self.cost, self.whole_cost], [self.random, self.whole_random])
-        return float(min(coverage_score(draq, self.coverage[0]), whole_draq))
+    def whole_draq(self) -> float:
+        """DRAQ of both clips as a whole."""
+        return float(draq_ratio(self.whole_cost, self.whole_random))
 
 
 @dataclass(frozen=True)

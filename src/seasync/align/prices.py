@@ -25,7 +25,7 @@ _JUMP = 0.025  # the cost of a jump
 _MARGIN = 0.02  # what leaving something out must gain over the whole path
 # … and as a share of what the whole path costs, because clips that fit badly gain more by chance. Of falls,
 # golf swings and two robots' work, whose clips correspond whole, next to no pair gains that much.
-_NOISE = 0.08
+NOISE = 0.08
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,4 +170,4 @@ class BatchedPrices:
 
 def _beats(gain: float, whole: float, share: float, dtw_cost: float) -> bool:
     """Whether a partial path beats the whole one; `whole` is the random price of both clips together."""
-    return gain - (share * whole - dtw_cost) > max(_MARGIN * whole, _NOISE * dtw_cost)
+    return gain - (share * whole - dtw_cost) > max(_MARGIN * whole, NOISE * dtw_cost)

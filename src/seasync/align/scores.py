@@ -77,6 +77,8 @@ class Scores:
     contrast : numpy.ndarray [shape=(B,)], float64, optional
         Cost of each path over that of the cheapest paths through the same pieces with the order of the
         match broken; see `disordered_cost`. 1 where it is not known.
+    whole_draq : numpy.ndarray [shape=(B,)], float64, optional
+        DRAQ of both clips as a whole; infinite where it is not known.
     query_span : float
         Length of the query in seconds.
     """
@@ -86,20 +88,23 @@ class Scores:
     query_coverage: NDArray[np.float64]
     match_coverage: NDArray[np.float64]
     contrast: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    whole_draq: NDArray[np.float64] = field(default_factory=lambda: np.full(1, np.inf))
     query_span: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "contrast", np.broadcast_to(self.contrast, self.dtw_cost.shape))
+        for name in ("contrast", "whole_draq"):
+            object.__setattr__(self, name, np.broadcast_to(getattr(self, name), self.dtw_cost.shape))
 
     @classmethod
     def of(cls, rows: Sequence[tuple[float, ...]], query_span: float = 0.0) -> Scores:
-        """Scores from one row per candidate: DTW cost, random cost, coverage of query and match, contrast."""
-        return cls(*np.array(rows, np.float64).reshape(-1, 5).T, query_span=query_span)
+        """Scores from one row per candidate, with the values in the order of the attributes."""
+        return cls(*np.array(rows, np.float64).reshape(-1, 6).T, query_span=query_span)
 
     @classmethod
     def of_alignments(cls, alignments: Sequence[Alignment]) -> Scores:
-        """Scores of alignments that are already solved; their contrast is not known."""
-        return cls.of([(each.dtw_cost, each.random_cost, *each.coverage, 1.0) for each in alignments])
+        """Scores of alignments that are already solved; contrast and the whole's DRAQ are not known."""
+        rows = [(each.dtw_cost, each.random_cost, *each.coverage, 1.0, np.inf) for each in alignments]
+        return cls.of(rows)
 
     @property
     def draq(self) -> NDArray[np.float64]:
@@ -110,3 +115,12 @@ class Scores:
     def score(self) -> NDArray[np.float64]:
         """Coverage-adjusted DRAQ of each candidate, shape (B,); see `coverage_score`."""
         return coverage_score(self.draq, self.query_coverage)
+
+    @property
+    def best_score(self) -> NDArray[np.float64]:
+        """The lower of `score` and `whole_draq`, shape (B,).
+
+        Of clips that resemble each other only somewhat, a part is easily left out too much. That says little
+        about whether they show the same movement.
+        """
+        return np.minimum(self.score, self.whole_draq)

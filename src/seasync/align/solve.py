@@ -179,7 +179,7 @@ def score_many(
 
 
 def _scores(found: Sequence[Pieces], query_span: float = 0.0) -> Scores:
-    rows = [(each.cost, each.random, *each.coverage, each.contrast) for each in found]
+    rows = [(each.cost, each.random, *each.coverage, each.contrast, each.whole_draq) for each in found]
     return Scores.of(rows, query_span)
 
 
@@ -291,5 +291,5 @@ def _alignment(pair: CostPair, found: Pieces) -> Alignment:
         random_cost=found.random,
         pieces=tuple(pieces),
         coverage=found.coverage,
-        likelihood=likelihood(query, match, found.best_score, pair.recipe),
+        likelihood=likelihood(query, match, float(_scores([found]).best_score[0]), pair.recipe),
     )

@@ -1,0 +1,228 @@
+"""Settings chosen on some sets and shown on another: `python -m benchmarks.left_out DIR [--json]`.
+
+DIR is the folder of `benchmarks.world`; with `penn_action/` in it, joints are one more set. Of each setting,
+the value that is best on all sets but one is chosen, and shown on the one left out, beside the shipped value
+and the best one there. What one set shows in two ways is left out together. A setting that generalizes loses
+little.
+
+score^p     exponent of the score in the key that decides the first match: R@1 in per cent
+candidates  how many candidates count half when their center is taken out of similarities: R@1 in per cent
+cut         what a partial path must save, as a share of the whole path's cost: of key events, the error of
+            whole paths over that of automatic ones; of planted parts, the share that is good
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.partial import GOOD_FRAMES, KINDS, Case, cases, load
+from benchmarks.world_sets import CachedEncoder, FootageSet, load_sets
+from seasync import similarity
+from seasync.align import MOTION, Alignment, Scores, align_encodings, align_many, score_many
+from seasync.align import prices as prices_module
+from seasync.clip import Clip
+from seasync.encoders import DEFAULT
+from seasync.encoding import Encoding
+from seasync.evaluate.data import open_dataset
+from seasync.evaluate.study import Study
+from seasync.options import Partial
+from seasync.ranking import Ranking
+from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector
+
+Doubles = NDArray[np.float64]
+SHIPPED_EXPONENT = 1 / 3
+EXPONENTS = (0.0, 1 / 6, SHIPPED_EXPONENT, 1 / 2, 2 / 3, 1.0)
+FEW = (0.0, 5.0, 20.0, 1e9)
+CUTS = (0.0, 0.04, 0.08, 0.12, 0.16, 1e9)
+TEN = 10
+PLANTED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One setting: its values, the shipped one, and each set's figure for every value, higher is better."""
+
+    values: tuple[float, ...]
+    shipped: float
+    figures: dict[str, list[float]]
+
+    def rows(self) -> Iterator[tuple[str, float, float, float, float]]:
+        """Of each set: the value chosen on the others, its figure here, the shipped one's, the best one."""
+        for name, own in self.figures.items():
+            clips = name.partition(",")[0]
+            others = [row for other, row in self.figures.items() if other.partition(",")[0] != clips]
+            chosen = int(np.argmax(np.mean(others, axis=0)))
+            yield name, self.values[chosen], own[chosen], own[self.values.index(self.shipped)], max(own)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    sets, encoder = load_sets(options.folder), CachedEncoder(DEFAULT)
+    encoded = {each.name: [_encode(encoder, file) for file in each.files] for each in sets}
+    asked = {name: list(questions) for name, questions in _asked(options.folder, sets, encoded)}
+    tables = {
+        "score^p": Table(EXPONENTS, SHIPPED_EXPONENT, _by_exponent(asked)),
+        "candidates": Table(FEW, similarity.FEW_CANDIDATES, _by_center(asked)),
+        "cut": Table(CUTS, prices_module.NOISE, _by_cut(options.folder, sets, encoded)),
+    }
+    if options.json:
+        print(json.dumps({name: list(table.rows()) for name, table in tables.items()}, indent=2))
+        return 0
+    for name, table in tables.items():
+        print(f"\n{name:26}{'chosen on others':>18}{'left out':>10}{'shipped':>10}{'best':>10}")
+        for row in table.rows():
+            print(f"  {row[0]:24}{row[1]:18g}{row[2]:10.3f}{row[3]:10.3f}{row[4]:10.3f}")
+    return 0
+
+
+def _encode(encoder: CachedEncoder, file: Path) -> Encoding:
+    return encoder.encode_clip(Clip.of(file), fps=encoder.fps, cache=True)
+
+
+# ---- ranking
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A query with its candidates: vectors, scores, and which of them show the same movement."""
+
+    vector: NDArray[np.float32]
+    vectors: NDArray[np.float32]
+    dimensions: int
+    scores: Scores
+    same: NDArray[np.bool_]
+
+    def right(self, exponent: float = SHIPPED_EXPONENT) -> bool:
+        """Whether the first match shows the same movement."""
+        near = Neighborhood.of(self.vector, self.vectors, self.dimensions)
+        ranking = Ranking("evidence", self.vectors @ self.vector, self.scores, near)
+        keys = ranking.keys() * self.scores.best_score ** (exponent - SHIPPED_EXPONENT)
+        return bool(self.same[int(np.argmin(keys))])
+
+
+def _questions(
+    queries: Sequence[Encoding],
+    labels: Sequence[str],
+    clips: Sequence[Encoding],
+    clip_labels: Sequence[str],
+) -> Iterator[Question]:
+    """Each query with the clips that its vector proposes, without itself."""
+    standard = Standard.of([np.stack([clip.mean for clip in clips])])
+    vectors, names = clip_vectors_of(clips, standard), np.array(clip_labels)
+    for query, label in zip(queries, labels, strict=True):
+        vector = query_vector(query, standard, trajectory=True)
+        order = np.argsort(-(vectors @ vector), kind="stable")
+        nearest = [n for n in order[: MOTION.candidates + 1].tolist() if clips[n] is not query]
+        chosen = nearest[: MOTION.candidates]
+        scores = score_many(query, [clips[n] for n in chosen], partial="auto")
+        yield Question(vector, vectors[chosen], len(standard.mean), scores, names[chosen] == label)
+
+
+def _asked(
+    folder: Path, sets: Sequence[FootageSet], encoded: dict[str, list[Encoding]]
+) -> Iterator[tuple[str, Iterator[Question]]]:
+    """The questions of each set, in a sea of its own and in one of all sets."""
+    clips = [encoding for each in sets for encoding in encoded[each.name]]
+    labels = [label for each in sets for label in each.labels]
+    for each in sets:
+        own = encoded[each.name], each.labels
+        if len(set(each.labels)) > 1:
+            yield each.name, _questions(*own, *own)
+            yield f"{each.name}, one sea", _questions(*own, clips, labels)
+    if (folder / "penn_action").is_dir():
+        study = Study.of(open_dataset(folder / "penn_action"))
+        sides = (study.queries, study.query_labels), (study.gallery, study.gallery_labels)
+        queries, gallery = (([sample.encoding for sample in some], names) for some, names in sides)
+        yield "joints", _questions(*queries, *gallery)
+
+
+def _by_exponent(asked: dict[str, list[Question]]) -> dict[str, list[float]]:
+    return {
+        name: [100 * float(np.mean([each.right(p) for each in questions])) for p in EXPONENTS]
+        for name, questions in asked.items()
+    }
+
+
+def _by_center(asked: dict[str, list[Question]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {name: [] for name in asked}
+    for few in FEW:
+        with patch.object(similarity, "FEW_CANDIDATES", few):
+            for name, questions in asked.items():
+                found[name].append(100 * float(np.mean([each.right() for each in questions])))
+    return found
+
+
+# ---- partial alignment
+
+
+def _by_cut(
+    folder: Path, sets: Sequence[FootageSet], encoded: dict[str, list[Encoding]]
+) -> dict[str, list[float]]:
+    """How much smaller errors of key events get than those of whole paths, and how many planted parts fit."""
+    planted = {name: _planted(folder / name, encoded) for name in ("golf", "actions")}
+    with_events = [each for each in sets if each.events is not None]
+    whole = {each.name: _event_error(each, encoded[each.name], "never") for each in with_events}
+    found: dict[str, list[float]] = {}
+    for cut in CUTS:
+        with patch.object(prices_module, "NOISE", cut):
+            for each in with_events:
+                error = _event_error(each, encoded[each.name], "auto")
+                found.setdefault(f"{each.name}, events", []).append(whole[each.name] / error)
+            for name, some in planted.items():
+                share = float(np.mean([_is_good(case) for case in some]))
+                found.setdefault(f"{name}, planted", []).append(share)
+    return found
+
+
+def _planted(folder: Path, encoded: dict[str, list[Encoding]]) -> list[Case]:
+    if not encoded.get(folder.name):
+        return []
+    with redirect_stdout(sys.stderr):
+        loaded = {name: load(folder.parent / name) for name in ("golf", "actions") if encoded.get(name)}
+    takes, rng = loaded[folder.name], np.random.default_rng(1)
+    strangers = [take for some in loaded.values() for take in some]
+    return [case for build in KINDS.values() for case in cases(build, takes, strangers, PLANTED, rng)]
+
+
+def _is_good(case: Case) -> bool:
+    warp = align_encodings(case.query, case.match).warp(keep="query")
+    off = np.abs(warp.at(case.query_moments) - case.match_moments).mean() * 30
+    return bool(off <= GOOD_FRAMES)
+
+
+def _event_error(clips: FootageSet, encodings: list[Encoding], partial: Partial) -> float:
+    """Mean error of the key events of each clip's ten nearest, in seconds."""
+    assert clips.events is not None
+    alike = similarity.similarity_matrix(encodings, encodings, trajectory=True)
+    np.fill_diagonal(alike, -np.inf)
+    errors = []
+    for query, row, events in zip(encodings, alike, clips.events, strict=True):
+        nearest = similarity.best(row.astype(np.float32), TEN).tolist()
+        aligned = align_many(query, [encodings[n] for n in nearest], partial=partial)
+        errors += [_error(a, events, clips.events[n]) for a, n in zip(aligned, nearest, strict=True)]
+    return float(np.mean(errors))
+
+
+def _error(alignment: Alignment, query_events: Doubles, match_events: Doubles) -> float:
+    asked = np.interp(query_events, alignment.query_frames, alignment.query_seconds)
+    truth = np.interp(match_events, alignment.match_frames, alignment.match_seconds)
+    return float(np.abs(alignment.warp(keep="query").at(asked) - truth).mean())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
