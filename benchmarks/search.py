@@ -144,7 +144,7 @@ def compare(folder: Path, count: int) -> dict[str, float]:
     def ours(vectors: Floats, k: int) -> list[list[int]]:
         return [
             [order[row] for row in rows.tolist()]
-            for rows, _ in snapshot.vectors.nearest(snapshot, vectors, k)
+            for rows, _, _ in snapshot.vectors.nearest(snapshot, vectors, k)
         ]
 
     ours(by_both, 10)

@@ -41,11 +41,11 @@ def whole_query(folder: Path, count: int, goals: Goals) -> None:
         query = clips.query()
         marks = [time.perf_counter()]
         vector = query_vector(query, snapshot.vectors.standard, trajectory=True)
-        ((rows, similarity),) = snapshot.vectors.nearest(snapshot, vector[None], 100)
+        ((rows, similarity, vectors),) = snapshot.vectors.nearest(snapshot, vector[None], 100)
         marks.append(time.perf_counter())
         encodings = [encoding for encoding in snapshot.encodings(rows, vectors=False, half=True) if encoding]
         marks.append(time.perf_counter())
-        best = rank(query, encodings, similarity, recipe=MOTION).pick()
+        best = rank(query, encodings, similarity, recipe=MOTION, vectors=vectors).pick()
         marks.append(time.perf_counter())
         align_encodings(query, encodings[best], recipe=MOTION)
         marks.append(time.perf_counter())

@@ -53,7 +53,9 @@ def _one_shot() -> Indices:
 
 def _all_finite(features: Floats) -> bool:
     if features.dtype == np.float16:  # numpy looks at halves one by one; as integers it looks at many
-        return not features.size or bool((features.view(np.uint16) << 1).max() < 0xF800)
+        return not features.size or bool(
+            features.view(np.int16).max() < 0x7C00 and features.view(np.uint16).max() < 0xFC00
+        )
     return bool(np.isfinite(features).all())
 
 
@@ -87,7 +89,8 @@ class Stream:
         if not _all_finite(self.features):
             bad = int((~np.isfinite(self.features)).any(1).sum())
             raise FeatureError(f"{self.name}: {bad} of {length} frame features hold NaN or infinity")
-        if not np.isfinite(self.seconds).all() or (np.diff(self.seconds) <= 0).any():
+        increasing = (self.seconds[1:] > self.seconds[:-1]).all()
+        if not (increasing and np.isfinite(self.seconds[0]) and np.isfinite(self.seconds[-1])):
             raise FeatureError(f"{self.name}: seconds must be finite and increasing")
 
     @property

@@ -18,9 +18,10 @@ from seasync.options import Partial, Rerank
 from seasync.pair import end_of
 from seasync.sea.candidates import Candidates
 from seasync.sea.clip_library import ClipLibrary
+from seasync.sea.found import Found
 from seasync.sea.match import Matches
 from seasync.sea.query import Asked, Encode, Query, resolve
-from seasync.sea.retrieval import Found, condition, labelled, retrieve, with_encodings
+from seasync.sea.retrieval import condition, labelled, retrieve, with_encodings
 from seasync.sea.snapshot import Snapshot
 
 
@@ -212,7 +213,8 @@ class Sea(ClipLibrary):
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
-        return self._rank(snapshot, asked, (rows, similarity), recipe, rerank, partial).matches(k)
+        found = Found(rows, similarity, snapshot.vectors.of(snapshot, rows))
+        return self._rank(snapshot, asked, found, recipe, rerank, partial).matches(k)
 
     def query(self, asked: Asked) -> Query:
         """Look up or encode what you would search for: its encoding, its clip, and where that ends."""
@@ -227,10 +229,8 @@ class Sea(ClipLibrary):
         rerank: Rerank | None,
         partial: Partial,
     ) -> Candidates:
-        rows, similarity, encodings = with_encodings(snapshot, found, self._encode)
-        return Candidates(
-            snapshot, query, rows, similarity, encodings, recipe=recipe, rerank=rerank, partial=partial
-        )
+        found, encodings = with_encodings(snapshot, found, self._encode)
+        return Candidates(snapshot, query, found, encodings, recipe=recipe, rerank=rerank, partial=partial)
 
     def _encode_here(self, clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
         return encode_clip(clip, self.encoder(), fps=self.fps, content=content), end_of(clip)

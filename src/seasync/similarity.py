@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.align.kernels.products import products
 from seasync.encoding import Encoding, Floats
 
 FEW_CANDIDATES = 5  # of this many, half of what they have in common counts as common
@@ -165,7 +166,7 @@ class Neighborhood:
         count = len(vectors)
         # A few candidates say little about what is common: with fewer, less is taken out.
         means = _unit(means - means[:-1].sum(0) / (count + FEW_CANDIDATES))
-        alike = means[:-1] @ means.T, courses[:-1] @ courses.T
+        alike = _products(means[:-1], means), _products(courses[:-1], courses)
         kinship = (alike[0] + alike[1]) / 2
         similarity = kinship[:, -1] if courses[-1].any() else alike[0][:, -1]
         return cls(similarity.astype(np.float32), kinship[:, :-1].astype(np.float32))
@@ -198,3 +199,11 @@ def best(similarities: Floats, k: int) -> NDArray[np.int64]:
 def _unit(vectors: Floats) -> Floats:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+
+
+def _products(rows: Floats, others: Floats) -> Floats:
+    """rows · othersᵀ; without BLAS, whose threads go on spinning and slow the rest of a query down."""
+    rows, others = (np.require(each, np.float32, ["C", "W"]) for each in (rows, others))
+    out = np.empty((len(rows), len(others)), np.float32)
+    products(rows, others, out)
+    return out

@@ -50,7 +50,7 @@ def found(
     query = query_vector(
         encoding(seed, kind=seed % KINDS, frames=4), snapshot.vectors.standard, trajectory=trajectory
     )
-    ((rows, similarities),) = snapshot.vectors.nearest(snapshot, query[None], k, where)
+    ((rows, similarities, _),) = snapshot.vectors.nearest(snapshot, query[None], k, where)
     assert (np.diff(similarities) <= 1e-6).all()
     return snapshot.take(rows, ["id"])["id"].to_pylist() if len(rows) else []
 
@@ -184,5 +184,5 @@ def test_many_vectors_at_once_give_what_each_gives_alone(sea: Sea) -> None:
             [query_vector(encoding(n, frames=4), standard, trajectory=True) for n in range(5)]
         )
         together = snapshot.vectors.nearest(snapshot, asked, 7)
-        for vector, (rows, _) in zip(asked, together, strict=True):
+        for vector, (rows, _, _) in zip(asked, together, strict=True):
             assert rows.tolist() == snapshot.vectors.nearest(snapshot, vector[None], 7)[0][0].tolist()

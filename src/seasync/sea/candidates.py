@@ -12,16 +12,17 @@ from seasync.align.prepare import prepare
 from seasync.align.spans import Span
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
-from seasync.encoding import Encoding, Floats
+from seasync.encoding import Encoding
 from seasync.options import Partial, Rerank
 from seasync.ranking import rank
 from seasync.sea.calibration import better_than_random, judged
+from seasync.sea.found import Found
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Query
 from seasync.sea.rows import CLIP_COLUMNS, matrix
-from seasync.sea.snapshot import RowIds, Snapshot
+from seasync.sea.snapshot import Snapshot
 from seasync.sea.surroundings import spans_around
-from seasync.similarity import clip_vectors_of, query_vector
+from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
 
 CONSENSUS_CELLS = 1 << 22  # of all matches' cost matrices with each other: ten clips of fourteen seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
@@ -34,10 +35,8 @@ class Candidates:
     ----------
     snapshot : Snapshot
     query : Query
-    rows : numpy.ndarray [shape=(B,)]
-        Row ids of the candidates.
-    similarity : numpy.ndarray [shape=(B,)]
-        Similarity of their clip vectors to the query's.
+    found : Found
+        The B candidates.
     encodings : sequence of Encoding, length B
     recipe, rerank, partial
         As in `seasync.ranking.rank`.
@@ -47,25 +46,26 @@ class Candidates:
         self,
         snapshot: Snapshot,
         query: Query,
-        rows: RowIds,
-        similarity: Floats,
+        found: Found,
         encodings: Sequence[Encoding],
         *,
         recipe: Recipe,
         rerank: Rerank | None = None,
         partial: Partial = "auto",
     ) -> None:
-        self.snapshot, self.query, self.rows = snapshot, query, rows
+        self.snapshot, self.query, self.rows = snapshot, query, found.rows
         self.encodings, self.recipe, self.partial = list(encodings), recipe, partial
         # Where the film around a candidate fits the query better than the candidate itself:
         self.stretches: dict[int, Span] = {}
         neighborhood = None
-        if (rerank or recipe.rerank) == "evidence" and len(rows):
-            neighborhood = snapshot.neighborhood(query.encoding, rows, trajectory=recipe.trajectory)
+        if (rerank or recipe.rerank) == "evidence" and len(found.rows):
+            standard = snapshot.vectors.standard
+            asked = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
+            neighborhood = Neighborhood.of(asked, found.vectors, len(standard.mean))
         self.ranking = rank(
             query.encoding,
             self.encodings,
-            similarity,
+            found.similarity,
             recipe=recipe,
             rerank=rerank,
             partial=partial,

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seasync.align.kernels.products import dots
+from seasync.align.threads import in_threads
 from seasync.encoding import Floats
+from seasync.sea.found import Found, RowIds
 from seasync.sea.index import EXACT_UP_TO, standard_of
 from seasync.sea.rows import matrix
 from seasync.similarity import best, clip_vectors
 
 if TYPE_CHECKING:
-    from seasync.sea.snapshot import RowIds, Snapshot
+    from seasync.sea.snapshot import Snapshot
 
 CHUNK = 16_384  # clips read at once
 QUERIES = 256  # queries compared with a chunk at once
+PIECE = 2048  # clips that a thread compares with one query before it takes more
 
 
 class Exact:
@@ -34,18 +38,16 @@ class Exact:
             self._kept = np.concatenate(ids), np.concatenate(vectors)
             self._by_id = np.argsort(self._kept[0])
 
-    def nearest(
-        self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None
-    ) -> list[tuple[RowIds, Floats]]:
-        """Row ids and similarities of the k nearest to each of `vectors` (Q, D), best first."""
-        found = [(np.empty(0, np.uint64), np.empty(0, np.float32)) for _ in vectors]
+    def nearest(self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None) -> list[Found]:
+        """The k nearest to each of `vectors` (Q, D)."""
+        none = np.empty((0, vectors.shape[1]), np.float32)
+        found = [Found(np.empty(0, np.uint64), np.empty(0, np.float32), none) for _ in vectors]
         for ids, chunk in self._chunks(snapshot, where):
             for first in range(0, len(vectors), QUERIES):
-                for n, similarities in enumerate(vectors[first : first + QUERIES] @ chunk.T, first):
-                    kept_ids, kept = found[n]
-                    all_ids, merged = np.concatenate([kept_ids, ids]), np.concatenate([kept, similarities])
-                    top = best(merged, k)
-                    found[n] = all_ids[top], merged[top]
+                for n, alike in enumerate(_similarities(vectors[first : first + QUERIES], chunk), first):
+                    top = best(alike, k)
+                    both = found[n].joined(Found(ids[top], alike[top], chunk[top]))
+                    found[n] = both.only(best(both.similarity, k))
         return found
 
     def of(self, snapshot: Snapshot, rows: RowIds) -> Floats:
@@ -73,3 +75,17 @@ class Exact:
         for batch in batches:
             vectors = clip_vectors(matrix(batch["mean"]), matrix(batch["trajectory"]), self.standard)
             yield batch["_rowid"].to_numpy(), vectors
+
+
+def _similarities(vectors: Floats, chunk: Floats) -> Floats:
+    """The product vectors (Q, D) · chunkᵀ (D, N).
+
+    For one query it is computed here: the threads of BLAS go on spinning for 20 ms after a product, which
+    delays all that follows.
+    """
+    if len(vectors) > 1:
+        return np.asarray(vectors @ chunk.T)
+    out = np.empty((1, len(chunk)), np.float32)
+    parts = [slice(first, first + PIECE) for first in range(0, len(chunk), PIECE)]
+    in_threads(lambda part: dots(vectors[0], chunk[part], out[0, part]), parts)
+    return out

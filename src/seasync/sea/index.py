@@ -19,6 +19,7 @@ import numpy as np
 from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.options import IndexKind, expect
+from seasync.sea.found import Found, RowIds
 from seasync.sea.rows import matrix, vectors_column
 from seasync.similarity import Standard, clip_vectors
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from seasync.sea.cluster import Cluster
     from seasync.sea.record import Record
-    from seasync.sea.snapshot import RowIds, Snapshot
+    from seasync.sea.snapshot import Snapshot
 
 INDEX = "seasync.index"
 KINDS = {"ivf_rq": "IVF_RQ", "ivf_pq": "IVF_PQ"}
@@ -68,15 +69,13 @@ class Index:
         vectors = clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), self.standard)
         return table.append_column(self.column, vectors_column(vectors))
 
-    def nearest(
-        self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None
-    ) -> list[tuple[RowIds, Floats]]:
-        """Row ids and similarities of about the k nearest to each of `vectors` (Q, D), best first."""
+    def nearest(self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None) -> list[Found]:
+        """About the k nearest to each of `vectors` (Q, D)."""
 
-        def one(vector: Floats) -> tuple[RowIds, Floats]:
+        def one(vector: Floats) -> Found:
             effort = 1 if vector[len(self.standard.mean) :].any() else 2
             found = snapshot.dataset.scanner(
-                columns=["_distance"],
+                columns=["_distance", self.column],
                 filter=where,
                 prefilter=where is not None,
                 with_row_id=True,
@@ -89,7 +88,8 @@ class Index:
                     "refine_factor": effort * REFINE[self.kind],
                 },
             ).to_table()
-            return found["_rowid"].to_numpy(), 1 - found["_distance"].to_numpy()
+            similarity = 1 - found["_distance"].to_numpy()
+            return Found(found["_rowid"].to_numpy(), similarity, matrix(found[self.column]))
 
         if len(vectors) == 1:
             return [one(vectors[0])]

@@ -18,7 +18,8 @@ from seasync.files import Place, fetch
 from seasync.sea.rows import CLIP_COLUMNS, clip_id
 
 if TYPE_CHECKING:
-    from seasync.sea.snapshot import RowIds, Snapshot
+    from seasync.sea.found import RowIds
+    from seasync.sea.snapshot import Snapshot
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seasync.encoding import Encoding, Floats
+from seasync.encoding import Encoding
 from seasync.errors import VideoError
+from seasync.sea.found import Found
 from seasync.sea.query import Encode, Query
 from seasync.sea.rows import CLIP_COLUMNS
-from seasync.sea.snapshot import RowIds, Snapshot, all_of, quoted
+from seasync.sea.snapshot import Snapshot, all_of, quoted
 from seasync.similarity import query_vector
-
-Found = tuple[RowIds, Floats]
-"""Row ids, and similarities to the query."""
 
 
 def retrieve(
@@ -26,16 +24,15 @@ def retrieve(
     asked = [query_vector(query.encoding, vectors.standard, trajectory=trajectory) for query in queries]
     extra = max((len(query.own) for query in queries), default=0)
     nearest = vectors.nearest(snapshot, np.stack(asked), k + extra, where) if queries else []
-    found = []
-    for query, (rows, similarity) in zip(queries, nearest, strict=True):
-        other = ~np.isin(rows, query.own)
-        found.append((rows[other][:k], similarity[other][:k]))
-    return found
+    return [
+        found.only(np.flatnonzero(~np.isin(found.rows, query.own))[:k])
+        for query, found in zip(queries, nearest, strict=True)
+    ]
 
 
-def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[RowIds, Floats, list[Encoding]]:
+def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[Found, list[Encoding]]:
     """What was found, with encodings; clips that must be encoded again and cannot be are left out."""
-    rows, similarity = found
+    rows = found.rows
     encodings = snapshot.encodings(rows, vectors=False, half=True)
     missing = [n for n, encoding in enumerate(encodings) if encoding is None]
     clips = snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)) if missing else []
@@ -45,7 +42,8 @@ def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[Ro
         except VideoError as error:
             warnings.warn(f"a candidate is left out: {error}", stacklevel=2)
     there = np.array([encoding is not None for encoding in encodings], bool)
-    return rows[there], similarity[there], [encoding for encoding in encodings if encoding is not None]
+    found = found if there.all() else found.only(there)
+    return found, [encoding for encoding in encodings if encoding is not None]
 
 
 def condition(snapshot: Snapshot, where: str | None, label: str | None) -> str | None:

@@ -20,9 +20,10 @@ from seasync.errors import SeaError
 from seasync.files.location import is_of_windows
 from seasync.files.objects import explained
 from seasync.sea import rows as layout
+from seasync.sea.found import RowIds
 from seasync.sea.index import INDEX, Index
 from seasync.sea.rows import ClipEntry, SeaFacts
-from seasync.similarity import Neighborhood, query_vector
+from seasync.similarity import query_vector
 
 if TYPE_CHECKING:
     import lance
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from seasync.align import Recipe
     from seasync.sea.exact import Exact
 
-RowIds = NDArray[np.uint64]
 Move = tuple[str, str]
 MOVES = "seasync.moved"
 
@@ -204,12 +204,6 @@ class Snapshot:
         """Similarities of the query's clip vector to those of these rows."""
         vectors = self.vectors.of(self, row_ids)
         return np.asarray(vectors @ query_vector(query, self.vectors.standard, trajectory=trajectory))
-
-    def neighborhood(self, query: Encoding, row_ids: RowIds, *, trajectory: bool) -> Neighborhood:
-        """How the query and these rows resemble each other among themselves."""
-        standard = self.vectors.standard
-        asked = query_vector(query, standard, trajectory=trajectory)
-        return Neighborhood.of(asked, self.vectors.of(self, row_ids), len(standard.mean))
 
 
 def all_of(*conditions: str | None) -> str | None:

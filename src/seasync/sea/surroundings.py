@@ -12,8 +12,9 @@ from seasync.encoders.vector import cut, joined
 from seasync.encoding import Encoding
 
 if TYPE_CHECKING:
+    from seasync.sea.found import RowIds
     from seasync.sea.query import Query
-    from seasync.sea.snapshot import RowIds, Snapshot
+    from seasync.sea.snapshot import Snapshot
 
 FURTHEST = 30.0  # seconds on either side of a candidate that are searched
 

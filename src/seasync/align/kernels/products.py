@@ -89,3 +89,13 @@ def products(rows, others, out):
             for r in range(n):
                 _line(rows, r, panel, sums)
                 _put(sums, 1, count, out, r, first)
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def dots(vector, others, out):
+    """vector (d,) · othersᵀ (d, m) into out (m,), all float32."""
+    for i in range(len(others)):
+        total = np.float32(0.0)
+        for k in range(len(vector)):
+            total += vector[k] * others[i, k]
+        out[i] = total
