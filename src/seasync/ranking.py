@@ -74,7 +74,7 @@ MOST_WEIGHT = 16.0
 VOUCHERS = 3  # the best matches, which others should resemble
 COMPANY = 2.0  # resembling them counts this many times as much as resembling the query
 # What alignment says about the others: on short clips, less than company does.
-COMPANY_POWER = 0.25
+COMPANY_POWER = 0.5
 
 _KEYS: dict[Rerank, Callable[[NDArray[Any], Scores], Doubles]] = {
     "evidence": evidence_key,
@@ -128,10 +128,11 @@ class Ranking:
         return np.concatenate([first, others[np.argsort(keys[others], kind="stable")]])
 
     def _company_keys(self, near: Neighborhood, order: Indices) -> Doubles:
-        """(1 − similarity to the query and to its best matches) · best score^¼, shape (B,)."""
+        """(1 − similarity to the query and to its best matches) · √(best score), shape (B,)."""
         best = order[:VOUCHERS]
-        weights = np.where(np.arange(len(self))[:, None] == best, 0, np.maximum(near.similarity[best], 1e-3))
-        company = (weights * near.kinship[:, best]).sum(1) / weights.sum(1)  # nobody vouches for itself
+        trust = 1 / np.maximum(self.keys("evidence")[best], 1e-6)
+        weights = np.where(np.arange(len(self))[:, None] == best, 0, trust)  # nobody vouches for itself
+        company = (weights * near.kinship[:, best]).sum(1) / weights.sum(1)
         alike = (near.similarity + COMPANY * company) / (1 + COMPANY)
         return np.asarray((1 - alike) * self.scores.best_score**COMPANY_POWER)
 
