@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seasync.align import draq, draq_many, dtw, dtw_many, random_cost
-from seasync.align.batched import disordered_cost_many
+from seasync.align.batched import BatchedCosts
 from seasync.align.kernels.detours import reachable_columns
 from seasync.align.matrix import disordered_cost, solve_rows
 from seasync.errors import FeatureError
@@ -63,7 +63,9 @@ def test_disordered_cost_is_that_of_the_match_backwards_and_begun_half_way(cost)
 def test_disordered_costs_of_many_are_those_of_each():
     rng = np.random.default_rng(0)
     costs = [rng.random((20, m), dtype=np.float32) for m in (3, 20, 31, 400)]
-    np.testing.assert_allclose(disordered_cost_many(costs), [disordered_cost(c) for c in costs], rtol=1e-5)
+    np.testing.assert_allclose(
+        BatchedCosts(costs).disordered(), [disordered_cost(c) for c in costs], rtol=1e-5
+    )
 
 
 @given(small_costs, st.sampled_from([0.0, 0.1, 1.0]))

@@ -391,10 +391,12 @@ def test_pieces_that_fit_worse_than_the_whole_leave_it_whole():
     policy = PartialPolicy.of(MOTION, "auto", "same")
     assert policy.choose(cost, whole, random_cost).coverage == (1.0, 1.0)
     batch = BatchedCosts([cost] * 3)
-    together = policy.choose_batched(batch, batch.solve(), [True] * 3, contrast=True)
+    together = policy.choose_batched(batch, batch.solve(), [True] * 3)
     assert [each.coverage for each in together] == [(1.0, 1.0)] * 3
-    contrast = whole.cost / disordered_cost(cost)
-    assert [each.contrast for each in together] == pytest.approx([contrast] * 3, rel=1e-4)
+    scores = policy.score_batched(batch, np.ones(3, bool), contrast=True)
+    assert scores[:, 2:4].tolist() == [[1.0, 1.0]] * 3
+    np.testing.assert_allclose(scores[:, 4], whole.cost / disordered_cost(cost), rtol=1e-4)
+    np.testing.assert_allclose(scores[:, 5], whole.cost / whole.random, rtol=1e-4)
 
 
 def test_the_best_score_is_that_of_the_part_or_of_the_whole():

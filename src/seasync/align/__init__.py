@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from seasync.align.matrix import draq, dtw, random_cost
     from seasync.align.recipe import MOTION, PAPER, RECIPES, Recipe
     from seasync.align.scores import Scores
-    from seasync.align.solve import align_encodings, align_many, score_many
+    from seasync.align.scoring import score_many
+    from seasync.align.solve import align_encodings, align_many
     from seasync.align.warp import Segment, Warp
 
 # Where each name lives; it is imported on first use, since the kernels bring numba with them.
@@ -35,7 +36,7 @@ _HOMES = {
     "dtw": "matrix",
     "dtw_many": "batched",
     "random_cost": "matrix",
-    "score_many": "solve",
+    "score_many": "scoring",
 }
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from seasync.align.kernels import lanes
 from seasync.align.kernels.disordered import disordered as disordered_totals
 from seasync.align.kernels.lane_costs import lane_costs, put_side
 from seasync.align.kernels.vectors import LANES
-from seasync.align.matrix import Path, SolvedPath, check_cost, disordered, require_finite, solve_whole
+from seasync.align.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
 from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
 
@@ -26,7 +26,6 @@ _LONGEST = 384
 _FEWEST = 3
 # Working memory that each thread keeps: touching fresh memory would take longer than solving.
 _scratch = threading.local()
-_NO_PATH = np.empty((0, 2), np.int32)
 _NO_MOVES = np.empty((0, 0), np.uint8)
 
 
@@ -49,7 +48,12 @@ def dtw_many(costs: Sequence[ArrayLike]) -> list[tuple[Path, float]]:
     FeatureError
         If a matrix is empty or holds NaN or infinity.
     """
-    return [(solved.path, solved.cost) for solved in _solve_many(costs, BatchedCosts.solve)]
+    matrices = [check_cost(cost) for cost in costs]
+    out: dict[int, SolvedPath] = {}
+    for block in batch_blocks([matrix.shape for matrix in matrices]):
+        out |= zip(block, BatchedCosts([matrices[k] for k in block]).solve(), strict=True)
+    found = [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
+    return [(solved.path, solved.cost) for solved in found]
 
 
 def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
@@ -66,12 +70,6 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     return draq_ratio(*_totals_many(costs))
 
 
-def disordered_cost_many(costs: Sequence[Floats]) -> NDArray[np.float64]:
-    """The `disordered_cost` of every matrix, shape (B,)."""
-    others = [other for cost in costs for other in disordered(cost)]
-    return np.asarray(_totals_many(others)[0].reshape(-1, 2).mean(1))
-
-
 def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B)."""
     matrices = [check_cost(cost) for cost in costs]
@@ -86,16 +84,6 @@ def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
         solved = solve_whole(matrices[k])
         out[:, k] = solved.cost, solved.random
     return out
-
-
-def _solve_many(
-    costs: Sequence[ArrayLike], solve: Callable[[BatchedCosts], list[SolvedPath]]
-) -> list[SolvedPath]:
-    matrices = [check_cost(cost) for cost in costs]
-    out: dict[int, SolvedPath] = {}
-    for block in batch_blocks([matrix.shape for matrix in matrices]):
-        out |= zip(block, solve(BatchedCosts([matrices[k] for k in block])), strict=True)
-    return [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
 
 
 def batch_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
@@ -199,19 +187,17 @@ class BatchedCosts:
         disordered_totals(self.cells, self.rows, self.columns, totals)
         return np.asarray(totals[:, : self.count].mean(0, dtype=np.float64))
 
-    def box_costs(
-        self, boxes: Sequence[tuple[int, int, int, int, int]], *, contrast: bool
-    ) -> NDArray[np.float64]:
-        """`random_cost` and, with `contrast`, `disordered_cost` of parts of the matrices, shape (2, B).
+    def box_costs(self, boxes: NDArray[np.int64], *, contrast: bool) -> NDArray[np.float64]:
+        """`random_cost` and, with `contrast`, `disordered_cost` of parts of the matrices, shape (2, P).
 
-        A box is given as lane, first row, first column, number of rows and of columns.
+        boxes (P, 5): lane, first row, first column, number of rows and of columns of each.
         """
         out = np.zeros((2, len(boxes)))
-        order = sorted(range(len(boxes)), key=lambda at: boxes[at][4])
+        order = np.argsort(boxes[:, 4])
         for first in range(0, len(boxes), LANES):
             block = order[first : first + LANES]
             where = np.zeros((5, LANES), np.int64)
-            where[:, : len(block)] = np.transpose([boxes[at] for at in block])
+            where[:, : len(block)] = boxes[block].T
             (n, m), sizes = where[3:].max(1).tolist(), where[3:]
             cells, totals = scratch("boxes", np.float32, n, m * LANES), np.zeros((2, LANES), np.float32)
             lanes.take_boxes(self.cells, *where, cells)
@@ -222,24 +208,22 @@ class BatchedCosts:
                 out[1, block] = totals[:, : len(block)].mean(0, dtype=np.float64)
         return out
 
-    def scores(self) -> list[SolvedPath]:
-        """Cost and mean cost of random paths of every matrix, without the path."""
-        totals = self._totals(_NO_MOVES)
-        return [SolvedPath(_NO_PATH, cost, random) for cost, random in totals]
+    def totals(self, moves: NDArray[np.uint8] = _NO_MOVES) -> NDArray[np.float64]:
+        """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B).
+
+        The moves of the paths are written into `moves`, unless it is empty.
+        """
+        totals = np.zeros((2, LANES), np.float32)
+        lanes.solve(self.cells, self.rows, self.columns, _shares(self.n, self.m), totals, moves)
+        require_finite(float(totals[1].sum()))
+        return totals[:, : self.count].astype(np.float64)
 
     def solve(self) -> list[SolvedPath]:
         """Path, cost and mean cost of random paths of every matrix."""
         moves = scratch("moves", np.uint8, self.n, self.m * LANES)
-        totals = self._totals(moves)
+        totals = self.totals(moves).T.tolist()
         paths = np.empty((LANES, self.n + self.m - 1, 2), np.int32)
         lengths = np.empty(LANES, np.int64)
         lanes.trace(moves, self.rows, self.columns, paths, lengths)
         found = (path[-length:].copy() for path, length in zip(paths, lengths, strict=True))
         return [SolvedPath(path, cost, random) for path, (cost, random) in zip(found, totals, strict=False)]
-
-    def _totals(self, moves: NDArray[np.uint8]) -> list[list[float]]:
-        totals = np.zeros((2, LANES), np.float32)
-        lanes.solve(self.cells, self.rows, self.columns, _shares(self.n, self.m), totals, moves)
-        require_finite(float(totals[1].sum()))
-        pairs: list[list[float]] = totals.T[: self.count].tolist()
-        return pairs

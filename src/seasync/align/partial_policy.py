@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.any_order import best_pieces_in_any_order
-from seasync.align.batched import BatchedCosts, disordered_cost_many
-from seasync.align.kernels import priced_paths as kernels
-from seasync.align.matrix import Cells, Path, SolvedPath, random_cost
+from seasync.align.batched import BatchedCosts
+from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_ratio
+from seasync.align.scores import coverage_score, draq_ratio
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -35,15 +37,12 @@ class Pieces:
         Share of the query's and of the match's random price that they cover.
     whole_cost, whole_random : float
         Cost of the path that covers both clips as a whole, and mean cost of random paths through both.
-    contrast : float
-        Cost over that of paths through the same pieces with the match's order broken; 1 if not measured.
     """
 
     pieces: list[SolvedPath]
     coverage: tuple[float, float]
     whole_cost: float
     whole_random: float
-    contrast: float = 1.0
 
     @classmethod
     def whole(cls, path: SolvedPath) -> Pieces:
@@ -64,6 +63,11 @@ class Pieces:
     def whole_draq(self) -> float:
         """DRAQ of both clips as a whole."""
         return float(draq_ratio(self.whole_cost, self.whole_random))
+
+    @property
+    def score(self) -> float:
+        """Coverage-adjusted DRAQ; see `coverage_score`."""
+        return float(coverage_score(draq_ratio(self.cost, self.random), self.coverage[0]))
 
 
 @dataclass(frozen=True)
@@ -131,57 +135,93 @@ class PartialPolicy:
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Pieces.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]
-        measures = [kernels.measure(cost, prices.rows, prices.columns, piece) for piece in pieces]
+        measures = [prices.measure(cost, piece) for piece in pieces]
         found = _measured(measures, prices.totals, pieces, randoms, whole)
-        return found if self._earns_its_place(found, whole) else Pieces.whole(whole)
+        return found if self._earns_its_place(found) else Pieces.whole(whole)
 
     def choose_batched(
-        self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool], *, contrast: bool = False
+        self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool]
     ) -> list[Pieces]:
-        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole.
-
-        With `contrast`, for a batch of one query, their contrast is measured too.
-        """
+        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole."""
         out = [Pieces.whole(whole) for whole in wholes]
-        broken = batch.disordered().tolist() if contrast else []
-        if contrast:
-            out = [_contrasted(*pair) for pair in zip(out, broken, strict=True)]
         if self.partial == "never":
             return out
         if self.order == "any":
             costs = {lane: batch.matrix(lane) for lane, moves in enumerate(moving) if moves}
             return [self.choose(costs.get(lane), whole, random_cost) for lane, whole in enumerate(wholes)]
         priced = BatchedPrices(batch, self.share)
-        better = priced.better([whole.cost for whole in wholes])
+        better = priced.better(np.array([whole.cost for whole in wholes]))
         chosen = [
             lane for lane, moves in enumerate(moving) if moves and (self.partial == "always" or better[lane])
         ]
         pieces = {lane: priced.pieces(lane) for lane in chosen}
         boxes = [(lane, *_corners(piece)) for lane, some in pieces.items() for piece in some]
-        randoms, disordered = map(iter, batch.box_costs(boxes, contrast=contrast).tolist())
+        randoms = iter(batch.box_costs(np.array(boxes, np.int64).reshape(-1, 5), contrast=False)[0].tolist())
         for lane, some in pieces.items():
-            own = [next(randoms) for _ in some]
-            against = sum(next(disordered) for _ in some)
             measures = [priced.measure(lane, piece) for piece in some]
+            own = [next(randoms) for _ in some]
             found = _measured(measures, priced.totals[lane], some, own, wholes[lane])
-            if not self._earns_its_place(found, wholes[lane]):
-                continue
-            if contrast:
-                whole_again = found.coverage == (1.0, 1.0)
-                found = _contrasted(found, broken[lane] if whole_again else against)
-            out[lane] = found
+            if self._earns_its_place(found):
+                out[lane] = found
         return out
 
-    def _earns_its_place(self, pieces: Pieces, whole: SolvedPath) -> bool:
-        """Whether the pieces align by themselves, or at least about as well as the clips as a whole.
+    def score_batched(
+        self, batch: BatchedCosts, moving: NDArray[np.bool_], *, contrast: bool
+    ) -> NDArray[np.float64]:
+        """What `choose_batched` finds, without paths and in the same order.
+
+        Parameters
+        ----------
+        batch : BatchedCosts
+            B matrices.
+        moving : numpy.ndarray [shape=(B,)]
+            Whether something moves in both clips; motionless pairs stay whole and get DRAQ 1.
+        contrast : bool
+            Whether to measure the contrast; it is 1 otherwise.
+
+        Returns
+        -------
+        numpy.ndarray [shape=(B, 7)]
+            Cost, mean cost of random paths, coverage of query and match, contrast, and DRAQ and cost of both
+            clips as a whole.
+        """
+        cost, random = batch.totals()
+        random = np.where(moving, random, cost)
+        whole_draq = draq_ratio(cost, random)
+        out = np.ones((batch.count, 7))
+        out[:, 0], out[:, 1], out[:, 5], out[:, 6] = cost, random, whole_draq, cost
+        broken = batch.disordered() if contrast else np.zeros(batch.count)
+        if self.partial != "never":
+            priced = BatchedPrices(batch, self.share)
+            chosen = np.flatnonzero(moving & (priced.better(cost) | (self.partial == "always")))
+            boxes, measures = priced.all_pieces(chosen)
+            sums = np.zeros((batch.count, 5))
+            np.add.at(sums, boxes[:, 0], np.hstack([measures, batch.box_costs(boxes, contrast=contrast).T]))
+            sums, totals = sums[chosen], priced.totals[chosen]
+            covered = np.divide(sums[:, 1:3], totals, out=np.ones(totals.shape), where=totals > 0)
+            kept = self._earn_their_place(sums[:, 0], sums[:, 3], covered, whole_draq[chosen])
+            chosen, sums, covered = chosen[kept], sums[kept], covered[kept]
+            out[chosen, 0], out[chosen, 1], out[chosen, 2:4] = sums[:, 0], sums[:, 3], covered
+            in_part = (covered != 1).any(1)
+            broken[chosen[in_part]] = sums[in_part, 4]
+        if contrast:
+            out[:, 4] = draq_ratio(out[:, 0], broken)
+        return out
+
+    def _earns_its_place(self, found: Pieces) -> bool:
+        return bool(self._earn_their_place(found.cost, found.random, found.coverage, found.whole_draq))
+
+    def _earn_their_place(
+        self, cost: ArrayLike, random: ArrayLike, coverage: ArrayLike, whole_draq: ArrayLike
+    ) -> NDArray[np.bool_]:
+        """Whether pieces align by themselves, or at least about as well as the clips as a whole, shape (B,).
 
         Where little fits, leaving some of it out gains much by chance, but what remains fits worse.
         Pieces of less than half of either clip stay: then nothing aligns, and the whole must not claim it.
         """
-        if self.partial == "always" or self.order == "any" or max(pieces.coverage) < HALF:
-            return True
-        draq, whole_draq = draq_ratio([pieces.cost, whole.cost], [pieces.random, whole.random])
-        return bool(draq < max(self.recipe.threshold, whole_draq) + _HARDLY_WORSE)
+        fit = draq_ratio(cost, random) < np.maximum(self.recipe.threshold, whole_draq) + _HARDLY_WORSE
+        less_than_half = np.max(coverage, -1) < HALF
+        return np.asarray(fit | less_than_half | (self.partial == "always" or self.order == "any"))
 
     @property
     def share(self) -> float:
@@ -189,19 +229,11 @@ class PartialPolicy:
         return self.recipe.threshold if self.recipe.price is None else self.recipe.price
 
 
-def with_contrast(costs: Sequence[Floats], found: Sequence[Pieces]) -> list[Pieces]:
-    """The same pieces with their contrast measured in the boxes around them."""
-    boxes = [
-        [cost] if each.coverage == (1.0, 1.0) else _boxes(cost, [piece.path for piece in each.pieces])
-        for cost, each in zip(costs, found, strict=True)
-    ]
-    totals = iter(disordered_cost_many([box for some in boxes for box in some]))
-    broken = [sum(next(totals) for _ in some) for some in boxes]
-    return [_contrasted(each, against) for each, against in zip(found, broken, strict=True)]
-
-
-def _contrasted(pieces: Pieces, against: float) -> Pieces:
-    return replace(pieces, contrast=float(draq_ratio(pieces.cost, against)))
+def contrast_of(cost: Floats, found: Pieces) -> float:
+    """The cost of pieces over that of paths through the same boxes with the match's order broken."""
+    whole = found.coverage == (1.0, 1.0)
+    boxes = [cost] if whole else _boxes(cost, [piece.path for piece in found.pieces])
+    return float(draq_ratio(found.cost, sum(map(disordered_cost, boxes))))
 
 
 def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
@@ -223,7 +255,7 @@ def _measured(
     randoms: list[float],
     whole: SolvedPath,
 ) -> Pieces:
-    """Pieces with their costs and their coverage; each was measured as by `kernels.measure`."""
+    """Pieces with their costs and their coverage; each was measured as by `Prices.measure`."""
     solved = [
         SolvedPath(piece, along, random)
         for piece, (along, _, _), random in zip(pieces, measures, randoms, strict=True)

@@ -8,13 +8,15 @@ other one lacks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seasync.align.batched import BatchedCosts, scratch
+from seasync.align.kernels import priced_lanes
 from seasync.align.kernels import priced_paths as kernels
 from seasync.align.kernels.vectors import LANES
 from seasync.align.matrix import Cells, Path
@@ -71,13 +73,18 @@ class Prices:
 
     def gain(self, cost: Floats, pieces: list[Path]) -> float:
         """What these pieces of a path gain, given the cost matrix, shape (n, m)."""
-        measured = (kernels.measure(cost, self.rows, self.columns, piece) for piece in pieces)
+        measured = (self.measure(cost, piece) for piece in pieces)
         gain = sum(rows + columns - along for along, rows, columns in measured)
         return float(gain) - float(self.jump) * (len(pieces) - 1)
 
+    def measure(self, cost: Floats, piece: Path) -> tuple[float, float, float]:
+        """What a piece costs, and the prices of the rows and of the columns it enters."""
+        measured: tuple[float, float, float] = kernels.measure(cost, self.rows, self.columns, 0, 1, piece)
+        return measured
+
     def better(self, gain: float, dtw_cost: float) -> bool:
         """Whether a partial path of that gain beats the whole path of that cost."""
-        return _beats(gain, self.whole, self.share, dtw_cost)
+        return bool(_beats(gain, self.whole, self.share, dtw_cost))
 
 
 def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
@@ -126,7 +133,7 @@ class BatchedPrices:
 
     Attributes
     ----------
-    gains : list of float
+    gains : numpy.ndarray [shape=(LANES,)], float64
         What the best path of each matrix gains.
     """
 
@@ -136,18 +143,17 @@ class BatchedPrices:
         self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
         self.totals = np.empty((count, 2))
         sizes = batch.rows, batch.columns
-        kernels.lane_prices(batch.cells, *sizes, share, self.rows, self.columns, self.totals)
+        priced_lanes.lane_prices(batch.cells, *sizes, share, self.rows, self.columns, self.totals)
         jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
         gains, self._ends = np.empty(count, np.float32), np.empty(count, np.int32)
         self._moves = scratch("priced", np.uint8, n, m * count), scratch("sources", np.int32, n, m * count)
-        kernels.lane_gains(batch.cells, self.rows, self.columns, jumps, *self._moves, gains, self._ends)
-        self.gains: list[float] = gains.tolist()
+        priced_lanes.lane_gains(batch.cells, self.rows, self.columns, jumps, *self._moves, gains, self._ends)
+        self.gains = gains.astype(np.float64)
 
-    def better(self, costs: Sequence[float]) -> list[bool]:
+    def better(self, costs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether the best partial path beats the whole path of that cost, for each matrix."""
-        whole = (self.totals.sum(1) / self.share)[: len(costs)].tolist()
-        triples = zip(self.gains, whole, costs, strict=False)
-        return [_beats(gain, price, self.share, cost) for gain, price, cost in triples]
+        whole, count = self.totals.sum(1) / self.share, len(costs)
+        return np.asarray(_beats(self.gains[:count], whole[:count], self.share, costs))
 
     def prices(self, lane: int) -> Prices:
         """The prices of one matrix of the batch."""
@@ -162,12 +168,32 @@ class BatchedPrices:
 
     def measure(self, lane: int, piece: Path) -> tuple[float, float, float]:
         """What a piece costs, and the prices of the rows and of the columns it enters."""
-        measured: tuple[float, float, float] = kernels.lane_measure(
-            self.batch.cells, self.rows, self.columns, lane, piece
+        measured: tuple[float, float, float] = kernels.measure(
+            self.batch.cells, self.rows.reshape(-1), self.columns, lane, LANES, piece
         )
         return measured
 
+    def all_pieces(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The pieces of some matrices without their cells.
 
-def _beats(gain: float, whole: float, share: float, dtw_cost: float) -> bool:
+        Parameters
+        ----------
+        chosen : numpy.ndarray [shape=(C,)]
+            The lanes of these matrices.
+
+        Returns
+        -------
+        numpy.ndarray [shape=(P, 5)]
+            Lane, first row, first column, number of rows and of columns of the box around each piece.
+        numpy.ndarray [shape=(P, 3)]
+            What each piece costs, and the prices of the rows and of the columns it enters.
+        """
+        boxes, measures = priced_lanes.lane_pieces(
+            self.batch.cells, self.rows.reshape(-1), self.columns, *self._moves, self._ends, chosen
+        )
+        return boxes, measures
+
+
+def _beats(gain: Any, whole: Any, share: float, dtw_cost: Any) -> Any:
     """Whether a partial path beats the whole one; `whole` is the random price of both clips together."""
-    return gain - (share * whole - dtw_cost) > max(_MARGIN * whole, NOISE * dtw_cost)
+    return gain - (share * whole - dtw_cost) > np.maximum(_MARGIN * whole, NOISE * dtw_cost)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial as bind
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece, end_of
 from seasync.align.anchors import Moments, crossing_anchors, nearest_cell
@@ -15,10 +16,9 @@ from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.cost_pair import CostPair
 from seasync.align.likelihood import likelihood
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
-from seasync.align.partial_policy import PartialPolicy, Pieces, with_contrast
+from seasync.align.partial_policy import PartialPolicy, Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.scores import Scores
 from seasync.align.threads import in_threads
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
@@ -87,7 +87,7 @@ def align_encodings(
     policy = PartialPolicy.of(recipe, partial, order, banded=band is not None)
     policy = replace(policy, partial="always") if crossing else policy
     random = bind(random_cost, paths=paths, seed=seed)
-    pairs, mirrored_pairs = _pairs([(prepare(query, recipe), prepare(match, recipe))], recipe)
+    pairs, mirrored_pairs = with_mirrored([(prepare(query, recipe), prepare(match, recipe))], recipe)
     costs, found = [], []
     for pair in pairs:
         cost = _whole_cost(pair)
@@ -144,88 +144,59 @@ def align_pairs(
     order: Order = "same",
 ) -> list[Alignment]:
     """Align many pairs of prepared clips (query, match); as `align_many` does for one query."""
-    pairs, mirrored_pairs = _pairs(clips, recipe)
-    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order), BatchedCosts.solve)
+    pairs, mirrored_pairs = with_mirrored(clips, recipe)
+    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order))
     return [_alignment(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(clips))]
 
 
-def score_many(
-    query: Encoding | PreparedClip,
-    matches: Sequence[Encoding | PreparedClip],
-    *,
-    recipe: Recipe = MOTION,
-    partial: Partial = "never",
-) -> Scores:
-    """Score one query against every match without tracing whole paths, which is faster than `align_many`.
-
-    Parameters
-    ----------
-    query : Encoding
-    matches : sequence of Encoding, length B
-    recipe, partial
-        As in `align_encodings`; whole to whole by default.
-
-    Returns
-    -------
-    Scores
-        Arrays of shape (B,).
-    """
-    asked = prepare(query, recipe)
-    pairs, mirrored_pairs = _pairs([(asked, match) for match in _prepared(matches, recipe)], recipe)
-    policy, contrast = PartialPolicy.of(recipe, partial, "same"), recipe.rerank == "evidence"
-    found = _solve_many(pairs, policy, BatchedCosts.scores, contrast=contrast)
-    span = float(asked.lead.seconds[-1] - asked.lead.seconds[0])
-    return _scores([found[k] for k in _choose_side(found, mirrored_pairs, len(matches))], span)
-
-
-def _scores(found: Sequence[Pieces], query_span: float = 0.0) -> Scores:
-    rows = [(each.cost, each.random, *each.coverage, each.contrast, each.whole_draq) for each in found]
-    return Scores.of(rows, query_span)
-
-
 def _choose_side(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count: int) -> list[int]:
+    """For each of `count` matches, the index of its better solution: as it is, or mirrored."""
+    if not mirrored_pairs:
+        return list(range(count))
+    score, whole = (np.array([getattr(each, name) for each in found]) for name in ("score", "whole_cost"))
+    return better_sides(score, whole, mirrored_pairs, count)
+
+
+def better_sides(
+    score: NDArray[np.float64],
+    whole_cost: NDArray[np.float64],
+    mirrored_pairs: dict[int, int],
+    count: int,
+) -> list[int]:
     """For each of `count` matches, the index of its better solution: as it is, or mirrored.
 
     Of two tries one is better by chance. A mirror that is right makes the path cheaper; one that is wrong may
     only make random paths more expensive, and so the score better.
     """
-    score = _scores(found).score
 
     def better(plain: int, mirrored: int) -> int:
-        cheaper = found[mirrored].whole_cost < _CHEAPER * found[plain].whole_cost
+        cheaper = whole_cost[mirrored] < _CHEAPER * whole_cost[plain]
         return mirrored if cheaper and score[mirrored] < score[plain] else plain
 
     return [better(k, mirrored_pairs.get(k, k)) for k in range(count)]
 
 
-def _solve_many(
-    pairs: list[CostPair],
-    policy: PartialPolicy,
-    solve: Callable[[BatchedCosts], list[SolvedPath]],
-    *,
-    contrast: bool = False,
-) -> list[Pieces]:
+def _solve_many(pairs: list[CostPair], policy: PartialPolicy) -> list[Pieces]:
     """Every pair solved whole, in batches where that is faster, then in part where that is better."""
     found: dict[int, Pieces] = {}
 
     def solve_block(block: list[int]) -> list[Pieces]:
         some = [pairs[k] for k in block]
         batch = BatchedCosts.of_pairs(some)
-        wholes = [_as_chance_if_still(pair, whole) for pair, whole in zip(some, solve(batch), strict=True)]
-        moving = [pair.moving for pair in some]
-        return policy.choose_batched(batch, wholes, moving, contrast=contrast)
+        wholes = [_as_chance_if_still(*pair) for pair in zip(some, batch.solve(), strict=True)]
+        return policy.choose_batched(batch, wholes, [pair.moving for pair in some])
 
     # The batched kernels know no penalty.
     blocks = [] if policy.recipe.penalty else list(batch_blocks([pair.shape for pair in pairs]))
     for block, chosen in zip(blocks, in_threads(solve_block, blocks), strict=True):
         found |= zip(block, chosen, strict=True)
-    for k, pair in enumerate(pairs):
-        if k not in found:
-            cost = _whole_cost(pair)
-            found[k] = policy.choose(cost if pair.moving else None, _solve(pair, cost), random_cost)
-            if contrast and cost is not None:
-                [found[k]] = with_contrast([cost], [found[k]])
-    return [found[k] for k in range(len(pairs))]
+    return [found[k] if k in found else solve_alone(pair, policy)[0] for k, pair in enumerate(pairs)]
+
+
+def solve_alone(pair: CostPair, policy: PartialPolicy) -> tuple[Pieces, Floats | None]:
+    """One pair solved whole, or in part where that is better; and its cost matrix, unless it is too large."""
+    cost = _whole_cost(pair)
+    return policy.choose(cost if pair.moving else None, _solve(pair, cost), random_cost), cost
 
 
 def _prepared(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[PreparedClip]:
@@ -235,7 +206,7 @@ def _prepared(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[
     return [clip for part in done for clip in part]
 
 
-def _pairs(
+def with_mirrored(
     clips: Sequence[tuple[PreparedClip, PreparedClip]], recipe: Recipe
 ) -> tuple[list[CostPair], dict[int, int]]:
     """Every pair, then those with a mirrored match; and where each pair's mirrored one is."""
@@ -291,5 +262,5 @@ def _alignment(pair: CostPair, found: Pieces) -> Alignment:
         random_cost=found.random,
         pieces=tuple(pieces),
         coverage=found.coverage,
-        likelihood=likelihood(query, match, float(_scores([found]).best_score[0]), pair.recipe),
+        likelihood=likelihood(query, match, min(found.score, found.whole_draq), pair.recipe),
     )

@@ -36,8 +36,11 @@ def _context_row(i, n, m, row, extra, sums, out):
 
 
 @njit(cache=True, nogil=True)
-def base_row(i, gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums, out):
-    """⟨x_i, x_j⟩ of query frame i with all frames j of the match, into out (m + 1,)."""
+def base_row(i, gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums, moved, out):
+    """⟨x_i, x_j⟩ of query frame i with all frames j of the match, into out (m + 1,).
+
+    moved (m,) float32 is working memory.
+    """
     n = links1.shape[1]
     m = links2.shape[1]
     row = gram[i - first]
@@ -62,9 +65,9 @@ def base_row(i, gram, first, extra, first_extra, links1, scales1, links2, scales
         later = gram[links1[0, i] - first]
         earlier = gram[links1[1, i] - first]
         for j in range(m):
-            ahead = links2[0, j]
-            behind = links2[1, j]
-            product = (later[ahead] - earlier[ahead]) - (later[behind] - earlier[behind])
+            moved[j] = later[j] - earlier[j]
+        for j in range(m):
+            product = moved[links2[0, j]] - moved[links2[1, j]]
             out[j] += product * (scales1[1, i] * scales2[1, j])
     out[m] = out[m - 1]
 
@@ -86,6 +89,7 @@ def add_cosines(
     m = links2.shape[1]
     columns = len(lower2)
     mixed = np.empty(m + 1, np.float32)
+    moved = np.empty(m, np.float32)
     for r in range(len(out)):
         a = start + r
         low = lower1[a]
@@ -94,7 +98,7 @@ def add_cosines(
             done[0] += 1
             base_row(
                 done[0], gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums,
-                ring[done[0] % 2],
+                moved, ring[done[0] % 2],
             )  # fmt: skip
         lower_row = ring[low % 2]
         upper_row = ring[(low + 1) % 2] if weight > 0.0 else lower_row

@@ -25,8 +25,11 @@ def base_products(gram, extra, query, match, context, out):
     n = links1.shape[1]
     m = links2.shape[1]
     sums = np.zeros(m + 2 if context else 0, np.float64)
+    moved = np.empty(m, np.float32)
     for i in range(n):
-        base_row(i, gram, 0, extra, 0, links1, scales1, links2, scales2, context, sums, out[i, : m + 1])
+        base_row(
+            i, gram, 0, extra, 0, links1, scales1, links2, scales2, context, sums, moved, out[i, : m + 1]
+        )  # fmt: skip
     if n < len(out):  # what lies beyond is multiplied by zero, so it must be finite
         out[n, : m + 1] = out[n - 1, : m + 1]
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from seasync.align.kernels.vectors import LANES, fill, load, store, where_less
-
 DIAGONAL, UP, LEFT, JUMP, START = range(5)
 _NONE = np.float32(-np.inf)
-_CLOSED = np.float32(-1e9)  # the price of rows and columns that are none
 
 
 @njit(cache=True, nogil=True)
-def _factor(n, m, share):
+def price_factor(n, m, share):
     """`share` of the mean number of cells that a random path has in a row of an n × m matrix."""
     across = n / (n + m)
     return np.float32(share * (1.0 - across * (1.0 - across)))
@@ -26,12 +23,12 @@ def _factor(n, m, share):
 
 @njit(cache=True, nogil=True)
 def prices(costs, share, rows, columns):
-    """Write the prices of rows (n,) and columns (m,), float32: their mean cost times `_factor`.
+    """Write the prices of rows (n,) and columns (m,), float32: their mean cost times `price_factor`.
 
     Returns both sums.
     """
     n, m = costs.shape
-    factor = _factor(n, m, share)
+    factor = price_factor(n, m, share)
     columns[:] = 0.0
     for i in range(n):
         total = np.float32(0.0)
@@ -144,146 +141,20 @@ def priced_path(costs, rows, columns, jump):
 
 
 @njit(cache=True, nogil=True)
-def measure(costs, rows, columns, path):
-    """What a piece (L, 2) costs, and the prices of the rows and of the columns it enters."""
+def measure(costs, rows, columns, lane, lanes, path):
+    """What a piece (L, 2) costs, and the prices of the rows and of the columns it enters.
+
+    costs (n, m * lanes), rows (n * lanes,), columns (m * lanes,): the lane is innermost.
+    """
     cost = 0.0
     entered = 0.0
     passed = 0.0
     for at in range(len(path)):
         i = path[at, 0]
         j = path[at, 1]
-        cost += costs[i, j]
+        cost += costs[i, j * lanes + lane]
         if at == 0 or i > path[at - 1, 0]:
-            entered += rows[i]
+            entered += rows[i * lanes + lane]
         if at == 0 or j > path[at - 1, 1]:
-            passed += columns[j]
+            passed += columns[j * lanes + lane]
     return cost, entered, passed
-
-
-@njit(cache=True, nogil=True)
-def _add_row(costs, totals, columns):
-    """Add a row of costs (m * LANES,) to totals (LANES,) and columns (m * LANES,)."""
-    total = load(totals, 0)
-    for k in range(0, len(costs), LANES):
-        cost = load(costs, k)
-        total = total + cost
-        store(columns, k, load(columns, k) + cost)
-    store(totals, 0, total)
-
-
-@njit(cache=True, nogil=True)
-def lane_prices(cells, rows, columns, share, row_prices, column_prices, totals):
-    """`prices` of LANES matrices into row_prices (n, LANES), column_prices (m * LANES,), totals (LANES, 2).
-
-    cells (n, m * LANES), zero beyond rows and columns (LANES,) of each lane: there, prices forbid entry.
-    """
-    n = len(cells)
-    m = cells.shape[1] // LANES
-    row_prices[:] = 0.0
-    column_prices[:] = 0.0
-    for i in range(n):
-        _add_row(cells[i], row_prices[i], column_prices)
-    for lane in range(LANES):
-        height = rows[lane]
-        width = columns[lane]
-        factor = _factor(height, width, share) if height > 0 else np.float32(0.0)
-        totals[lane] = 0.0
-        for i in range(n):
-            inside = i < height
-            row_prices[i, lane] = row_prices[i, lane] * factor / np.float32(width) if inside else _CLOSED
-            totals[lane, 0] += row_prices[i, lane] if inside else 0.0
-        for j in range(m):
-            k = j * LANES + lane
-            inside = j < width
-            column_prices[k] = column_prices[k] * factor / np.float32(height) if inside else _CLOSED
-            totals[lane, 1] += column_prices[k] if inside else 0.0
-
-
-@njit(cache=True, nogil=True)
-def lane_measure(cells, row_prices, column_prices, lane, path):
-    """`measure` in one lane of cells; prices as by `lane_prices`."""
-    cost = 0.0
-    entered = 0.0
-    passed = 0.0
-    for at in range(len(path)):
-        i = path[at, 0]
-        j = path[at, 1]
-        cost += cells[i, j * LANES + lane]
-        if at == 0 or i > path[at - 1, 0]:
-            entered += row_prices[i, lane]
-        if at == 0 or j > path[at - 1, 1]:
-            passed += column_prices[j * LANES + lane]
-    return cost, entered, passed
-
-
-@njit(cache=True, nogil=True)
-def _gain_row(costs, first, entered, columns, jump, gains, peaks, places, moves, sources, best, ends):
-    """One row of `priced_path`, LANES pairs at once, in place of the row above; `first` is its first cell.
-
-    entered (LANES,) the row's prices, columns (m * LANES,) those of the columns, jump, best, ends (LANES,).
-    """
-    none = fill(_NONE)
-    row_price = load(entered, 0)
-    price = load(jump, 0)
-    corner = none
-    left = none
-    peak_corner = none
-    peak_left = none
-    place_corner = fill(np.int32(0))
-    place_left = place_corner
-    greatest = load(best, 0)
-    end = load(ends, 0)
-    diagonally = fill(np.int32(DIAGONAL))
-    for j in range(len(gains) // LANES):
-        k = j * LANES
-        here = fill(np.int32(first + j))
-        column = load(columns, k)
-        both = row_price + column
-        above = load(gains, k)
-        value = corner + both
-        other = above + row_price
-        move = where_less(value, other, fill(np.int32(UP)), diagonally)
-        value = where_less(value, other, other, value)
-        other = left + column
-        move = where_less(value, other, fill(np.int32(LEFT)), move)
-        value = where_less(value, other, other, value)
-        other = peak_corner - price + both
-        move = where_less(value, other, fill(np.int32(JUMP)), move)
-        value = where_less(value, other, other, value)
-        move = where_less(value, both, fill(np.int32(START)), move)
-        value = where_less(value, both, both, value) - load(costs, k)
-        store(moves, k, move)
-        store(sources, k, place_corner)
-        corner = above
-        left = value
-        store(gains, k, value)
-        peak_corner = load(peaks, k)
-        place_corner = load(places, k)
-        place_left = where_less(peak_left, value, here, place_left)
-        peak_left = where_less(peak_left, value, value, peak_left)
-        store(places, k, where_less(peak_corner, peak_left, place_left, place_corner))
-        store(peaks, k, where_less(peak_corner, peak_left, peak_left, peak_corner))
-        end = where_less(greatest, value, here, end)
-        greatest = where_less(greatest, value, value, greatest)
-    store(best, 0, greatest)
-    store(ends, 0, end)
-
-
-@njit(cache=True, nogil=True)
-def lane_gains(cells, row_prices, column_prices, jump, moves, sources, best, ends):
-    """`priced_path` in LANES matrices at once; prices as by `lane_prices`, jump (LANES,).
-
-    moves (n, m * LANES) uint8, sources (n, m * LANES) int32, written for `trace`; what the path gains and the
-    cell at which it ends into best and ends (LANES,).
-    """
-    m = cells.shape[1] // LANES
-    gains = np.full(m * LANES, _NONE)
-    peaks = np.full(m * LANES, _NONE)
-    places = np.zeros(m * LANES, np.int32)
-    best[:] = _NONE
-    ends[:] = 0
-    for i in range(len(cells)):
-        _gain_row(
-            cells[i], i * m, row_prices[i], column_prices, jump, gains, peaks, places, moves[i], sources[i],
-            best, ends,
-        )  # fmt: skip

@@ -1,0 +1,82 @@
+"""Scores of one query with many matches, without their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align.batched import BatchedCosts, batch_blocks
+from seasync.align.kernels.vectors import LANES
+from seasync.align.partial_policy import PartialPolicy, contrast_of
+from seasync.align.prepare import PreparedClip, prepare
+from seasync.align.recipe import MOTION, Recipe
+from seasync.align.scores import Scores
+from seasync.align.solve import better_sides, solve_alone, with_mirrored
+from seasync.align.threads import in_threads
+from seasync.encoding import Encoding
+from seasync.options import Partial
+
+
+def score_many(
+    query: Encoding | PreparedClip,
+    matches: Sequence[Encoding | PreparedClip],
+    *,
+    recipe: Recipe = MOTION,
+    partial: Partial = "never",
+) -> Scores:
+    """Score one query against every match without tracing whole paths, which is faster than `align_many`.
+
+    Parameters
+    ----------
+    query : Encoding
+    matches : sequence of Encoding, length B
+    recipe, partial
+        As in `align_encodings`; whole to whole by default.
+
+    Returns
+    -------
+    Scores
+        Arrays of shape (B,).
+    """
+    asked, policy = prepare(query, recipe), PartialPolicy.of(recipe, partial, "same")
+    out = np.empty((len(matches), 6))
+    blocks = _blocks(matches)
+    found = in_threads(lambda block: _score_block(asked, [matches[k] for k in block], policy), blocks)
+    for block, rows in zip(blocks, found, strict=True):
+        out[block] = rows
+    return Scores(*out.T, query_span=float(asked.lead.seconds[-1] - asked.lead.seconds[0]))
+
+
+def _blocks(clips: Sequence[Encoding | PreparedClip]) -> list[list[int]]:
+    """Positions of all clips, up to LANES of similar length together.
+
+    A thread prepares and solves one block after the other, so that what it works on stays in its cache.
+    """
+    order = sorted(range(len(clips)), key=lambda k: len(clips[k].seconds))
+    count = -(-len(order) // LANES)  # of about equal size, so that threads finish together
+    return [order[at * len(order) // count : (at + 1) * len(order) // count] for at in range(count)]
+
+
+def _score_block(
+    query: PreparedClip, matches: Sequence[Encoding | PreparedClip], policy: PartialPolicy
+) -> NDArray[np.float64]:
+    """What `Scores` holds of each match, shape (B, 6)."""
+    recipe = policy.recipe
+    contrast = recipe.rerank == "evidence"
+    pairs, mirrored_pairs = with_mirrored([(query, prepare(match, recipe)) for match in matches], recipe)
+    rows = np.full((len(pairs), 7), np.nan)
+    # The batched kernels know no penalty.
+    for block in [] if recipe.penalty else batch_blocks([pair.shape for pair in pairs]):
+        some = [pairs[k] for k in block]
+        moving = np.array([pair.moving for pair in some])
+        rows[block] = policy.score_batched(BatchedCosts.of_pairs(some), moving, contrast=contrast)
+    for k in np.flatnonzero(np.isnan(rows[:, 6])).tolist():
+        found, cost = solve_alone(pairs[k], policy)
+        against = contrast_of(cost, found) if contrast and cost is not None else 1.0
+        rows[k] = found.cost, found.random, *found.coverage, against, found.whole_draq, found.whole_cost
+    if mirrored_pairs:
+        score = Scores(*rows[:, :6].T).score
+        rows = rows[better_sides(score, rows[:, 6], mirrored_pairs, len(matches))]
+    return rows[:, :6]
