@@ -11,6 +11,7 @@ from seasync.align import MOTION, PAPER, align_encodings, align_many, cost_matri
 from seasync.align import partial_policy as partial_module
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
+from seasync.align.kernels.priced_paths import priced_path
 from seasync.align.kernels.vectors import LANES
 from seasync.align.matrix import disordered_cost, solve_whole
 from seasync.align.partial_policy import PartialPolicy
@@ -29,7 +30,7 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
         data.draw(arrays(np.float32, shape, elements=quarters)) for shape in ((n, m), n, m)
     )
     jump = data.draw(quarters)
-    gain, path, breaks = partial_module.kernels.priced_path(cost, rows, columns, np.float32(jump))
+    gain, path, breaks = priced_path(cost, rows, columns, np.float32(jump))
     pieces = [list(map(tuple, path[a:b].tolist())) for a, b in pairwise(breaks)]
     assert gain == pytest.approx(naive.priced_gain(cost, rows, columns, pieces) - jump * (len(pieces) - 1))
     assert gain == pytest.approx(naive.best_priced_gain(cost, rows, columns, jump))
@@ -50,6 +51,7 @@ def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, s
     rng = np.random.default_rng(seed)
     costs = [(rng.random(shape) ** rng.integers(1, 9)).astype(np.float32) for shape in shapes]
     together = BatchedPrices(BatchedCosts(costs), 0.57)
+    boxes, measures = together.all_pieces(np.arange(len(costs)))
     for lane, cost in enumerate(costs):
         prices = Prices.of(cost, 0.57)
         gain, pieces = best_pieces(cost, prices)
@@ -58,6 +60,11 @@ def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, s
         assert np.array_equal(together.prices(lane).columns, prices.columns)
         for found, expected in zip(together.pieces(lane), pieces, strict=True):
             assert np.array_equal(found, expected)
+        corners = [(*piece[0], *(piece[-1] + 1 - piece[0])) for piece in pieces]
+        assert np.array_equal(boxes[boxes[:, 0] == lane, 1:], corners)
+        assert np.array_equal(
+            measures[boxes[:, 0] == lane], [prices.measure(cost, piece) for piece in pieces]
+        )
 
 
 @given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 99))

@@ -43,7 +43,7 @@ class Piece:
     dtw_cost: float
     random_cost: float
 
-    @property
+    @cached_property
     def draq(self) -> float:
         """DRAQ of this piece alone."""
         return float(draq_ratio(self.dtw_cost, self.random_cost))
@@ -116,7 +116,7 @@ class Alignment:
         size = f"{len(self.query_seconds)}×{len(self.match_seconds)}"
         return f"Alignment({size} by {self.recipe.name}, DRAQ {self.draq:.3f}, {self.verdict})"
 
-    @property
+    @cached_property
     def draq(self) -> float:
         """Cost of the path over the mean cost of random ones: 0 is perfect, 1 is no better than chance."""
         return float(draq_ratio(self.dtw_cost, self.random_cost))
@@ -136,7 +136,7 @@ class Alignment:
         """Whether the clips correspond; see `decision`."""
         return self.decision.alignable
 
-    @property
+    @cached_property
     def decision(self) -> Verdict:
         """What decides whether the clips correspond: `alignable`, `reason`."""
         return Verdict(self.draq, self.coverage, self.whole, self.recipe, self.likelihood)
@@ -204,10 +204,13 @@ class Alignment:
         for piece in self.pieces:
             cells = self.path[piece.start : piece.stop]
             kept, partners = cells[:, side], others[cells[:, 1 - side]]
-            indices, first, counts = np.unique(kept, return_index=True, return_counts=True)
+            # Points never go back within a piece.
+            first = np.concatenate([[0], np.flatnonzero(kept[1:] != kept[:-1]) + 1])
+            indices = kept[first]
             if self.recipe.readout == "first":
                 values = partners[first]
             else:
+                counts = np.concatenate([first[1:], [len(kept)]]) - first
                 values = np.add.reduceat(partners, first) / counts
             end = max(min(end_of(times, indices[-1], step), self.ends[side]), float(times[indices[-1]]))
             trust = motion[indices].astype(float)

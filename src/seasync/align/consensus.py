@@ -146,8 +146,10 @@ def _corrected(alignment: Alignment, reached: Sequence[Seconds]) -> Alignment:
 def _medians(direct: Seconds, reached: Sequence[Seconds]) -> Seconds:
     """The median partner of each moment, shape (N,), never decreasing."""
     found = np.stack([*[direct] * DIRECT, *reached])
-    known = np.isfinite(found).sum(0) >= DIRECT + FEWEST
-    return np.maximum.accumulate(np.where(known, np.nanmedian(found, axis=0), direct))
+    found.sort(axis=0)  # NaN comes last
+    count, moment = np.isfinite(found).sum(0), np.arange(len(direct))
+    median = (found[(count - 1) // 2, moment] + found[count // 2, moment]) / 2
+    return np.maximum.accumulate(np.where(count >= DIRECT + FEWEST, median, direct))
 
 
 def _follow(moments: Seconds, first: Warp, second: Warp) -> Seconds:

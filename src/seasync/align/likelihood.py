@@ -9,6 +9,7 @@ that part or by the whole, whichever is better (`Scores.best_score`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,12 +74,18 @@ def likelihood(query: PreparedClip, match: PreparedClip, score: float, recipe: R
 
     None if encoder and recipe have no calibration, or if the clips come without their vectors.
     """
-    # A finer grid shows the same movement; how much it changes DRAQ was not measured.
-    coarse = recipe if recipe.grid_fps is None else replace(recipe, grid_fps=MOTION.grid_fps)
-    calibration = SHIPPED.get((query.encoder, coarse.fingerprint))
+    calibration = _shipped(query.encoder, recipe)
     if calibration is None or not query.mean.size or not match.mean.size:
         return None
     return float(calibration.probability((1 - pair_similarity(query, match)) * score))
+
+
+@lru_cache(maxsize=64)
+def _shipped(encoder: str, recipe: Recipe) -> Calibration | None:
+    """The calibration for an encoder and a recipe, if there is one."""
+    # A finer grid shows the same movement; how much it changes DRAQ was not measured.
+    coarse = recipe if recipe.grid_fps is None else replace(recipe, grid_fps=MOTION.grid_fps)
+    return SHIPPED.get((encoder, coarse.fingerprint))
 
 
 def log_product(product: ArrayLike) -> Doubles:

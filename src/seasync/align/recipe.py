@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 from seasync.options import Readout, RecipeName, Rerank, expect
 
@@ -107,7 +108,7 @@ class Recipe:
         """Whether frames are compared by their change, not by their state alone."""
         return self.change_seconds is not None
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Digest of the values that determine similarity and score; a calibration belongs to it.
 
