@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.kernels import preparation as kernels
+from seasync.align.kernels.clock import clock, longest_over_shortest
 from seasync.align.kernels.half import single
 from seasync.align.recipe import Recipe
 from seasync.encoding import (
@@ -28,6 +29,8 @@ from seasync.errors import FeatureError
 Int32s = NDArray[np.int32]
 # Frames within this share of a sampling step from a uniform rate are taken as they are.
 _JITTER = 0.02
+# Steps shorter than this many median steps tell the rate.
+_ORDINARY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,7 @@ class _Samples:
 
 def refined(recipe: Recipe, encoding: Encoding) -> Recipe:
     """The recipe with two grid points per sampled frame, where it has fewer: single pairs gain from it."""
-    rate = kernels.clock(encoding.seconds)[0]
+    rate = _clock(encoding.seconds)[0]
     if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
         return recipe
     return replace(recipe, grid_fps=2 * rate)
@@ -185,7 +188,7 @@ def _resample(stream: Stream, recipe: Recipe) -> _Samples:
         features = single(features)
     elif features.dtype != np.float32 or not features.flags.c_contiguous:
         features = np.ascontiguousarray(features, np.float32)
-    rate, count, off = kernels.clock(seconds)
+    rate, count, off = _clock(seconds)
     as_they_are = _Samples(seconds, features, shots, rate)
     if (recipe.grid_fps is None and not recipe.compares_change) or off < _JITTER:
         return as_they_are
@@ -199,6 +202,14 @@ def _resample(stream: Stream, recipe: Recipe) -> _Samples:
     nearest = np.where(weight > 0.5, upper, lower)
     starts = np.searchsorted(nearest, shots)
     return _Samples(uniform, mixed, np.unique(starts[starts < count]), rate)
+
+
+def _clock(seconds: Seconds) -> tuple[float, int, float]:
+    """`clock`, where a step is ordinary if it is shorter than one and a half of the median step."""
+    even = longest_over_shortest(seconds) < _ORDINARY  # then all are ordinary
+    limit = np.inf if even else _ORDINARY * float(np.median(np.diff(seconds)))
+    found: tuple[float, int, float] = clock(seconds, limit)
+    return found
 
 
 def _between(times: Seconds, wanted: Seconds) -> tuple[Int32s, Seconds]:

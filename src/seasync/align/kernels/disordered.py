@@ -33,8 +33,10 @@ def _half_way_row(cells, columns, out):
         alike &= columns[lane] == m or columns[lane] == 0
     if alike:
         middle = (m - m // 2) * LANES
-        out[: len(cells) - middle] = cells[middle:]
-        out[len(cells) - middle :] = cells[:middle]
+        for k in range(middle, len(cells), LANES):
+            store(out, k - middle, load(cells, k))
+        for k in range(0, middle, LANES):
+            store(out, len(cells) - middle + k, load(cells, k))
         return
     for lane in range(LANES):
         width = columns[lane]

@@ -31,7 +31,8 @@ def base_products(gram, extra, query, match, context, out):
             i, gram, 0, extra, 0, links1, scales1, links2, scales2, context, sums, moved, out[i, : m + 1]
         )  # fmt: skip
     if n < len(out):  # what lies beyond is multiplied by zero, so it must be finite
-        out[n, : m + 1] = out[n - 1, : m + 1]
+        for j in range(m + 1):
+            out[n, j] = out[n - 1, j]
 
 
 @njit(cache=True, nogil=True)

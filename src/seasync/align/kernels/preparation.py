@@ -35,7 +35,8 @@ def center(features, parts, rows):
         for t in range(first, last):
             for k in range(width):
                 mean[k] += features[t, k]
-        mean /= last - first
+        for k in range(width):
+            mean[k] /= last - first
         for t in range(first, last):
             total = np.float32(0.0)
             for k in range(width):
@@ -167,7 +168,10 @@ def _scales(local, whole, window, floor):
 def _window_mean(energy, starts, stops):
     out = np.empty(len(starts), np.float64)
     for w in range(len(starts)):
-        out[w] = energy[starts[w] : stops[w]].mean()
+        total = 0.0
+        for t in range(starts[w], stops[w]):
+            total += energy[t]
+        out[w] = total / (stops[w] - starts[w])
     return out
 
 
@@ -225,35 +229,6 @@ def scale(products, raw, spread, window, starts, stops, lower, weight, with_chan
 
 
 @njit(cache=True, nogil=True)
-def clock(seconds):
-    """The rate of sampled times (T,), how many samples a uniform clock of that rate has, and how far the
-    times are from it, in steps (infinite if their number differs).
-
-    The rate is that of the ordinary steps: sampling 25 fps at 7.5 gives steps of 3 and 4 frames, and 7.5 in
-    the mean.
-    """
-    if len(seconds) == 1:
-        return 1.0, 1, 0.0
-    steps = np.diff(seconds)
-    ordered = np.sort(steps)
-    limit = 1.5 * (ordered[(len(steps) - 1) // 2] + ordered[len(steps) // 2]) / 2
-    total = 0.0
-    ordinary = 0
-    for step in steps:
-        if step < limit:
-            total += step
-            ordinary += 1
-    rate = ordinary / total
-    count = int(np.rint((seconds[-1] - seconds[0]) * rate)) + 1
-    if count != len(seconds):
-        return rate, count, np.inf
-    off = 0.0
-    for t in range(count):
-        off = max(off, abs(seconds[t] - (seconds[0] + t / rate)) * rate)
-    return rate, count, off
-
-
-@njit(cache=True, nogil=True)
 def _put_neighbors(links, shots, reach):
     """Into links[0] and links[1], (T,) each: the frames `reach` later and earlier, kept inside the shot."""
     length = links.shape[1]
@@ -285,7 +260,8 @@ def prepare_frames(features, shots, window, starts, stops, reach, context, with_
     links = np.zeros((3, length), np.int32)
     _put_neighbors(links, shots, reach)
     if several:
-        links[2] = length + window
+        for t in range(length):
+            links[2, t] = length + window[t]
     if context or several:
         products = energies(rows, length, links[2], links[0], links[1], context)
     else:
