@@ -36,27 +36,37 @@ def find_matrices(matrices, places):
 def interleave(starts, widths, m, out):
     """A row of each lane, widths (LANES,) numbers from the addresses starts on, into out (m * LANES,).
 
-    Zeros follow where a lane has fewer than m.
+    Zeros follow where a lane has fewer than m. A lane of width 0 must start where another one does.
     """
     even = m
     for lane in range(LANES):
-        even = min(even, widths[lane])
+        if widths[lane] > 0:
+            even = min(even, widths[lane])
     even -= even % SIDE
     for j in range(0, even, SIDE):
         for lane in range(0, LANES, SIDE):
             transpose(starts, lane, j, out, j * LANES + lane)
     for lane in range(LANES):
-        for j in range(even, m):
+        for j in range(even if widths[lane] > 0 else 0, m):
             out[j * LANES + lane] = value_at(starts[lane], j) if j < widths[lane] else _ZERO
 
 
 @njit(cache=True, nogil=True)
 def _next_row(i, rows, columns, starts, widths):
-    """Move starts to row i of matrices (rows[lane], columns[lane]); width 0 where there is none."""
+    """Move starts to row i of matrices (rows[lane], columns[lane]); width 0 where there is none.
+
+    Lanes without a row start where another one does, so that all can be read alike.
+    """
+    other = starts[0]
     for lane in range(LANES):
         if i > 0:
             starts[lane] += 4 * widths[lane]
         widths[lane] = columns[lane] if i < rows[lane] else 0
+        if widths[lane] > 0:
+            other = starts[lane]
+    for lane in range(LANES):
+        if widths[lane] == 0:
+            starts[lane] = other
 
 
 @njit(cache=True, nogil=True)
