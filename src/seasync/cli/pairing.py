@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seasync.cli.progress import progress
+from seasync.cli.progress import announce_compiling, progress
 from seasync.clip import Clip
 from seasync.options import Order, Partial, RecipeName
 
@@ -29,6 +29,7 @@ def align_pair(
     from seasync.align import RECIPES
     from seasync.pair import align
 
+    announce_compiling()
     anchors = [_anchor(text) for text in anchor or ()]
     with progress(f"reading {query.name}") as show:
         return align(

@@ -21,6 +21,7 @@ from seasync.cli.parameters import (
     StorageOptions,
     Where,
 )
+from seasync.cli.progress import announce_compiling
 from seasync.files import is_uri
 from seasync.options import Rerank
 
@@ -80,6 +81,7 @@ def search(
     from seasync.clip import Clip
     from seasync.search import Sea as OpenSea
 
+    announce_compiling()
     opened = OpenSea(sea, create=False)
     span = start is not None or end is not None
     found = opened.search_many(
