@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from seasync.align import Alignment, Recipe, align_encodings
 from seasync.align.consensus import apply_consensus
@@ -24,7 +25,11 @@ from seasync.sea.snapshot import Snapshot
 from seasync.sea.surroundings import spans_around
 from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 CONSENSUS_CELLS = 1 << 22  # of all matches' cost matrices with each other: ten clips of fourteen seconds
+_VECTORS = ["mean", "trajectory"]
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
 
 
@@ -147,11 +152,15 @@ class Candidates:
     def _with_vectors(self, best: list[int]) -> list[Encoding]:
         """The encodings of these candidates with mean and trajectory, which are read only now."""
         bare = [n for n in best if not self.encodings[n].mean.size]
-        parts = self.snapshot.take(self.rows[bare], ["mean", "trajectory"]) if bare else {}
-        columns = [matrix(parts[name]) for name in ("mean", "trajectory")] if bare else []
-        for n, mean, trajectory in zip(bare, *columns, strict=True) if bare else ():
-            self.encodings[n] = replace(self.encodings[n], mean=mean, trajectory=trajectory)
+        if bare:
+            self._put_vectors(bare, self.snapshot.take(self.rows[bare], _VECTORS))
         return [self.encodings[n] for n in best]
+
+    def _put_vectors(self, chosen: list[int], table: pa.Table) -> None:
+        """Give the encodings of these candidates the mean and trajectory that `table` holds of them."""
+        columns = (matrix(table[name]) for name in _VECTORS)
+        for n, mean, trajectory in zip(chosen, *columns, strict=True):
+            self.encodings[n] = replace(self.encodings[n], mean=mean, trajectory=trajectory)
 
     def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
         """Whether the matches can be aligned with each other in a few milliseconds."""
@@ -163,7 +172,11 @@ class Candidates:
 
         A stretch is cut to what corresponds, and left out if one before it shows most of it.
         """
-        table = self.snapshot.take(self.rows[order if self.stretches else order[:k]], CLIP_COLUMNS)
+        if self.stretches:
+            table = self.snapshot.take(self.rows[order], CLIP_COLUMNS)
+        else:  # what the alignments need besides is read with it
+            table = self.snapshot.take(self.rows[order[:k]], [*CLIP_COLUMNS, *_VECTORS])
+            self._put_vectors(order[:k], table)
         found: dict[int, tuple[Clip, float, Clip | None]] = {}
         for n, clip, duration in zip(
             order, self.snapshot.clips_of(table), table["duration"].to_pylist(), strict=False
