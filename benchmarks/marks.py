@@ -26,7 +26,7 @@ from seasync.align import align_many
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encode_clip, get_encoder
 from seasync.encoding import Encoding
-from seasync.group import carry
+from seasync.group import align_takes
 from seasync.group.carry import SURE, Carrier, LabeledClip
 from seasync.marks import Mark
 
@@ -219,7 +219,7 @@ def _remember_alignments() -> None:
             )
         return [known[id(query), id(match)] for match in matches]
 
-    carry.align_many = aligned  # type: ignore[assignment]
+    align_takes.align_many = aligned  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

@@ -8,16 +8,21 @@ import numpy as np
 
 from seasync.align import MOTION, Alignment, Recipe, align_many, score_many
 from seasync.align.consensus import apply_consensus
+from seasync.align.verdict import LIKELY
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError
 from seasync.group.clock import AlignedTake, Group, LeftOut, Take
 
 Progress = Callable[[int, int], None]
+# An alignment of two encodings, with the verdict that a sea gives it.
+Judge = Callable[[Alignment, Encoding, Encoding], Alignment]
 # Takes are aligned this many at a time: enough to be solved together, few enough to bound the memory.
 BATCH = 64
 # A medoid is judged by its scores with this many other takes, so that its cost grows with the takes, not
 # with their square.
 PROBES = 12
+# A take that fits the reference must also fit those takes that fit it best, if there are enough of them.
+WITNESSES, FEWEST_WITNESSES = 9, 3
 
 
 def group_of(
@@ -27,6 +32,7 @@ def group_of(
     recipe: Recipe = MOTION,
     consensus: bool = True,
     left_out: Sequence[LeftOut] = (),
+    judge: Judge | None = None,
     progress: Progress | None = None,
 ) -> Group:
     """Put encoded takes on the reference's clock.
@@ -38,9 +44,12 @@ def group_of(
         All but the reference.
     recipe : Recipe
     consensus : bool
-        Let the takes correct each other's alignment. The cost grows with the takes times ten.
+        Let the takes correct each other's alignment, and leave out those that fit the reference alone. The
+        cost grows with the takes times twenty.
     left_out : sequence of LeftOut
         Takes that could not be read, to be reported with those that do not align.
+    judge : callable, optional
+        Gives an alignment the verdict of a sea that is calibrated. Default: the verdict of the pair alone.
     progress : callable, optional
         Called with the takes done and their number.
 
@@ -52,18 +61,15 @@ def group_of(
     if not takes:
         reasons = f" ({left_out[0].clip.name}: {left_out[0].reason})" if left_out else ""
         raise FeatureError(f"an empty group: expected at least one take beside the reference{reasons}")
-    alignments: list[Alignment] = []
-    for first in range(0, len(takes), BATCH):
-        batch = [take.encoding for take in takes[first : first + BATCH]]
-        alignments += align_many(reference.encoding, batch, recipe=recipe)
-        if progress:
-            progress(len(alignments), len(takes))
+    alignments = _aligned(reference, takes, recipe, judge, progress)
     fitting = [n for n, alignment in enumerate(alignments) if alignment.alignable]
+    alone = _fit_alone(takes, alignments, fitting, recipe, judge) if consensus else set()
     refused = [
-        LeftOut(take.clip, alignment.verdict)
-        for take, alignment in zip(takes, alignments, strict=True)
-        if not alignment.alignable
+        LeftOut(take.clip, "does not align with the other takes" if n in alone else alignment.verdict)
+        for n, (take, alignment) in enumerate(zip(takes, alignments, strict=True))
+        if n in alone or not alignment.alignable
     ]
+    fitting = [n for n in fitting if n not in alone]
     if not fitting:
         raise FeatureError(
             f"{reference.clip.name}: none of {len(takes)} takes aligns with this reference; "
@@ -84,6 +90,60 @@ def group_of(
         _frame_seconds(reference.encoding),
         (reference, *(takes[n] for n in fitting)),
     )
+
+
+def align_judged(
+    query: Encoding, others: Sequence[Encoding], recipe: Recipe, judge: Judge | None
+) -> list[Alignment]:
+    """One encoding aligned with others, each with its verdict."""
+    found = align_many(query, others, recipe=recipe) if others else []
+    if judge is None:
+        return found
+    return [judge(alignment, query, other) for alignment, other in zip(found, others, strict=True)]
+
+
+def _aligned(
+    query: Take,
+    takes: Sequence[Take],
+    recipe: Recipe,
+    judge: Judge | None,
+    progress: Progress | None = None,
+) -> list[Alignment]:
+    """One take aligned with others, a batch at a time."""
+    alignments: list[Alignment] = []
+    for first in range(0, len(takes), BATCH):
+        batch = [take.encoding for take in takes[first : first + BATCH]]
+        alignments += align_judged(query.encoding, batch, recipe, judge)
+        if progress:
+            progress(len(alignments), len(takes))
+    return alignments
+
+
+def _fit_alone(
+    takes: Sequence[Take],
+    alignments: Sequence[Alignment],
+    fitting: Sequence[int],
+    recipe: Recipe,
+    judge: Judge | None,
+) -> set[int]:
+    """The takes that fit the reference but not, on average, the takes that fit it best.
+
+    One pair is judged by little evidence. Of takes of another movement that fit a reference, about half fit
+    its company too; of takes of the same movement, all but a few do.
+    """
+    witnesses = sorted(fitting, key=lambda n: -_likelihood(alignments[n]))[:WITNESSES]
+    heard: dict[int, list[float]] = {n: [] for n in fitting}
+    for witness in witnesses:
+        others = [n for n in fitting if n != witness]
+        found = _aligned(takes[witness], [takes[n] for n in others], recipe, judge)
+        for n, alignment in zip(others, found, strict=True):
+            heard[n].append(_likelihood(alignment))
+    return {n for n, said in heard.items() if len(said) >= FEWEST_WITNESSES and np.mean(said) < LIKELY}
+
+
+def _likelihood(alignment: Alignment) -> float:
+    """How likely both show the same movement; where that is not known, whether they align."""
+    return float(alignment.alignable) if alignment.likelihood is None else alignment.likelihood
 
 
 def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION, seed: int = 0) -> int:

@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seasync.align import MOTION, Recipe, align_many
+from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError
+from seasync.group.align_takes import Judge, align_judged
 from seasync.group.clock import Group
 from seasync.group.columns import MarkColumns
 from seasync.group.mark_recipe import mark_recipe
@@ -93,6 +94,8 @@ class Carrier:
     recipe : Recipe
     tolerance_seconds : float
         A mark is right if it is no farther than this from the truth. A confidence is the share that is right.
+    judge : callable, optional
+        Gives an alignment the verdict of a sea that is calibrated. Default: the verdict of the pair alone.
 
     Raises
     ------
@@ -106,11 +109,13 @@ class Carrier:
         *,
         recipe: Recipe = MOTION,
         tolerance_seconds: float = TOLERANCE_SECONDS,
+        judge: Judge | None = None,
     ) -> None:
         self.labeled = [clip for clip in labeled if clip.marks]
         if not self.labeled:
             raise DataError("no clip has marks: label at least one")
         self.recipe, self.tolerance_seconds = mark_recipe(recipe, self.labeled[0].encoding), tolerance_seconds
+        self._judge = judge
         self.columns = MarkColumns.of([clip.marks for clip in self.labeled])
         self._moments = [self.columns.moments(clip.marks) for clip in self.labeled]
         self._pool: list[tuple[int, Encoding, Votes]] = []
@@ -181,7 +186,7 @@ class Carrier:
         encodings: Sequence[Encoding],
         marks: Sequence[Seconds],
     ) -> Votes:
-        alignments = align_many(target, encodings, recipe=self.recipe) if encodings else []
+        alignments = align_judged(target, encodings, self.recipe, self._judge)
         sources, weights, moments = [], [], []
         for number, alignment, theirs in zip(numbers, alignments, marks, strict=True):
             if alignment.alignable and np.isfinite(theirs).any():

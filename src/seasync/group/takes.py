@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,14 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.errors import DataError, FeatureError, SeasyncError, UnknownClips
 from seasync.files import Place, is_uri
-from seasync.group.align_takes import group_of, medoid
+from seasync.group.align_takes import Judge, group_of, medoid
 from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, LabeledClip, expect_inside
 from seasync.group.clock import Group, LeftOut, Take
 from seasync.group.episodes import from_episodes
 from seasync.group.timing import marks_of, take_name
 from seasync.marks import FrameSeconds, MarkedClips, clip_names, frame_seconds, read_marks
 from seasync.pair import end_of
+from seasync.sea.calibration import judged_pair
 from seasync.sea.sources import find_videos
 from seasync.sea.stored_clips import StoredClips
 
@@ -84,8 +86,10 @@ def align_group(
     """
     from seasync.search import Sea
 
+    judge: Judge | None = None
     if isinstance(takes, Sea):
         found, left_out, own = _of_sea(takes, reference, label)
+        judge = partial(judged_pair, takes.record.snapshot())
     else:
         model = get_encoder(encoder) if isinstance(encoder, str) else encoder
         found, left_out, own = _of_files(reference, takes, model, fps, cache, progress)
@@ -94,7 +98,9 @@ def align_group(
     if own is None:
         raise FeatureError("an empty group: expected at least two takes")
     report = None if progress is None else (lambda done, total: progress("aligning", done, total))
-    return group_of(own, found, recipe=recipe, consensus=consensus, left_out=left_out, progress=report)
+    return group_of(
+        own, found, recipe=recipe, consensus=consensus, left_out=left_out, judge=judge, progress=report
+    )
 
 
 def _of_files(
@@ -182,7 +188,8 @@ def carry_over_sea(
     ]
     expect_inside(labeled, [float(stored.ends[n]) for n in own])
     rest = [n for n in range(len(stored)) if n not in own]
-    carrier = Carrier(labeled, recipe=recipe, tolerance_seconds=tolerance_seconds)
+    judge = partial(judged_pair, stored.snapshot)
+    carrier = Carrier(labeled, recipe=recipe, tolerance_seconds=tolerance_seconds, judge=judge)
     report = None if progress is None else (lambda done, total: progress("carrying marks", done, total))
     carried = carrier.carry(
         [stored.clips[n] for n in rest],
