@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,13 @@ import pyarrow.parquet as parquet
 import pytest
 from typer.testing import CliRunner
 
+from seasync.align import MOTION
+from seasync.align.likelihood import Calibration
 from seasync.cli import app
-from seasync.errors import DataError, UnknownClips
-from seasync.group import carry_over_sea
+from seasync.errors import DataError, FeatureError, UnknownClips
+from seasync.group import align_group, carry_over_sea
 from seasync.marks import Mark, read_marks
+from seasync.sea.calibration import with_calibration
 from seasync.search import Sea
 from tests.encoders.models import colour_grid
 from tests.serve.films import film, pace
@@ -104,3 +108,15 @@ def test_marks_of_unknown_clips_are_named_in_one_line(sea: Sea) -> None:
 def test_a_mark_outside_its_episode_is_one_clear_line(sea: Sea) -> None:
     with pytest.raises(DataError, match=r"the mark 'late' is at 7.4 s, outside the clip"):
         carry_over_sea(sea, {"episode_000001": [Mark("late", 5.4)]})
+
+
+def test_a_sea_that_is_calibrated_decides_what_aligns(sea: Sea, tmp_path: Path) -> None:
+    strict = Sea(shutil.copytree(sea.uri, tmp_path / "strict.sea"))
+    marks = {"episode_000000": [Mark("top", 1.0)]}
+    assert all(each.marks for each in carry_over_sea(strict, marks)[1])
+    assert len(align_group(None, strict).takes) == 2
+    never = with_calibration(strict.record.snapshot(), MOTION, Calibration(-50.0, 0.0))
+    strict.record.put_metadata(never)
+    assert not any(each.marks for each in carry_over_sea(strict, marks)[1])
+    with pytest.raises(FeatureError, match="none of 2 takes aligns with this reference"):
+        align_group(None, strict)
