@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import numpy as np
 import pytest
 
 from seasync.errors import DataError
@@ -129,3 +130,26 @@ def test_phases_that_follow_each_other_are_put_in_proportion(group, timing):
     first = next(line for line in lines if line.startswith("| model"))
     assert first.endswith("| 1.0 : 1 |")
     assert "start to top : top to end" in timing_page(group, timing)
+
+
+def test_differences_to_reference_and_mean_are_also_in_frames_and_percent(timing):
+    rows = [row for row in csv.DictReader(timing_csv(timing).splitlines()) if row["kind"] == "phase"]
+    mean = np.mean([float(row["seconds"]) for row in rows if row["name"] == "start to top"])
+    reference = next(row for row in rows if (row["take"], row["name"]) == ("model", "start to top"))
+    for row in (row for row in rows if row["name"] == "start to top"):
+        seconds = float(row["seconds"])
+        apart = seconds - float(reference["seconds"])
+        assert float(row["to_reference_frames"]) == pytest.approx(apart * 30, abs=0.02)
+        assert float(row["to_mean_frames"]) == pytest.approx((seconds - mean) * 30, abs=0.02)
+        assert float(row["to_reference_percent"]) == pytest.approx(
+            100 * apart / float(reference["seconds"]), abs=0.1
+        )
+        assert float(row["to_mean_percent"]) == pytest.approx(100 * (seconds / mean - 1), abs=0.1)
+
+
+def test_the_table_ends_with_the_mean_and_calls_the_reference_so(group, timing):
+    durations = [phase.seconds for phase in timing.phases if phase.phase == "start to top"]
+    lines = timing_markdown(group, timing).splitlines()
+    assert any(line.startswith("| model (reference) |") for line in lines)
+    last = next(line for line in lines if line.startswith("| mean ± spread"))
+    assert f"| {np.mean(durations):.2f} ± {np.std(durations):.2f} |" in last

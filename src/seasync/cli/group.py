@@ -181,10 +181,12 @@ def group(
 
 def _print(group: Group, timing: Timing | None) -> None:
     print(f"{counted(len(group.takes), 'take')} on the clock of {group.reference.name}")
-    rows = []
+    from seasync.group.movement import while_moving
+
+    rows, tempo = [], while_moving(group, group.tempo)
     for take, distance in group.outliers():
-        row = group.tempo[group.takes.index(take)]
-        rows.append((take.clip.name, f"{take.alignment.draq:.3f}", f"{distance:.2f} s", tempo_range(row)))
+        pace = tempo_range(tempo[group.takes.index(take)])
+        rows.append((take.clip.name, f"{take.alignment.draq:.3f}", f"{distance:.2f} s", pace))
     print_table(("take", "DRAQ", "off the group", "tempo"), rows, right=("DRAQ", "off the group", "tempo"))
     if timing:
         words = timing.words()

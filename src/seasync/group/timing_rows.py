@@ -52,9 +52,10 @@ class PhaseTime:
         Its duration, also in frames of the take and as a share of all its phases together.
     to_reference, to_mean : float or None
         Difference to the reference's duration, and to the mean of all takes, in seconds.
-    to_reference_frames : float or None
-    to_reference_percent : float or None
-        Difference to the reference as a share of the reference's duration.
+    to_reference_frames, to_mean_frames : float or None
+        The same differences in frames of the take.
+    to_reference_percent, to_mean_percent : float or None
+        The same as shares of the reference's duration, and of the mean.
     """
 
     take: str
@@ -65,7 +66,9 @@ class PhaseTime:
     to_reference: float | None
     to_mean: float | None
     to_reference_frames: float | None
+    to_mean_frames: float | None
     to_reference_percent: float | None
+    to_mean_percent: float | None
 
 
 def mark_times(
@@ -113,7 +116,7 @@ def phase_times(
             if not np.isfinite(durations[n]):
                 continue
             to_reference = _difference(durations[n], lasting[reference][n])
-            share = float(lasting[reference][n])
+            to_mean = _difference(durations[n], mean[n])
             rows.append(
                 PhaseTime(
                     take,
@@ -122,9 +125,11 @@ def phase_times(
                     round(float(durations[n]) / frame, 2),
                     round(100 * float(durations[n]) / total, 2),
                     to_reference,
-                    _difference(durations[n], mean[n]),
-                    None if to_reference is None else round(to_reference / frame, 2),
-                    round(100 * to_reference / share, 1) if to_reference is not None and share > 0 else None,
+                    to_mean,
+                    _ratio(to_reference, frame, 2),
+                    _ratio(to_mean, frame, 2),
+                    _ratio(to_reference, float(lasting[reference][n]) / 100, 1),
+                    _ratio(to_mean, float(mean[n]) / 100, 1),
                 )
             )
     return rows
@@ -147,3 +152,7 @@ def _column_means(rows: Seconds) -> Seconds:
 
 def _difference(value: float, other: float) -> float | None:
     return round(float(value - other), 6) if np.isfinite(value) and np.isfinite(other) else None
+
+
+def _ratio(value: float | None, unit: float, digits: int) -> float | None:
+    return round(value / unit, digits) if value is not None and unit > 0 else None

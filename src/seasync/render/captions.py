@@ -29,7 +29,8 @@ class Caption:
 def captions(film: Film, number: int) -> Iterator[Caption]:
     """What is written on frame `number`: names and time codes at the top of their cells, marks at the bottom.
 
-    Titles give way to time codes, then the score does; what still has no room is left out.
+    Titles give way to time codes, first their first word, then the score does; what still has no room is
+    left out.
     """
     size, margin = film.letters, film.letters // 2
     width, height = film.size
@@ -47,7 +48,9 @@ def captions(film: Film, number: int) -> Iterator[Caption]:
             if plate_width(time, size) <= beside and margin + row <= height:
                 yield Caption(film.corner, width - margin - plate_width(film.corner, size), margin, size)
                 room = beside
-        text = _fitting((f"{cell.title}   {time}", time, "" if is_known else "–"), size, room)
+        short = cell.title.rpartition("  ")[2]  # without "query" or a number
+        texts = (f"{cell.title}   {time}", f"{short}   {time}", time, "" if is_known else "–")
+        text = _fitting(texts, size, room)
         if text and top + row <= cell.top + cell.height:
             yield Caption(text, cell.left + margin, top, size)
             lowest = max(lowest, top + row)

@@ -160,6 +160,7 @@ def grid(
     *,
     columns: int | None = None,
     titles: Sequence[str] | None = None,
+    query_title: str | None = None,
     tempos: Sequence[Tempo] | None = None,
     audio: Audio = "query",
     smooth: Smooth = "nearest",
@@ -182,6 +183,8 @@ def grid(
         Default: as many as make the grid about square.
     titles
         Of the matches. Default: their numbers and scores.
+    query_title
+        Default: "query" and its file's name.
     tempos
         Of the matches: each gets a bar below its picture, orange where it is faster than the query, and a
         frame where it is unusual.
@@ -205,7 +208,8 @@ def grid(
     size = size or LARGEST_GRID
     room = min(size[0] // columns, shape[0]), min(size[1] // rows, shape[1])
     width, height = _fit(shape, room)
-    cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=f"query  {Location(query.file).name}")]
+    own_title = query_title or f"query  {Location(query.file).name}"
+    cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=own_title)]
     warps = [film_warp(each.warp(keep="query"), clips_of(each, "query")[1], smooth) for each in alignments]
     for number, (alignment, warp) in enumerate(zip(alignments, warps, strict=True), 1):
         match = clips_of(alignment, "query")[1]

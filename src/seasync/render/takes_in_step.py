@@ -64,5 +64,6 @@ def group_film(
         for n in rows
     ]
     alignments = [take.alignment for take in shown]
-    grid(alignments, file, titles=titles, tempos=signs, size=size, progress=progress)
+    own = f"reference  {take_name(group.reference)}"
+    grid(alignments, file, titles=titles, query_title=own, tempos=signs, size=size, progress=progress)
     return len(shown)

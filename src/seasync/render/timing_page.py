@@ -8,13 +8,15 @@ from html import escape
 import numpy as np
 
 from seasync.encoding import Seconds
-from seasync.group.clock import STARTED, Group
+from seasync.group.clock import Group
+from seasync.group.movement import while_moving
 from seasync.group.timing import Timing, take_name
-from seasync.render.timing_report import duration_names, duration_rows
+from seasync.render.timing_report import duration_names, duration_rows, shown_name
 
 WIDTH, HEIGHT = 720, 220
 LEFT, RIGHT, TOP, BOTTOM = 50, 24, 18, 25  # margins of a plot
 MOST_WORDS = 12  # sentences
+WIDEST_NUMBER = 44  # narrower phases are drawn without their seconds
 FASTEST = 4.0  # tempo beyond this is drawn at the edge
 COLORS = ("#3366cc", "#dc8a20", "#2a9d6f", "#b5449c", "#c0392b", "#7a6ff0", "#8a8d1f", "#1f9bb0")
 
@@ -72,7 +74,8 @@ def _phase_bars(timing: Timing, order: Sequence[str]) -> str:
     rows, line = [], 26
     for n, take in enumerate(name for name in order if name in timing.takes):
         left = 170.0
-        rows.append(f'<text x="160" y="{n * line + 17}" text-anchor="end">{escape(take)}</text>')
+        name = escape(shown_name(timing, take))
+        rows.append(f'<text x="160" y="{n * line + 17}" text-anchor="end">{name}</text>')
         for phase in timing.phases:
             if phase.take == take:
                 width = (WIDTH - 180) * phase.seconds / max(longest, 1e-9)
@@ -81,6 +84,9 @@ def _phase_bars(timing: Timing, order: Sequence[str]) -> str:
                     f'<rect x="{left:.1f}" y="{n * line + 3}" width="{max(width, 0):.1f}" height="20" '
                     f'fill="{color[phase.phase]}"><title>{escape(title)}</title></rect>'
                 )
+                if width > WIDEST_NUMBER:
+                    at = f'x="{left + width / 2:.1f}" y="{n * line + 17}"'
+                    rows.append(f'<text class="inside" {at}>{phase.seconds:.2f} s</text>')
                 left += width
     legend = "".join(
         f'<span><i style="background:{shade}"></i>{escape(name)}</span>' for name, shade in color.items()
@@ -91,12 +97,12 @@ def _phase_bars(timing: Timing, order: Sequence[str]) -> str:
 
 def _tempo_plot(group: Group, timing: Timing) -> str:
     """On a scale of ratios: half as fast is as far from the same tempo as twice as fast."""
-    mean, spread = np.log2(group.tempo_mean), np.log2(group.tempo_spread)
+    mean, spread = while_moving(group, np.log2(group.tempo_mean)), np.log2(group.tempo_spread)
     limit = np.log2(FASTEST)
     return _plot(
         group.percent,
         [("mean of the takes", COLORS[0], np.clip(mean, -limit, limit))],
-        label="Tempo beside the reference: 2× is twice as fast",
+        label="Tempo beside the reference, while the movement lasts: 2× is twice as fast",
         band=(np.clip(mean - spread, -limit, limit), np.clip(mean + spread, -limit, limit)),
         levels={float(np.log2(tempo)): f"{tempo:g}×" for tempo in (0.25, 0.5, 1, 2, 4)},
         marks=_marks_at(group, timing),
@@ -105,12 +111,8 @@ def _tempo_plot(group: Group, timing: Timing) -> str:
 
 def _ahead_plot(group: Group, timing: Timing, farthest: Sequence[str]) -> str:
     """While something moves: where all stand still, who is ahead means nothing."""
-    share = np.cumsum(group.motion) / max(float(group.motion.sum()), 1e-12)
-    moving = (share >= STARTED) & (share <= 1 - STARTED)
-    rows = {
-        take_name(take.clip): np.where(moving, row, np.nan)
-        for take, row in zip(group.takes, group.ahead, strict=True)
-    }
+    ahead = while_moving(group, group.ahead)
+    rows = {take_name(take.clip): row for take, row in zip(group.takes, ahead, strict=True)}
     lines = [(name, COLORS[n % len(COLORS)], rows[name]) for n, name in enumerate(farthest[: len(COLORS)])]
     return _plot(
         group.percent,
@@ -153,7 +155,7 @@ def _plot(
             f"{across(a):.1f},{up(v):.1f}" for a, v in zip(at.tolist(), values.tolist(), strict=True)
         )
 
-    ticks = {low + margin: f"{low + margin:.2f}", high - margin: f"{high - margin:.2f}", **levels}
+    ticks = {low + margin: f"{low + margin:.2f} s", high - margin: f"{high - margin:.2f} s", **levels}
     ticks = ticks if len(levels) == 1 else {at: text for at, text in levels.items() if low <= at <= high}
     parts = [
         f'<line class="{"axis" if at == 0 else "level"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" '
@@ -206,6 +208,7 @@ h1 { font-size: 1.5rem }
 h2 { font-size: 1.15rem; margin-top: 2rem }
 svg { width: 100%; height: auto }
 svg text { font-size: 12px; fill: currentColor }
+svg text.inside { fill: #fff; text-anchor: middle }
 polyline { fill: none; stroke-width: 2 }
 .axis { stroke: currentColor; opacity: .4 }
 .level { stroke: currentColor; opacity: .15 }

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from itertools import pairwise
+from statistics import fmean, pstdev
 
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write
@@ -14,6 +15,21 @@ from seasync.group.clock import Group
 from seasync.group.timing import Timing
 
 MOST_RATIOS = 3  # columns
+_COLUMNS = (
+    "take",
+    "kind",
+    "name",
+    "seconds",
+    "frames",
+    "percent",
+    "to_reference",
+    "to_mean",
+    "to_reference_frames",
+    "to_mean_frames",
+    "to_reference_percent",
+    "to_mean_percent",
+    "given",
+)
 
 
 def write_timing(group: Group, timing: Timing, file: Place) -> None:
@@ -50,8 +66,7 @@ def write_timing(group: Group, timing: Timing, file: Place) -> None:
 def timing_csv(timing: Timing) -> str:
     """A row for each mark and each phase of each take."""
     out = io.StringIO()
-    columns = ("take", "kind", "name", "seconds", "frames", "percent", "to_reference", "to_mean", "given")
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
     for mark in timing.marks:
         writer.writerow(
@@ -77,6 +92,10 @@ def timing_csv(timing: Timing) -> str:
                 "percent": phase.percent,
                 "to_reference": _text(phase.to_reference),
                 "to_mean": _text(phase.to_mean),
+                "to_reference_frames": phase.to_reference_frames,
+                "to_mean_frames": phase.to_mean_frames,
+                "to_reference_percent": phase.to_reference_percent,
+                "to_mean_percent": phase.to_mean_percent,
             }
         )
     return out.getvalue()
@@ -110,11 +129,11 @@ def _ratios(timing: Timing) -> list[tuple[str, str]]:
 
 
 def duration_rows(timing: Timing) -> list[list[str]]:
-    """A row per take: its name, the durations of its phases, and their ratios."""
+    """A row per take: its name, the durations of its phases, and their ratios; last, the mean of all."""
     known = {(phase.take, phase.phase): phase for phase in timing.phases}
     rows = []
     for take in timing.takes:
-        cells = [take]
+        cells = [shown_name(timing, take)]
         for name in timing.phase_names:
             phase = known.get((take, name))
             if phase is None:
@@ -128,7 +147,28 @@ def duration_rows(timing: Timing) -> list[list[str]]:
             is_known = one is not None and other is not None and other.seconds > 0
             cells.append(f"{one.seconds / other.seconds:.1f} : 1" if is_known and one and other else "–")
         rows.append(cells)
-    return rows
+    return [*rows, _mean_row(timing)] if len(timing.takes) > 2 else rows
+
+
+def _mean_row(timing: Timing) -> list[str]:
+    """Mean and standard deviation of each phase over all takes, and the mean of each ratio."""
+    lasting: dict[str, dict[str, float]] = {}
+    for phase in timing.phases:
+        lasting.setdefault(phase.phase, {})[phase.take] = phase.seconds
+    cells = ["mean ± spread"]
+    for name in timing.phase_names:
+        seconds = list(lasting[name].values())
+        cells.append(f"{fmean(seconds):.2f} ± {pstdev(seconds):.2f}")
+    for first, second in _ratios(timing):
+        both = [take for take in lasting[first] if lasting[second].get(take, 0.0) > 0]
+        ratios = [lasting[first][take] / lasting[second][take] for take in both]
+        cells.append(f"{fmean(ratios):.1f} : 1" if ratios else "–")
+    return cells
+
+
+def shown_name(timing: Timing, take: str) -> str:
+    """A take's name in tables and plots; the reference is called so."""
+    return f"{take} (reference)" if take == timing.reference else take
 
 
 def _text(value: float | None) -> str:
