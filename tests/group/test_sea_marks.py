@@ -120,3 +120,18 @@ def test_a_sea_that_is_calibrated_decides_what_aligns(sea: Sea, tmp_path: Path) 
     assert not any(each.marks for each in carry_over_sea(strict, marks)[1])
     with pytest.raises(FeatureError, match="none of 2 takes aligns with this reference"):
         align_group(None, strict)
+
+
+def test_marks_that_were_carried_do_not_count_as_labels(sea: Sea) -> None:
+    set_by_hand, carried = [Mark("top", 1.0)], [Mark("top", 0.2, confidence=0.4)]
+    labeled, rest = carry_over_sea(sea, {"episode_000000": set_by_hand, "episode_000001": carried})
+    assert [clip.marks for clip in labeled] == [tuple(set_by_hand)]
+    assert len(rest) == 2
+    with pytest.raises(DataError, match="every mark has a confidence, so all were carried over"):
+        carry_over_sea(sea, {"episode_000001": carried})
+
+
+def test_a_clip_whose_marks_were_partly_checked_counts_as_labeled(sea: Sea) -> None:
+    marks = [Mark("start", 0.3, confidence=0.7), Mark("top", 1.0)]
+    labeled, _ = carry_over_sea(sea, {"episode_000000": marks})
+    assert [clip.marks for clip in labeled] == [tuple(marks)]

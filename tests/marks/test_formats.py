@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seasync.errors import DataError
+from seasync.files import Location
 from seasync.marks import Mark, read_marks, write_marks
 
 MARKS = {
@@ -99,3 +100,12 @@ def test_clips_that_are_not_here_have_no_marks_and_stop_nothing(tmp_path):
         tmp_path / "events.csv", lambda clip, frame: frame / 30 if clip == "here.mp4" else None
     )
     assert found == {"here.mp4": [Mark("top", 2.0)], "elsewhere.mp4": []}
+
+
+def test_the_place_of_the_marks_is_told(tmp_path):
+    one = {"a.mp4": [Mark("top", 1.0)]}
+    two = one | {"b.mp4": [Mark("top", 2.0)]}
+    assert write_marks(tmp_path / "all.csv", two) == Location(tmp_path / "all.csv")
+    assert write_marks(tmp_path / "one.srt", one) == Location(tmp_path / "one.srt")
+    assert write_marks(tmp_path / "all.eaf", two) == Location(tmp_path / "all")
+    assert sorted(file.name for file in (tmp_path / "all").iterdir()) == ["a.eaf", "b.eaf"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,12 +31,16 @@ from seasync.clip import Clip
 from seasync.files import Location
 from seasync.options import RecipeName, Side
 
+if TYPE_CHECKING:
+    from seasync.group import CarriedMarks
+
 EXAMPLES = """\
 seasync transfer keys.csv mine.mp4 other.mp4 --to other-keys.csv
 
 seasync transfer talk.srt mine.mp4 other.mp4 --to other.srt
 
 seasync transfer marks.csv --sea footage.sea --to all.csv"""
+MARKS_SHOWN = 3  # of a clip
 DOUBTFUL_SHOWN = 10
 OptionalQuery = Annotated[
     Location | None,
@@ -153,23 +157,37 @@ def _over_sea(
             progress=show,
         )
     everyone = [(each.clip, each.marks) for each in labeled] + [(each.clip, each.marks) for each in carried]
-    write_marks(to, named_for(StoredClips.of(opened.record.snapshot(), label=label), everyone, to))
+    written = write_marks(to, named_for(StoredClips.of(opened.record.snapshot(), label=label), everyone, to))
     doubtful = doubtful_first(carried)
     if as_json:
         import json
 
         rows = [{"file": each.clip.file, "confidence": each.confidence} for each in doubtful]
         counts = {"labeled": len(labeled), "carried": sum(bool(each.marks) for each in carried)}
-        print(json.dumps({"file": str(to), **counts, "doubtful": rows}))
+        print(json.dumps({"file": str(written), **counts, "doubtful": rows}))
         return
     placed = sum(bool(each.marks) for each in carried)
     sure = sum(each.sure for each in carried)
     known = counted(len(labeled), "labeled clip")
-    print(f"{to}: marks of {known} carried to {counted(placed, 'clip')}, {sure} of them sure")
+    print(f"{written}: marks of {known} carried to {counted(placed, 'clip')}, {sure} of them sure")
     if doubtful:
         print(f"{counted(len(doubtful), 'clip')} to check, the most doubtful first:")
-        for each in doubtful[:DOUBTFUL_SHOWN]:
-            why = f"confidence {each.confidence:.0%}" if each.marks else "no labeled clip aligns with it"
-            print(f"  {each.clip.name}: {why}")
+        print(*(f"  {each.clip.name}: {_doubt(each)}" for each in doubtful[:DOUBTFUL_SHOWN]), sep="\n")
         if len(doubtful) > DOUBTFUL_SHOWN:
             print(f"  … and {len(doubtful) - DOUBTFUL_SHOWN} more (--json lists all)")
+
+
+def _doubt(carried: CarriedMarks) -> str:
+    """Which marks of a clip are doubtful, such as "3 of 8 marks are not sure: finish 38%, address 42%, …"."""
+    from seasync.group.carry import SURE
+
+    if not carried.marks:
+        return "no labeled clip aligns with it"
+    doubtful = sorted(
+        (mark for mark in carried.marks if (mark.confidence or 0.0) < SURE),
+        key=lambda mark: mark.confidence or 0.0,
+    )
+    some = ", ".join(f"{mark.name} {mark.confidence or 0.0:.0%}" for mark in doubtful[:MARKS_SHOWN])
+    more = ", …" if len(doubtful) > MARKS_SHOWN else ""
+    are = "is" if len(doubtful) == 1 else "are"
+    return f"{len(doubtful)} of {counted(len(carried.marks), 'mark')} {are} not sure: {some}{more}"

@@ -26,7 +26,7 @@ from seasync.group.mark_recipe import mark_recipe
 from seasync.group.nearest import nearest
 from seasync.group.timing import marks_of, take_name
 from seasync.group.votes import Votes
-from seasync.marks import Mark, MarkedClips
+from seasync.marks import Mark, MarkedClips, expect_some_checked, is_checked
 
 Encodings = Callable[[Sequence[int]], Sequence[Encoding]]
 
@@ -270,7 +270,9 @@ def carry_in_group(
     group: Group, marks: MarkedClips, *, tolerance_seconds: float = TOLERANCE_SECONDS
 ) -> dict[str, tuple[Mark, ...]]:
     """The marks of every take of a group by its name: those it has, else those carried from the others."""
-    own = {n: tuple(found) for n, take in enumerate(group.members) if (found := marks_of(take.clip, marks))}
+    found = {n: tuple(marks_of(take.clip, marks)) for n, take in enumerate(group.members)}
+    own = {n: each for n, each in found.items() if is_checked(each)}
+    expect_some_checked(marks)
     labeled = [LabeledClip(group.members[n].clip, group.members[n].encoding, own[n]) for n in own]
     rest = [take for n, take in enumerate(group.members) if n not in own]
     carrier = Carrier(labeled, tolerance_seconds=tolerance_seconds)

@@ -19,7 +19,15 @@ from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, Labele
 from seasync.group.clock import Group, LeftOut, Take
 from seasync.group.episodes import from_episodes
 from seasync.group.timing import marks_of, take_name
-from seasync.marks import FrameSeconds, MarkedClips, clip_names, frame_seconds, read_marks
+from seasync.marks import (
+    FrameSeconds,
+    MarkedClips,
+    clip_names,
+    expect_some_checked,
+    frame_seconds,
+    is_checked,
+    read_marks,
+)
 from seasync.pair import end_of
 from seasync.sea.calibration import judged_pair
 from seasync.sea.sources import find_videos
@@ -148,7 +156,8 @@ def carry_over_sea(
     ----------
     sea : Sea
     marks : mapping or path
-        Marks of some clips, by id, path or file name; or a marks file (see `seasync.marks.read_marks`).
+        Marks of some clips, by id, path or file name; or a marks file (see `seasync.marks.read_marks`). A
+        clip counts as labeled if a mark of it has no confidence: then a person has set or checked it.
     label, where : str, optional
         Only clips with this label, or that fulfil this SQL condition.
     recipe : Recipe
@@ -177,8 +186,9 @@ def carry_over_sea(
     if isinstance(marks, str | PathLike):
         marks = read_marks(marks, _stored_frame_seconds(stored))
     marks = from_episodes(stored, marks)
-    own = {n: found for n, clip in enumerate(stored.clips) if (found := marks_of(clip, marks))}
+    own = {n: found for n, clip in enumerate(stored.clips) if is_checked(found := marks_of(clip, marks))}
     if not own:
+        expect_some_checked(marks)
         known = ", ".join(sorted(marks)[:3]) or "no clip"
         raise DataError(f"the marks are of {known}: expected clips of this sea, by id, path or file name")
     _warn_of_unknown(sea, marks, stored.clips)

@@ -16,17 +16,18 @@ Writer = Callable[[Location, MarkedClips], None]
 
 @dataclass(frozen=True)
 class Format:
-    """How marks files of one ending are read and written."""
+    """How marks files of one ending are read and written; some hold the marks of one clip only."""
 
     read: Reader
     write: Writer | None
+    of_one_clip: bool = False
 
 
 FORMATS: dict[str, Format] = {
     ".csv": Format(csv_marks.read, csv_marks.write),
-    ".srt": Format(subtitles.read, subtitles.write),
-    ".vtt": Format(subtitles.read, subtitles.write),
-    ".eaf": Format(elan.read, elan.write),
+    ".srt": Format(subtitles.read, subtitles.write, of_one_clip=True),
+    ".vtt": Format(subtitles.read, subtitles.write, of_one_clip=True),
+    ".eaf": Format(elan.read, elan.write, of_one_clip=True),
     ".kva": Format(kinovea.read, None),
     ".parquet": Format(lerobot_subtasks.read, lerobot_subtasks.write),
 }
@@ -64,8 +65,13 @@ def read_marks(file: Place, frame_seconds: FrameSeconds | None = None) -> Marked
     raise DataError(f"{file}: no such file; expected marks as {', '.join(FORMATS)}")
 
 
-def write_marks(file: Place, clips: MarkedClips) -> None:
-    """Write marks to a file; .srt, .vtt and .eaf take the marks of one clip, or a folder of that ending.
+def write_marks(file: Place, clips: MarkedClips) -> Location:
+    """Write marks to a file; .srt, .vtt and .eaf hold one clip each, so several go to a folder.
+
+    Returns
+    -------
+    Location
+        The file, or the folder: `all` for `all.srt`.
 
     Raises
     ------
@@ -73,10 +79,11 @@ def write_marks(file: Place, clips: MarkedClips) -> None:
         If the ending is unknown or the format is only read.
     """
     path = Location(file)
-    write = _format(path).write
-    if write is None:
+    form = _format(path)
+    if form.write is None:
         raise DataError(f"{path}: {path.suffix} files are only read; write {', '.join(_writable())}")
-    write(path, clips)
+    form.write(path, clips)
+    return path.with_suffix("") if form.of_one_clip and len(clips) > 1 else path
 
 
 def _writable() -> list[str]:

@@ -45,8 +45,24 @@ class Mark:
 MarkedClips = Mapping[str, Sequence[Mark]]
 """Marks by clip: its id, its path, or its file's name."""
 
+
 FrameSeconds = Callable[[str, float], float | None]
 """When a frame of a clip is shown, in seconds, by the clip's name; None for a clip that is not known."""
+
+
+def is_checked(marks: Sequence[Mark]) -> bool:
+    """Whether a person has set or checked these marks: at least one of them has no confidence."""
+    return any(mark.confidence is None for mark in marks)
+
+
+def expect_some_checked(clips: MarkedClips) -> None:
+    """Raise DataError if there are marks, and all of them were carried over."""
+    marks = [mark for each in clips.values() for mark in each]
+    if marks and not is_checked(marks):
+        raise DataError(
+            "every mark has a confidence, so all were carried over; clear the confidence of a clip's marks "
+            "when you have checked them"
+        )
 
 
 def frame_seconds(clips: Iterable[tuple[Clip, Encoding]]) -> FrameSeconds:
