@@ -100,6 +100,13 @@ def test_a_take_that_fits_the_reference_alone_is_left_out():
     assert len(alone.takes) == 5
 
 
+def test_a_take_that_fits_its_company_much_worse_than_they_fit_each_other_is_left_out():
+    takes = [take(name, bend=bend) for name, bend in BENDS.items()]
+    group = group_of(take("model"), [*takes, take("stranger", seed=99)], judge=judge_of({}))
+    assert [out.clip.file for out in group.left_out] == ["stranger.mp4"]
+    assert len(group.takes) == 4
+
+
 def test_two_other_takes_do_not_outvote_the_reference():
     model, odd = take("model"), take("odd", bend=0.1)
     takes = [take("a", bend=0.3), take("b", bend=-0.3)]

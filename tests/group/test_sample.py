@@ -12,10 +12,14 @@ from seasync.sample import make
 
 
 @pytest.mark.usefixtures("real_weights")
-def test_squats_of_the_sample_share_a_clock(tmp_path: Path) -> None:
-    sample = make(tmp_path / "sample", clips=17, seconds=(3, 4), size=(160, 120))
+def test_squats_of_the_sample_share_a_clock_and_other_actions_are_left_out(tmp_path: Path) -> None:
+    sample = make(tmp_path / "sample", clips=33, seconds=(3, 4), size=(160, 120))
     reference, *takes = (clip for clip in sample.clips if clip.action == "squat")
-    group = seasync.align_group(reference.file, [clip.file for clip in takes], encoder="dinov2-small@112")
+    others = [next(clip.file for clip in sample.clips if clip.action == "throw")]
+    group = seasync.align_group(
+        reference.file, [*(clip.file for clip in takes), *others], encoder="dinov2-small@112"
+    )
+    assert [Path(out.clip.file) for out in group.left_out] == others
     assert [Path(take.clip.file) for take in group.takes] == [clip.file for clip in takes]
     truth = np.stack([clip.key_seconds for clip in takes])
     apart = np.abs(group.at(reference.key_seconds) - truth)

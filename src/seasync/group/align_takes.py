@@ -23,6 +23,10 @@ BATCH = 64
 PROBES = 12
 # A take that fits the reference must also fit those takes that fit it best, if there are enough of them.
 WITNESSES, FEWEST_WITNESSES = 9, 3
+# DRAQ may be so much higher than among the witnesses; those that are all but copies of each other count as
+# this tight. Chosen on the sample sea, gestures, actions, robots and falls: no take of the same movement is
+# lost by it there.
+MUCH_WORSE, TIGHT_DRAQ = 0.15, 0.35
 
 
 def group_of(
@@ -126,19 +130,29 @@ def _fit_alone(
     recipe: Recipe,
     judge: Judge | None,
 ) -> set[int]:
-    """The takes that fit the reference but not, on average, the takes that fit it best.
+    """The takes that fit the reference but not its company: the takes that fit it best.
 
-    One pair is judged by little evidence. Of takes of another movement that fit a reference, about half fit
-    its company too; of takes of the same movement, all but a few do.
+    One pair is judged by little evidence. A take must be likely the same movement as its witnesses too, and
+    must not fit them much worse than they fit each other.
     """
     witnesses = sorted(fitting, key=lambda n: -_likelihood(alignments[n]))[:WITNESSES]
-    heard: dict[int, list[float]] = {n: [] for n in fitting}
+    heard: dict[int, list[Alignment]] = {n: [] for n in fitting}
+    among: list[float] = []  # DRAQ of the witnesses with each other
     for witness in witnesses:
         others = [n for n in fitting if n != witness]
         found = _aligned(takes[witness], [takes[n] for n in others], recipe, judge)
         for n, alignment in zip(others, found, strict=True):
-            heard[n].append(_likelihood(alignment))
-    return {n for n, said in heard.items() if len(said) >= FEWEST_WITNESSES and np.mean(said) < LIKELY}
+            heard[n].append(alignment)
+            among += [alignment.draq] if n in witnesses else []
+    if len(among) < FEWEST_WITNESSES:
+        return set()
+    limit = max(float(np.median(among)), TIGHT_DRAQ) + MUCH_WORSE
+
+    def fits(said: Sequence[Alignment]) -> bool:
+        likely = np.mean([_likelihood(alignment) for alignment in said]) >= LIKELY
+        return bool(likely and np.median([alignment.draq for alignment in said]) <= limit)
+
+    return {n for n, said in heard.items() if len(said) >= FEWEST_WITNESSES and not fits(said)}
 
 
 def _likelihood(alignment: Alignment) -> float:

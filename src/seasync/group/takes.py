@@ -104,7 +104,8 @@ def align_group(
     if own is None and found:
         own = found.pop(medoid(found, recipe=recipe))
     if own is None:
-        raise FeatureError("an empty group: expected at least two takes")
+        where = f" with the label {label!r}" if label else ""
+        raise FeatureError(f"an empty group: expected at least two takes{where}")
     report = None if progress is None else (lambda done, total: progress("aligning", done, total))
     return group_of(
         own, found, recipe=recipe, consensus=consensus, left_out=left_out, judge=judge, progress=report
