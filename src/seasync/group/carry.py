@@ -240,7 +240,7 @@ class Carrier:
             return 0.0
         asked = self.tolerance_seconds / math.hypot(spread, self._typical[column])
         right = float((self._ratios <= asked).sum()) + PRIOR_ERRORS * (1 - math.exp(-asked))
-        sure = right / (len(self._ratios) + PRIOR_ERRORS)
+        sure = right / (len(self._ratios) + PRIOR_ERRORS + 1)  # one error that was not seen yet
         return sure if len(self._ratios) else min(sure, MOST_UNCHECKED)
 
 
