@@ -199,18 +199,23 @@ def test_warps_of_any_alignment_pass_their_anchors_and_keep_their_pieces_apart(
         assert len(back.stretches) == len(warp.stretches)
 
 
-def test_a_phase_that_ends_where_two_pieces_touch_stays_in_its_piece(
-    files: tuple[Path, Path], tmp_path: Path
-) -> None:
+def swapped_halves(query: Path, match: Path) -> Alignment:
     """The second half of the query is the first of the match, and the other way round."""
-    seconds = frame_table(files[0]).seconds
+    seconds = frame_table(query).seconds
     cells = [*zip(range(18), range(18, 36), strict=True), *zip(range(18, 36), range(18), strict=True)]
     edges = [float(seconds[18]), float(seconds[36])]
     pieces = (
         Piece(0, 18, (0.0, edges[0]), (0.72, 1.44), 0.5, 2.0),
         Piece(18, 36, (edges[0], edges[1]), (0.0, 0.72), 0.5, 2.0),
     )
-    aligned = built(*files, np.array(cells), pieces)
+    return built(query, match, np.array(cells), pieces)
+
+
+def test_a_phase_that_ends_where_two_pieces_touch_stays_in_its_piece(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    aligned = swapped_halves(*files)
+    edges = [aligned.pieces[0].query[1], aligned.pieces[1].query[1]]
     (tmp_path / "phases.csv").write_text(f"start,end,phase\n0,{edges[0]},late\n{edges[0]},{edges[1]},early\n")
     transfer(aligned, tmp_path / "phases.csv", tmp_path / "new.csv")
     with (tmp_path / "new.csv").open() as lines:
@@ -219,3 +224,35 @@ def test_a_phase_that_ends_where_two_pieces_touch_stays_in_its_piece(
         ("late", pytest.approx(0.72, abs=0.01), pytest.approx(1.44, abs=0.01)),
         ("early", pytest.approx(0.0, abs=0.01), pytest.approx(0.72, abs=0.01)),
     ]
+
+
+def test_what_is_shown_of_the_end_of_a_piece_belongs_to_that_piece(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two halves in the other order, which touch in the query. Both play frame by frame."""
+    pytest.importorskip("mcp", reason="needs the extra 'mcp'")
+    pytest.importorskip("fastapi", reason="needs the extra 'serve'")
+    from types import SimpleNamespace
+
+    from seasync.cli.align import _print
+    from seasync.integrations.fiftyone import _warp
+    from seasync.integrations.mcp_server import described
+    from seasync.serve.timing_differences import compare_timing
+
+    aligned = swapped_halves(*files)
+    frame, pace = 1 / 25, 30 / 1.001 / 25  # seconds of the match for a second of the query
+
+    def expect_halves(pairs: Sequence[tuple[float, float]]) -> None:
+        half = len(pairs) // 2
+        for part, first in ((pairs[:half], 0.72), (pairs[half:], 0.0)):
+            for query, match in part:
+                assert match == pytest.approx(first + (query - part[0][0]) * pace, abs=2 * frame)
+
+    expect_halves([(one["query"], one["match"]) for one in described(aligned)["moments"]])
+    expect_halves([(at, shown) for at, shown in _warp(SimpleNamespace(alignment=aligned))])  # type: ignore[arg-type]
+    _print(aligned)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.count(" s ") == 2]
+    expect_halves([(float(line[0]), float(line[2])) for line in lines])
+    assert {line[4] for line in lines} - {"–"} <= {f"{speed}%" for speed in range(90, 150)}
+    tempo = compare_timing(aligned, {}, {"query": "a", "match": "b"}).tempo
+    assert all(one.speed == pytest.approx(1 / pace, rel=0.2) for one in tempo)

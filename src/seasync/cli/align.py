@@ -104,9 +104,10 @@ def _print(alignment: Alignment) -> None:
     warp = alignment.warp(keep="query")
     rows = []
     covered = sum(last - first for first, last in warp.spans)
-    for first, last in warp.spans:
-        moments = np.linspace(first, last, max(2, round(9 * (last - first) / max(covered, 1e-9))))
-        partners = warp.at(moments)
+    for piece in warp.stretches:  # each by itself: where two touch, the moment belongs to both
+        share = (piece.end - piece.start) / max(covered, 1e-9)
+        moments = np.linspace(piece.start, piece.end, max(2, round(9 * share)))
+        partners = piece.at(moments)
         speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
         for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):
             rows.append((f"{moment:7.2f} s", f"{partner:7.2f} s", speed))

@@ -177,8 +177,10 @@ def _label(value: Any) -> str:
 def _warp(match: Match) -> list[list[float]]:
     import numpy as np
 
-    warp = match.alignment.warp(keep="query")
-    spans = [np.linspace(*span, max(2, WARP_POINTS // len(warp.spans))) for span in warp.spans]
-    moments = np.concatenate(spans)
-    pairs = zip(moments.tolist(), warp.at(moments).tolist(), strict=True)
-    return [[round(at, 4), round(shown, 4)] for at, shown in pairs]
+    pieces = match.alignment.warp(keep="query").stretches
+    found = []
+    for piece in pieces:
+        moments = np.linspace(piece.start, piece.end, max(2, WARP_POINTS // len(pieces)))
+        pairs = zip(moments.tolist(), piece.at(moments).tolist(), strict=True)
+        found += [[round(at, 4), round(shown, 4)] for at, shown in pairs]
+    return found

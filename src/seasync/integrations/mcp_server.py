@@ -229,9 +229,10 @@ def reporter(report: Callable[..., Any]) -> Show:
 
 def described(alignment: Alignment) -> dict[str, Any]:
     """How well two videos align, and ten pairs of moments that belong together."""
-    warp = alignment.warp(keep="query")
-    moments = np.concatenate([np.linspace(first, last, 10) for first, last in warp.spans[:3]])
-    pairs = zip(moments.tolist(), warp.at(moments).tolist(), strict=True)
+    pieces = alignment.warp(keep="query").stretches[:3]
+    moments = [np.linspace(piece.start, piece.end, 10) for piece in pieces]
+    partners = [piece.at(at) for piece, at in zip(pieces, moments, strict=True)]
+    pairs = zip(np.concatenate(moments).tolist(), np.concatenate(partners).tolist(), strict=True)
     return {
         "summary": alignment.summary,
         "alignable": alignment.alignable,

@@ -212,11 +212,12 @@ class _Timing:
 
     def tempo(self) -> list[Tempo]:
         found = []
-        for start, end in self.warp.spans:
-            reach = min(TEMPO_REACH, (end - start) / 4)
-            for time in np.arange(start, end, TEMPO_STEP).tolist():
-                middle = min(max(time, start + reach), end - reach)
-                seconds = self.warp.at(middle + reach) - self.warp.at(middle - reach)
+        for piece in self.warp.stretches:
+            reach = min(TEMPO_REACH, (piece.end - piece.start) / 4)
+            for time in np.arange(piece.start, piece.end, TEMPO_STEP).tolist():
+                middle = min(max(time, piece.start + reach), piece.end - reach)
+                around = piece.at(np.asarray([middle - reach, middle + reach]))
+                seconds = float(around[1] - around[0])
                 speed = 2 * reach / seconds if seconds > 0 else FASTEST
                 found.append(Tempo(query=round(time, 4), speed=round(min(speed, FASTEST), 4)))
         return found
