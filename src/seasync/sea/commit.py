@@ -162,7 +162,9 @@ def _remove_duplicates(committed: Any, fragments: Sequence[Any], ids: Sequence[s
         mine = " OR ".join(
             f"(_rowid >= {n << ROW_ID_BITS} AND _rowid < {(n + 1) << ROW_ID_BITS})" for n in own
         )
-        committed.delete(f"({mine}) AND {one_of('id', twice)}")
+        deleted = committed.delete(f"({mine}) AND {one_of('id', twice)}")["num_deleted_rows"]
+        if deleted < len(twice):  # somebody has joined the fragments with others meanwhile
+            remove_doubled(committed)
     return len(twice)
 
 
@@ -171,12 +173,25 @@ def remove_doubled(dataset: lance.LanceDataset) -> int:
 
     A writer that is killed after its commit cannot take back what another one had added before.
     """
+    found = 0
+    while twice := _remove_copies(dataset):
+        found = max(found, twice)
+        dataset.checkout_latest()  # were they deleted, or did they get new numbers meanwhile?
+    return found
+
+
+def _remove_copies(dataset: lance.LanceDataset) -> int:
+    """Delete the later copies that this version of the dataset has; returns of how many clips."""
     import pyarrow.compute as pc
 
     rows = dataset.scanner(columns=["id"], with_row_id=True).to_table()
     counted = rows.group_by("id").aggregate([("_rowid", "count"), ("_rowid", "min")])
     twice = counted.filter(pc.greater(counted["_rowid_count"], 1))
     if len(twice):
-        first = " AND ".join(f"_rowid != {row}" for row in twice["_rowid_min"].to_pylist())
-        dataset.delete(f"{one_of('id', twice['id'].to_pylist())} AND {first}")
+        theirs = rows.filter(pc.is_in(rows["id"], twice["id"].combine_chunks()))
+        copies = set(theirs["_rowid"].to_pylist()) - set(twice["_rowid_min"].to_pylist())
+        # The copies by their numbers, not all but the first: where others join fragments meanwhile, rows get
+        # new numbers, and Lance asks again. Then it must find nothing rather than the first ones too.
+        numbers = " OR ".join(f"_rowid = {row}" for row in sorted(copies))
+        dataset.delete(f"{one_of('id', twice['id'].to_pylist())} AND ({numbers})")
     return len(twice)
