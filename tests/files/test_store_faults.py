@@ -33,8 +33,8 @@ def own_store(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-unty
 def mortal(own_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     for name, value in own_store.environment.items():
         monkeypatch.setenv(name, value)
-    own_store.stop()
-    own_store.start()  # the test before may have stopped it
+    if not own_store.is_running:  # the test before has stopped it, and failed
+        own_store.start()
     return own_store
 
 

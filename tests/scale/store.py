@@ -59,6 +59,10 @@ class Store:
             "AWS_ALLOW_HTTP": "true"
         }
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
     def start(self) -> None:
         s3, s3_grpc, filer, filer_grpc, volume, volume_grpc, master, master_grpc = map(str, self._ports)
         loopback = ["-ip", "127.0.0.1", "-ip.bind", "127.0.0.1"]
