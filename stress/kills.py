@@ -55,9 +55,11 @@ def _adding(paths: Callable[[Bench], list[str]], *, jobs: int = 1, labels: str |
 
 
 def _racing(bench: Bench, remote: bool, rng: np.random.Generator) -> Case:
-    uri = bench.place(remote=True)
-    given = {"uri": uri, "encoder": bench.encoder, "paths": [str(bench.footage)]}
-    return Case("race", "add", given, uri, also=[given])
+    """Two add the same, in the same order or each in an order of its own."""
+    uri, files = bench.place(remote=True), [str(each) for each in sorted(bench.footage.rglob("*.mp4"))]
+    orders = [files, files] if rng.uniform() < 0.5 else [[*rng.permutation(files)] for _ in range(2)]
+    given, other = ({"uri": uri, "encoder": bench.encoder, "paths": order} for order in orders)
+    return Case("race", "add", given, uri, also=[other])
 
 
 def _relabeling(bench: Bench, remote: bool, rng: np.random.Generator) -> Case:
