@@ -45,6 +45,7 @@ PROBLEMS: dict[int | str, dict[str, object]] = {
         413: "Too large.",
         421: "The Host header names another server.",
         422: "The request cannot be fulfilled as it is.",
+        503: "The server is busy or stopping; try again later.",
         504: "It took too long.",
         507: "Out of disk space or quota.",
     }.items()
