@@ -1,14 +1,15 @@
 """FiftyOne: samples into a sea, matches back as fields and views.
 
 FiftyOne keeps datasets in MongoDB, which its package downloads when it is built. Where that is impossible, no
-dataset can be made, so `Collection` stands in for one. What it offers is compared with the real package, if
-that is installed.
+dataset can be made, so `Collection` stands in for one. If the real package is installed, what the stand-in
+offers is compared with it; with a database as well (its own, or the one at FIFTYONE_DATABASE_URI), a real
+dataset goes the same way.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,3 +108,42 @@ def test_the_stand_in_has_the_signatures_of_the_real_package() -> None:
     document = " ".join(real.set_values.__doc__.split())
     assert "key_field" in document
     assert "ordered" in real.select.__doc__
+
+
+@pytest.fixture
+def real_dataset(dataset: Collection) -> Iterator[Any]:
+    fiftyone = pytest.importorskip("fiftyone", reason="needs the extra 'fiftyone'")
+    try:
+        real = fiftyone.Dataset()
+    except Exception as error:  # noqa: BLE001  whatever the package raises without its database
+        pytest.skip(f"FiftyOne has no database here: {error}")
+    real.add_samples(
+        [
+            fiftyone.Sample(
+                filepath=sample["filepath"], truth=fiftyone.Classification(label=sample["truth"].label)
+            )
+            for sample in dataset.samples
+        ],
+        progress=False,
+    )
+    yield real
+    real.delete()
+
+
+def test_a_real_dataset_is_searched_sorted_and_viewed(real_dataset: Any, sea: Sea) -> None:
+    assert add_samples(real_dataset, sea, label_field="truth").added == 9
+    assert {clip.label for clip in sea.clips()} == set(real_dataset.distinct("truth.label"))
+    assert write_matches(real_dataset, sea) == 9
+    for sample in real_dataset:
+        other = real_dataset[sample["seasync_match"]]
+        assert other.id != sample.id
+        assert other.filepath == sample["seasync_file"]
+        assert isinstance(sample["seasync_alignable"], bool)
+        assert all(len(pair) == 2 for pair in sample["seasync_warp"])
+    draq = real_dataset.sort_by("seasync_draq").values("seasync_draq")
+    assert draq == sorted(draq)
+    first = real_dataset.first()
+    view = similar_samples(real_dataset, first, sea, k=5)
+    expected = [match.clip.file for match in sea.search(first.filepath, k=5)]
+    assert view.values("filepath") == expected
+    assert write_matches(real_dataset.match_tags("none"), sea) == 0  # a view, here an empty one
