@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import faiss
 import numpy as np
 import pytest
 
@@ -57,6 +56,7 @@ def found(
 
 def truth(sea: Sea, seed: int, k: int = 10, standard: Standard | None = None) -> list[str]:
     """The same by faiss, from the raw parts."""
+    faiss = pytest.importorskip("faiss", reason="needs the extra 'dev'")
     table = sea.record.snapshot().dataset.to_table(columns=["id", "mean", "trajectory"])
     mean = matrix(table["mean"])
     standard = standard or Standard.of([mean])

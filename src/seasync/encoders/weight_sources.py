@@ -187,6 +187,7 @@ def download(address: str, folder: Path) -> Path:
             promised = answer.headers.get("Content-Length")
             _save(answer, target)
     except urllib.error.HTTPError as error:
+        error.close()  # it is the answer, too
         raise WeightsError(f"the server answered {error.code} {error.reason}") from error
     except TimeoutError as error:
         raise WeightsError("the server did not answer in time") from error
