@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -91,3 +94,16 @@ def test_device_option_reaches_the_encoders(monkeypatch: pytest.MonkeyPatch) -> 
     missing = CliRunner().invoke(app, ["align", "no.mp4", "such.mp4", "--device", "cuda"])
     assert missing.exit_code != 0
     assert os.environ["SEASYNC_DEVICE"] == "cuda"
+
+
+def test_onnxruntime_reports_nothing_to_anyone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It keeps what it is going to send, and a number for this machine, in the user's cache folder."""
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    code = "from seasync.encoders.device import active_device; print(active_device())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "cpu" in done.stdout
+    assert not [file for file in tmp_path.rglob("*") if "icrosoft" in str(file.relative_to(tmp_path))]

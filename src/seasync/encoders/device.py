@@ -93,11 +93,21 @@ def open_session(model: Path | bytes, *, threads: int | None = None, spin: bool 
     return _session(model, active_device().providers, threads=threads, spin=spin)
 
 
+def load_onnxruntime() -> Any:
+    """The module, told to report nothing: from 1.31 on it sends events to Microsoft on Linux, too.
+
+    It reads the variable when it is loaded. If you set it yourself, your value stays.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
 def _session(
     model: Path | bytes, providers: list[str], *, threads: int | None = None, spin: bool = False
 ) -> Any:
-    import onnxruntime
-
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     if not spin:
@@ -117,9 +127,7 @@ def allowed_threads() -> int:
 
 @lru_cache
 def _loaded(named: str) -> Device:
-    import onnxruntime
-
-    built_for = onnxruntime.get_available_providers()
+    built_for = load_onnxruntime().get_available_providers()
     failures: dict[str, str] = {}
     for name in PROVIDERS if named == "auto" else [named]:
         if PROVIDERS[name] not in built_for:

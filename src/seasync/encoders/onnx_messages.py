@@ -1,6 +1,6 @@
 """The messages that ONNX files consist of, as far as they are read or written here, by protobuf alone.
 
-The package `onnx` would take 36 MB of every installation and a third of a second of every start; onnxruntime
+The package `onnx` would take 30 MB of every installation and a third of a second of every start; onnxruntime
 brings protobuf anyway. Names and numbers of the fields are those of onnx.proto, which never change. Protobuf
 skips the fields that are not listed.
 """
