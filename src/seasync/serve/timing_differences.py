@@ -178,7 +178,11 @@ class _Timing:
         if abs(most) < max(NOTABLE_CHANGE, 2 * evenly):
             return None
         change = f"{self.names['match']} {'loses' if most > 0 else 'gains'} {abs(most):.2f} s"
-        return f"From {self._name(start)} to {self._name(end)}, {change}."
+        begin, stop = self._name(start), self._name(end)
+        if stop != END:  # "from 0.5 s to 1 s after the start", "from 0.5 s before to 1 s after …"
+            same = stop.partition(" s ")[2]
+            begin = begin.removesuffix(f" {same}").removesuffix(f" {self.zero_name}")
+        return f"From {begin} to {stop}, {change}."
 
     def phases(self, marked: Sequence[TimedMoment], names: Collection[str]) -> list[TimedPhase]:
         """From mark to mark: phases by their names, else from each key moment to the next."""

@@ -67,6 +67,52 @@ def test_axe_finds_nothing_serious(
     assert not found, found
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_panels_and_dialogs(
+    browser: Browser, address: str, refs: dict[str, str], axe: str, theme: Any
+) -> None:
+    tab = Tab(browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme), address)
+    page = tab.sync(refs["right/a"], refs["right/b"])
+    page.wait_for_selector(".report table")
+    page.evaluate(axe)
+    found: dict[str, Any] = {}
+
+    def look(where: str) -> None:
+        page.wait_for_timeout(300)  # transitions of colors
+        for one in page.evaluate("axe.run(document)")["violations"]:
+            if one["impact"] in ("serious", "critical") or one["id"] == "heading-order":
+                found[f"{where} {one['id']}"] = [node["html"][:160] for node in one["nodes"][:4]]
+
+    for title in ("Bodies", "Correct", "Trim", "Mark", "Download"):
+        page.locator("summary", has_text=title).click()
+        if title == "Correct":
+            page.get_by_role("button", name="Set an anchor").click()
+        look(title)
+    page.keyboard.press("Escape")
+    page.get_by_role("radio", name="Overlay").click()
+    page.get_by_role("radio", name="Angle").click()
+    look("drawing")
+    page.get_by_role("button", name="Keep", exact=True).click()
+    for button in ("Save file", "On a phone", "Keys"):
+        page.get_by_role("button", name=button).first.click()
+        page.locator("dialog[open]").wait_for()
+        look(button)
+        page.keyboard.press("Escape")
+    page.evaluate(
+        "fetch('api/v1/comparisons').then((answer) => answer.json()).then((all) => all.map((one) => "
+        "fetch(`api/v1/comparisons/${one.id}`, {method: 'DELETE'})))"
+    )
+    page.locator("#bar nav").get_by_role("link", name="Sea", exact=True).click()
+    page.wait_for_selector(".clip")
+    for button in ("Add by path", "Edit", "Remove"):
+        page.get_by_role("button", name=button).first.click()
+        page.locator("dialog[open]").wait_for()
+        look(button)
+        page.keyboard.press("Escape")
+    tab.close()
+    assert not found, found
+
+
 def test_notices_cover_nothing_and_a_batch_has_one_panel(
     browser: Browser, sea: Path, films: Path, encoder: str, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ export function downloads(session, { encoder }) {
   }
 
   function command(text) {
-    return h("div.line", {}, h("code.command", {}, text), h("button.small", { type: "button", onclick: () => copy(text) }, "Copy"));
+    return h("div.line", {}, h("code.command", { tabindex: 0 }, text), h("button.small", { type: "button", onclick: () => copy(text) }, "Copy"));
   }
 
   /** The command that does the same. */

@@ -60,7 +60,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
       h("button.small", { type: "button", onclick: makeFilm }, icon("film"), "Make a film of the grid"),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
     ...failed.map(({ error }) => h("p.bad", {}, error.message)),
-    h("section", { "aria-label": "Videos" }, grid, control));
+    h("section", { "aria-label": "Videos" }, grid, h("p.tempo-key.faint", {}, "Bars: played slower", h("span", { "aria-hidden": "true" }), "faster, to stay in step"), control));
   for (const one of tiles) if (params.getAll("hidden").includes(one.ref)) setHidden(one, true);
   layout();
   await player.seek(Number(params.get("t")) || lead.start);

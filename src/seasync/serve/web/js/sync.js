@@ -172,5 +172,5 @@ function labelled(text, ...fields) {
 }
 
 function panel(title, open, content) {
-  return h("details.panel", { open, name: "panel" }, h("summary", {}, title), content);
+  return h("details.panel", { open, name: "panel" }, h("summary", {}, h("h2", {}, title)), content);
 }
