@@ -59,7 +59,7 @@ function saveDialog({ id, name }) {
     h("p", {}, `${name}, with its anchors, marks and drawings.`),
     h("ul.ways", {},
       way(true, "With the videos", "Opens on every machine with Seasync."),
-      way(false, "Without the videos", "A small file. Whoever opens it needs the same two videos.")),
+      way(false, "Without the videos", "A small file. To open it, you need the same two videos.")),
     h("form", { method: "dialog" }, h("div.actions", {}, h("button", {}, "Cancel"))));
   showDialog(dialog);
 }
