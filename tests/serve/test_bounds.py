@@ -70,3 +70,14 @@ def test_records_of_jobs_end_some_day(start: Start, sea: Path, films: Path, tmp_
     server.client.__exit__(None, None, None)
     later = start(sea, roots=[films], state=tmp_path / "state", limits=Limits(job_days=1e-9))
     assert later.client.get("/api/v1/jobs").json() == []
+
+
+def test_the_page_is_sent_compressed_and_videos_are_not(server: Server) -> None:
+    page = server.client.get("/js/app.js", headers={"Accept-Encoding": "gzip"})
+    assert page.headers["content-encoding"] == "gzip"
+    assert page.headers["cache-control"] == "no-cache"
+    assert "startView" in page.text
+    place = f"/api/v1/seas/small/footage/{server.clip('right/a')}/video"
+    part = server.client.get(place, headers={"Accept-Encoding": "gzip", "Range": "bytes=0-99"})
+    assert (part.status_code, len(part.content)) == (206, 100)
+    assert "content-encoding" not in part.headers

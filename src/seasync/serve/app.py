@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from seasync.errors import SeasyncError
@@ -111,7 +112,7 @@ def create_app(
         app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
     plain_schema = app.openapi
     app.openapi = lambda: add_examples(plain_schema())  # type: ignore[method-assign]
-    app.mount("/", _Page(directory=WEB, html=True))
+    app.mount("/", GZipMiddleware(_Page(directory=WEB, html=True), compresslevel=6))
     _handle_errors(app, backend)
     app.add_middleware(
         Guard,
