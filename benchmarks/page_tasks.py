@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.goals import Goals
-from benchmarks.in_step import browser, film, server
+from benchmarks.in_step import browser, film, make_unknown, server
 from seasync.search import Sea
 from seasync.serve import Client
 
@@ -41,6 +41,7 @@ def coach(folder: Path, goals: Goals) -> None:
     steady = np.linspace(0, 1, 150)
     for bend, file in enumerate(files):
         film(file, steady + 0.08 * bend * np.sin(2 * np.pi * steady) / 2, size=(360, 640))
+        make_unknown(file)
     with server(folder / "no.sea", folder / "state4", folder) as (address, _), browser() as opened:
         if opened is None:
             return
