@@ -26,7 +26,7 @@ def test_matches_of_a_search_are_played_in_a_grid(tab: Tab, client: Client, refs
     frames = [number for _, number in page.evaluate(SHOWN)]
     rates = {refs["right/c"]: 25}
     for ref, frame in zip(order[1:], frames[1:], strict=True):
-        warp = warp_of(client, refs["right/a"], ref, consensus=True)  # as the search corrected it
+        warp = warp_of(client, refs["right/a"], ref, consensus=True)  # as the search has aligned them
         assert abs(frame - warp.at(frames[0] / 30) * rates.get(ref, 30)) <= 1, ref
     page.keyboard.press("Space")
     tab.until("seasync.player.followers.every((one) => one.errors.length > 8)")
