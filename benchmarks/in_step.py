@@ -109,7 +109,6 @@ def dropped(folder: Path, goals: Goals) -> None:
             with page.expect_file_chooser() as chooser:
                 page.locator(".slot").nth(number).click()
             chooser.value.set_files(file)
-        page.get_by_role("button", name="Compare", exact=True).click()
         page.wait_for_selector(".matrix", timeout=300_000)
         first = time.monotonic() - began
         while page.evaluate("seasync.alignment.detail") != "full":

@@ -91,6 +91,26 @@ def test_a_comparison_is_saved_and_opened_on_another_machine(
         far.close()
 
 
+def test_the_second_chosen_video_begins_and_a_refused_one_leaves_its_slot(
+    empty: Tab, takes: list[Path], tmp_path: Path
+) -> None:
+    bad = tmp_path / "no video.mp4"
+    bad.write_bytes(b"no video")
+    empty.expected = ["422"]
+    page = empty.open("")
+    for file, left in ((takes[0], "quick.mp4"), (bad, "Second video")):
+        with page.expect_file_chooser() as chooser:
+            page.locator(".slot").nth(0 if file == takes[0] else 1).click()
+        chooser.value.set_files(file)
+        page.locator(".slot", has_text=left).wait_for()
+    page.locator("#tray .row[data-state=failed]", has_text="no video.mp4").wait_for()
+    assert page.get_by_role("button", name="Compare", exact=True).is_disabled()
+    with page.expect_file_chooser() as chooser:
+        page.locator(".slot").nth(1).click()
+    chooser.value.set_files(takes[1])
+    ready(empty)
+
+
 def test_a_file_without_videos_asks_for_them(
     empty: Tab, takes: list[Path], browser: Browser, encoder: str, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ const isSaved = (file) => file.name.toLowerCase().endsWith(".seasync");
 
 export async function startView({ sea, place, signal }) {
   const state = h("div.busy", { role: "status", hidden: true });
-  const chosen = [null, null]; // what goes into the two slots
+  const chosen = [null, null]; // what goes into the two slots: {file, sent}, `sent` a promise of the upload
   const slots = [0, 1].map(slot);
   const compare = h("button.primary", { type: "button", disabled: true, onclick: begin }, "Compare");
   const spans = h("button", { type: "button", hidden: true, onclick: () => ((chosen[1] = chosen[0]), begin()) }, "Compare two parts of this video");
@@ -28,11 +28,12 @@ export async function startView({ sea, place, signal }) {
       way("search", "Search a collection", "Find the clips that move like yours.", link(sea, "search")),
       way("mark", "Label a collection", "Mark moments on a few clips, carry them to all.", link(sea, "label"))),
     list);
+  drawSlots();
   acceptDrops(place, "Drop two videos, or several takes", take, signal);
   showComparisons();
 
   function slot(n) {
-    const words = h("span", {}, n ? "Second video" : "First video");
+    const words = h("span");
     const box = h("button.slot", { type: "button", onclick: async () => fill(n, await chooseFiles()) }, icon("add"), words);
     return { box, words };
   }
@@ -44,14 +45,28 @@ export async function startView({ sea, place, signal }) {
 
   /** Files that were chosen for a slot: one goes there, several are taken like dropped ones. */
   function fill(n, files) {
-    if (files.length > 1) take(files);
-    else if (files.length) put(n, files[0]);
+    if (files.length !== 1) return take(files);
+    put(n, files[0]);
+    if (chosen[0] && chosen[1]) begin();
   }
 
+  /** A file goes into a slot. Its upload begins at once; nobody waits for the second one to be chosen. */
   function put(n, file) {
-    chosen[n] = file;
-    slots[n].words.textContent = file.name;
-    slots[n].box.classList.add("filled");
+    const sent = sendFile(file);
+    chosen[n] = { file, sent };
+    drawSlots();
+    sent.then((upload) => {
+      if (upload || chosen[n]?.sent !== sent) return;
+      chosen[n] = null; // refused or cancelled; the tray says why
+      drawSlots();
+    });
+  }
+
+  function drawSlots() {
+    slots.forEach(({ box, words }, n) => {
+      words.textContent = chosen[n]?.file.name ?? (n ? "Second video" : "First video");
+      box.classList.toggle("filled", Boolean(chosen[n]));
+    });
     compare.disabled = !(chosen[0] && chosen[1]);
     spans.hidden = !chosen[0] || Boolean(chosen[1]);
   }
@@ -81,13 +96,10 @@ export async function startView({ sea, place, signal }) {
     state.hidden = false;
     compare.disabled = true;
     state.replaceChildren(loading("Uploading…"));
-    const query = await sendFile(first);
-    const match = query && (second === first ? query : await sendFile(second));
-    if (!match) {
-      state.hidden = true;
-      compare.disabled = false;
-      return;
-    }
+    const [query, match] = await Promise.all([first.sent, second.sent]);
+    if (signal.aborted) return; // somebody has gone elsewhere meanwhile
+    state.hidden = true;
+    if (!query || !match) return drawSlots();
     const half = query.seconds / 2;
     const spans = first === second ? { end: half.toFixed(3), match_start: half.toFixed(3) } : {};
     location.hash = comparisonLink(await keepComparison(NO_SEA, { query: query.ref, match: match.ref, ...spans }));
