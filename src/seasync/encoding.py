@@ -122,11 +122,24 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Frame features of a clip (one or more streams, the leading one first) and its raw clip vector.
+    """Frame features of a clip, and its raw clip vector.
 
-    encoder     the encoder's fingerprint: encodings compare only when it is the same
-    mean        (d,)  mean frame feature: the paper's clip vector, not yet standardized
-    trajectory  (e,)  low-frequency course of the frame features over the clip, raw
+    Attributes
+    ----------
+    encoder : str
+        Fingerprint of the encoder. Only encodings with the same one can be compared.
+    streams : tuple of Stream
+        The frame features, one stream or more. The first one leads.
+    mean : numpy.ndarray [shape=(d,)]
+        Mean frame feature: the paper's clip vector, not standardized.
+    trajectory : numpy.ndarray [shape=(e,)]
+        Low-frequency course of the frame features over the clip.
+
+    Examples
+    --------
+    >>> encoding = seasync.encode_clip("query.mp4")
+    >>> len(encoding.features) == len(encoding.seconds)
+    True
     """
 
     encoder: str
@@ -140,18 +153,22 @@ class Encoding:
 
     @property
     def seconds(self) -> Seconds:
+        """When each sampled frame is shown, in seconds of the file. [shape=(T,)]"""
         return self.streams[0].seconds
 
     @property
     def frames(self) -> Indices:
+        """Numbers of the sampled frames in the file, counted from 0. [shape=(T,)]"""
         return self.streams[0].frames
 
     @property
     def features(self) -> Floats:
+        """Frame features of the leading stream. [shape=(T, d)]"""
         return self.streams[0].features
 
     @property
     def shots(self) -> Indices:
+        """Indices of the sampled frames at which shots begin."""
         return self.streams[0].shots
 
     def __repr__(self) -> str:

@@ -44,6 +44,12 @@ class FoundSpan:
     recipe : Recipe
     encodings : (Encoding, Encoding)
         The query's and the stretch's.
+
+    Examples
+    --------
+    >>> found = seasync.find("query.mp4", "film.mp4", k=1)[0]
+    >>> found.clip.name.startswith("film.mp4"), found.draq < 1
+    (True, True)
     """
 
     clip: Clip

@@ -74,8 +74,8 @@ class Alignment:
     coverage : (float, float)
         Share of the movement in the query, and in the match, that the path covers.
     likelihood : float, optional
-        Probability, at even odds, that both show the same movement; it decides the verdict. None if nobody
-        knows it for this encoder and recipe: then DRAQ decides.
+        Probability, at even odds, that both show the same movement; it decides the verdict. None if it is
+        not known for this encoder and recipe: then DRAQ decides.
     query, match : Clip, optional
         The clips, if they come from files.
     anchors : tuple of (float, float)
@@ -84,6 +84,12 @@ class Alignment:
         Where query and match end in their files, in seconds, if known.
     cost : numpy.ndarray [shape=(n, m)], optional
         The cost matrix, if it was kept.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> alignment.draq < 1, alignment.path.shape[1]
+    (True, 2)
     """
 
     recipe: Recipe

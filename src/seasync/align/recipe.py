@@ -59,6 +59,12 @@ class Recipe:
     ------
     ValueError
         If a value is out of range, or if two of them contradict each other.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> careful = dataclasses.replace(seasync.MOTION, name="careful", candidates=50)
+    >>> alignment = seasync.align("query.mp4", "other.mp4", recipe=careful)
     """
 
     name: str

@@ -85,6 +85,12 @@ class Group:
         How long one frame of the reference is shown, in seconds.
     members : tuple of Take
         The reference and the aligned takes with their features.
+
+    Examples
+    --------
+    >>> group = seasync.align_group("model.mp4", "pupils/")
+    >>> len(group.takes), group.reference.name
+    (3, 'model.mp4')
     """
 
     reference: Clip

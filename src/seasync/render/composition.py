@@ -29,6 +29,11 @@ class Mark:
         Its name.
     end
         Seconds; None for a key moment.
+
+    Examples
+    --------
+    >>> seasync.render.Mark(1.2, "impact").text
+    'impact'
     """
 
     start: float

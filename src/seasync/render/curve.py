@@ -28,6 +28,11 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
         A path or URI: .svg for vectors, else .png, .jpg or .webp.
     keep
         The clip whose time runs to the right.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> seasync.render.warp_picture(alignment, "warp.svg")
     """
     kept, other = clips_of(alignment, keep)
     warp = alignment.warp(keep=keep).smooth()

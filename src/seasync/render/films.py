@@ -144,6 +144,11 @@ def retime(
     ------
     RenderError
         As in `compare`.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> seasync.render.retime(alignment, "retimed.mp4", smooth="pieces")
     """
     kept, other = clips_of(alignment, keep)
     warp = film_warp(alignment.warp(keep=keep), other, smooth)
@@ -199,6 +204,11 @@ def grid(
     ------
     RenderError
         If there is no alignment, or they do not share their query; else as in `compare`.
+
+    Examples
+    --------
+    >>> alignments = [seasync.align("query.mp4", other) for other in ("a.mp4", "b.mp4")]
+    >>> seasync.render.grid(alignments, "grid.mp4")
     """
     query, first = query_of(alignments), clips_of(alignments[0], "query")[1]
     clock = clock_of(query)

@@ -110,6 +110,11 @@ def read_marks(file: Place, video: Place) -> list[Mark]:
     ------
     DataError
         If the file cannot be read or has no column with names.
+
+    Examples
+    --------
+    >>> [mark.text for mark in seasync.render.read_marks("keys.csv", "query.mp4")]
+    ['up', 'down']
     """
     table, frames = LabelTable.read(fetch(file)), frame_table(video).seconds
     names = [column for column in table.columns if column not in {*FRAMES, *FRAMES.values()}]

@@ -52,6 +52,11 @@ def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> 
         A path or URI: .svg for vectors, else .png, .jpg or .webp.
     strips
         How many pairs of frames.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> seasync.render.alignment_picture(alignment, "both.png")
     """
     query, match = clips_of(alignment, "query")
     warp = alignment.warp(keep="query")

@@ -28,6 +28,11 @@ def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int =
         A path or URI: .svg for vectors, else .png, .jpg or .webp.
     strips
         How many frames in a row.
+
+    Examples
+    --------
+    >>> alignments = [seasync.align("query.mp4", other) for other in ("a.mp4", "b.mp4")]
+    >>> seasync.render.contact_sheet(alignments, "sheet.png")
     """
     query = query_of(alignments)
     moments = clock_of(query).seconds

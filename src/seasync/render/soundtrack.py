@@ -80,6 +80,11 @@ def write_sound(alignment: Alignment, file: Place, *, keep: Side = "query", audi
     -------
     bool
         False if the clips have no such sound; no file is written then.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> has_sound = seasync.render.write_sound(alignment, "sound.wav")
     """
     kept, other = clips_of(alignment, keep)
     clock = clock_of(kept)

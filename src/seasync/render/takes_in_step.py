@@ -51,6 +51,11 @@ def group_film(
     ------
     RenderError
         If `most` is not between 1 and 25.
+
+    Examples
+    --------
+    >>> group = seasync.align_group("model.mp4", "pupils/")
+    >>> shown = seasync.render.group_film(group, "group.mp4", tempo=True)
     """
     if not 1 <= most <= MOST_TILES:
         raise RenderError(f"most={most}: expected 1 to {MOST_TILES} takes in a film")

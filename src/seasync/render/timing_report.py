@@ -46,6 +46,11 @@ def write_timing(group: Group, timing: Timing, file: Place) -> None:
     ------
     RenderError
         If the file has another ending.
+
+    Examples
+    --------
+    >>> group = seasync.align_group("model.mp4", "pupils/")
+    >>> seasync.render.write_timing(group, group.timing("model.csv"), "timing.html")
     """
     from seasync.render.timing_page import timing_page
 

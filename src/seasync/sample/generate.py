@@ -53,6 +53,12 @@ def make(
     ------
     DataError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> sample = seasync.sample.make("sample", clips=2, seconds=(2, 3), size=(160, 120))
+    >>> [clip.action for clip in sample.clips]
+    ['squat', 'jumping-jack']
     """
     if clips < 1 or not 1 <= seconds[0] <= seconds[1] or min(size) < 32:
         wanted = "clips ≥ 1, seconds (shortest ≥ 1, longest) and a size ≥ 32 × 32"

@@ -99,7 +99,15 @@ class SampleClip:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A folder of generated clips, `<action>/<clip>.mp4`, with their truth."""
+    """A folder of generated clips, `<action>/<clip>.mp4`, with their truth.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    clips : tuple of SampleClip
+        Its clips, in the order they were made.
+    """
 
     folder: Path
     clips: tuple[SampleClip, ...]
@@ -109,6 +117,7 @@ class Sample:
 
     @property
     def actions(self) -> tuple[str, ...]:
+        """The actions that the clips show."""
         return tuple(dict.fromkeys(clip.action for clip in self.clips))
 
     @classmethod

@@ -26,13 +26,19 @@ class Match:
         Similarity of the clip vectors, 1 at most.
     alignability : float, optional
         Probability (at even odds) that it shows the same kind of movement: the alignment's likelihood. None
-        if nobody knows it for this encoder and recipe.
+        if it is not known for this encoder and recipe.
     better_than : float, optional
         Share of random pairs of the sea that fit worse, if that probability is not known.
     alignment : Alignment
         Which moment of the query goes with which moment of the clip.
     part : Clip, optional
         The clip of the sea that led to it, if the film around that clip fits better than the clip.
+
+    Examples
+    --------
+    >>> match = seasync.Sea("footage.sea").search("query.mp4", k=1)[0]
+    >>> match.clip.label, match.draq < 1
+    ('squat', True)
     """
 
     clip: Clip

@@ -98,6 +98,12 @@ def replace_clip(
     ------
     RenderError
         If the timeline cannot be read, has no such clip, or the clip cannot be replaced.
+
+    Examples
+    --------
+    >>> sea = seasync.Sea("footage.sea")
+    >>> best = lambda query: sea.search(query, k=1)[0].alignment
+    >>> replaced = seasync.render.replace_clip("edit.otio", "shot-12", best, "new.otio")
     """
     suffix = Location(timeline).suffix.lower()
     opened = _open(Location(timeline), None if media is None else Location(media))
