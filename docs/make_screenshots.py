@@ -1,4 +1,7 @@
-"""Photograph the web page with the sample sea: `python docs/make_screenshots.py`. Needs Chromium."""
+"""Photograph the web page and a timing report: `python docs/make_screenshots.py [FOLDER]`. Needs Chromium.
+
+FOLDER is that of `make_pictures.py`, with the sample sea.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from make_pictures import OUT, sample_sea
+from make_pictures import MARKS, OUT, sample_sea
 from PIL import Image
 
+import seasync
+from seasync.marks import Mark
 from seasync.serve import Client
 
 if TYPE_CHECKING:
@@ -25,20 +30,29 @@ PATIENCE = 120_000  # milliseconds
 
 def main(folder: Path) -> None:
     sample_sea(folder)
+    _write_timing(folder)
     with tempfile.TemporaryDirectory() as state:
         options = ["--sea", str(folder / "footage.sea"), "--state", state, "--port", "0"]
         command = [sys.executable, "-m", "seasync", "serve", *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             try:
-                _photograph(server.stdout.readline().strip())
+                _photograph(server.stdout.readline().strip(), folder / "timing.html")
             finally:
                 server.send_signal(signal.SIGINT)
     for file in sorted(OUT.glob("page-*")):
         print(f"{file.name} {file.stat().st_size / 1e3:.0f} kB")
 
 
-def _photograph(address: str) -> None:
+def _write_timing(folder: Path) -> None:
+    """The report of `seasync group --timing` about the throws of the sample."""
+    first, *others = sorted((folder / "clips" / "throw").glob("*.mp4"))
+    group = seasync.align_group(first, others)
+    marks = {first.name: [Mark(name, seconds) for name, seconds in MARKS.items()]}
+    seasync.render.write_timing(group, group.timing(marks), folder / "timing.html")
+
+
+def _photograph(address: str, report: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     with Client(address) as client:
@@ -59,6 +73,9 @@ def _photograph(address: str) -> None:
             page.wait_for_selector(ready)
             page.wait_for_timeout(6000)  # thumbnails and the first frames
             _save(page, name)
+        page.set_viewport_size({"width": 900, "height": 700})
+        page.goto(report.as_uri())
+        _save(page, "timing")
         browser.close()
 
 
