@@ -28,9 +28,9 @@ def main() -> int:
     options = parser.parse_args()
     text = options.page.read_text()
     for name, rows in tables(*(json.loads(file.read_text()) for file in (options.world, options.left_out))):
-        mark = rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*"
+        mark = rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*\n?"
         table = "".join(f"| {' | '.join(row)} |\n" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
-        text, count = re.subn(mark, lambda found, table=table: found[1] + table, text)
+        text, count = re.subn(mark, lambda found, table=table: f"{found[1]}{table}\n", text)
         if count != 1:
             raise SystemExit(f"{options.page}: expected one comment `table: {name}`, found {count}")
     options.page.write_text(text)
@@ -52,7 +52,9 @@ def _events(sets: Figures) -> Iterator[Row]:
     yield "clips", "", "average of ten, ms", "pick, ms", "APA, ten", "APA, pick"
     for name, rows in sets.items():
         for row, columns in rows.items():
-            apa = [_number(columns[key], 3) if key in columns else "" for key in ("ten, APA", "pick, APA")]
+            # APA is read off the path, which a uniform stretch does not have.
+            keys = () if row == "uniform stretch" else ("ten, APA", "pick, APA")
+            apa = [_number(columns[key], 3) for key in keys if key in columns] or ["", ""]
             shown = f"**{row}**" if row == "motion" else row
             yield name, shown, _number(columns["ten, ms"]), _number(columns["pick, ms"]), *apa
 
@@ -92,7 +94,7 @@ def _left_out(setting: str, rows: Sequence[Sequence[Any]]) -> Iterator[Row]:
     digits = 2 if setting == "cut" else 1
     yield "left out", "chosen on the others", "here", "shipped value here", "best here"
     for name, chosen, *figures in rows:
-        value = "no limit" if chosen > 1e6 else f"{chosen:g}"
+        value = "no limit" if chosen > 1e6 else f"{chosen:.3g}"
         yield name, value, *(f"{figure:.{digits}f}" for figure in figures)
 
 
