@@ -164,10 +164,10 @@ class Snapshot:
 
     def current_path(self, stored: str) -> str:
         """Where the file that a row stores as `stored` is now."""
-        count, _, file = stored.partition(":")
-        return (
-            relocated(file, self.moves[int(count) :]) if count.isdecimal() else relocated(stored, self.moves)
-        )
+        count, colon, file = stored.partition(":")
+        if colon and count.isdecimal():
+            return relocated(file, self.moves[int(count) :])
+        return relocated(stored, self.moves)
 
     def stored_paths(self, file: str) -> set[str]:
         """All forms in which rows may store a file that is at the path `file` now."""
