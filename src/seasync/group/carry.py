@@ -35,7 +35,8 @@ SURE = 0.9
 MOST_REFERENCES = 40  # labeled clips that a target is aligned with
 POOL = 200  # carried clips that may help others; they are kept in memory
 HELPERS = 20  # of them, the nearest, that a target is aligned with
-# What an answer counts: e times less per 0.1 of DRAQ; half if its marks were carried too. Chosen on 42 swings.
+# What an answer counts: e times less per 0.1 of DRAQ; half if its marks were carried too.
+# Chosen on 42 swings.
 WEIGHT_BY_DRAQ = 10.0
 HELPER_SHARE = 0.5
 # With few labeled clips their own errors say little: as many typical errors are put beside theirs.
