@@ -103,7 +103,8 @@ def test_threads_do_not_disturb_each_other():
     expected = score_many(query, matches, partial="auto").score
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: score_many(query, matches, partial="auto").score, range(40)))
-    assert all(np.array_equal(each, expected) for each in found)
+    for each in found:  # the last bit of a sum may depend on where the arrays lie in memory
+        np.testing.assert_allclose(each, expected, rtol=1e-6)
 
 
 def test_a_penalty_is_a_share_of_the_mean_cost_and_not_part_of_draq():
