@@ -224,6 +224,12 @@ def test_a_table_of_marks_with_cells_beyond_its_columns(tmp_path: Path) -> None:
     assert marked == {"a.mp4": [Mark("up", 0.3)]}
 
 
+def test_an_empty_table_of_marks(tmp_path: Path) -> None:
+    (tmp_path / "marks.csv").write_text("")
+    with pytest.raises(DataError, match="columns none; expected a column 'clip'"):
+        read_marks(tmp_path / "marks.csv")
+
+
 def test_an_elan_document_of_a_file_with_a_bracket_in_its_name(tmp_path: Path, good: Path) -> None:
     text = (good / "marks.eaf").read_text().replace("file:///query.mp4", "file://]take[1.mp4")
     (tmp_path / "a.eaf").write_text(text)

@@ -48,12 +48,12 @@ def _table(path: Location) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     try:
         with fetch(path).open(newline="", encoding="utf-8-sig") as opened:
             reader = csv.DictReader(opened, restval="")
-            rows = [(reader.line_num, row) for row in reader]
+            columns, rows = list(reader.fieldnames or ()), [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error}); expected a CSV of marks in UTF-8") from error
     # Cells beyond the header, and those of columns without a name, mean nothing.
     named = [(number, {name: cell for name, cell in row.items() if name}) for number, row in rows]
-    return list(reader.fieldnames or ()), named
+    return columns, named
 
 
 def _mark(

@@ -125,11 +125,12 @@ class WorkerProcess:
         # A process that starts slowly, on a busy machine, must not be killed and started for each call anew.
         until = None if seconds is None else time.monotonic() + START_SECONDS
         while True:
-            if not pipe.poll(POLL_SECONDS):
+            left = POLL_SECONDS if until is None else until - time.monotonic()
+            if not pipe.poll(min(POLL_SECONDS, max(left, 0.0))):
                 self._expect_open()
                 if cancel is not None and cancel.is_set():
                     raise Cancelled
-                if until is not None and time.monotonic() > until:
+                if until is not None and time.monotonic() >= until:
                     raise ServeError(f"stopped: it took longer than {seconds:g} s", status=504)
                 continue
             kind, value = pipe.recv()
