@@ -43,7 +43,7 @@ Doubles = NDArray[np.float64]
 SHIPPED_EXPONENT = 1 / 3
 EXPONENTS = (0.0, 1 / 6, SHIPPED_EXPONENT, 1 / 2, 2 / 3, 1.0)
 FEW = (0.0, 5.0, 20.0, 1e9)
-CUTS = (0.0, 0.04, 0.08, 0.12, 0.16, 1e9)
+CUTS = (0.0, 0.04, 0.07, 0.1, 0.13, 0.16, 1e9)
 TEN = 10
 PLANTED = 10
 

@@ -27,7 +27,7 @@ _JUMP = 0.025  # the cost of a jump
 _MARGIN = 0.02  # what leaving something out must gain over the whole path
 # … and as a share of what the whole path costs, because clips that fit badly gain more by chance. Of falls,
 # golf swings and two robots' work, whose clips correspond whole, next to no pair gains that much.
-NOISE = 0.08
+NOISE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
