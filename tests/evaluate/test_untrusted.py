@@ -5,7 +5,12 @@ from __future__ import annotations
 import base64
 import os
 import pickle
+import re
+import struct
+import zlib
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,3 +185,59 @@ def test_an_npy_file_with_objects_is_refused(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="not a readable"):
         read_npy(tmp_path / "x.npy")
     assert not (tmp_path / "OWNED").exists()
+
+
+@pytest.mark.parametrize(
+    "state", [(3, "<", None, None, None, -1, -1, 0), (3, "?", None, None, None, -1, -1, 0)]
+)
+def test_types_that_would_crash_numpy_are_refused(tmp_path: Path, state: tuple[Any, ...]) -> None:
+    """A pickled type of time whose state has no unit ends the process inside numpy."""
+
+    class Type:
+        def __reduce__(self) -> Any:
+            return np.dtype, ("m8" if state[1] == "<" else "f8", False, True), state
+
+    class Array:
+        def __reduce__(self) -> Any:
+            return (
+                np._core.multiarray._reconstruct,
+                (np.ndarray, (0,), b"b"),
+                (1, (2,), Type(), False, bytes(16)),
+            )
+
+    file = tmp_path / "train.pkl"
+    file.write_bytes(pickle.dumps(Array()))
+    with pytest.raises(DataError, match=re.escape(str(file))):
+        read_pickle(file)
+
+
+@pytest.mark.parametrize("shape", [(3,), (-2,), (2.0,)])
+def test_arrays_whose_shape_does_not_fit_their_bytes_are_refused(tmp_path: Path, shape: Any) -> None:
+    class Array:
+        def __reduce__(self) -> Any:
+            state = (1, shape, np.dtype("f8"), False, bytes(16))
+            return np._core.multiarray._reconstruct, (np.ndarray, (0,), b"b"), state
+
+    file = tmp_path / "train.pkl"
+    file.write_bytes(pickle.dumps(Array()))
+    with pytest.raises(DataError, match="refused"):
+        read_pickle(file)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_an_unknown_type_in_a_matlab_file_is_refused_before_scipy_sees_it(
+    tmp_path: Path, compressed: bool
+) -> None:
+    """Such a tag ends the process inside scipy."""
+    file = tmp_path / "0001.mat"
+    savemat(file, {"x": np.arange(12.0).reshape(3, 4) / 7})
+    assert read_mat(file, ["x"])["x"].shape == (3, 4)
+    content = bytearray(file.read_bytes())
+    at = content.index(b"\x09\x00\x00\x00", 128)  # the tag of the values: doubles
+    content[at] = 0
+    if compressed:
+        packed = zlib.compress(bytes(content[128:]))
+        content = content[:128] + struct.pack("<II", 15, len(packed)) + packed
+    file.write_bytes(content)
+    with pytest.raises(DataError, match="unknown type 0"):
+        read_mat(file, ["x"])

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
 from seasync.errors import DataError, MissingExtra
+from seasync.evaluate.mat_tags import expect_known_tags
+from seasync.evaluate.pickled_arrays import PickledType, array_of, empty_array, scalar
 
 
 def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -22,6 +24,7 @@ def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     except ImportError:
         raise MissingExtra("evaluate", f"{file}: reading .mat files") from None
     try:
+        expect_known_tags(file.read_bytes())
         content = loadmat(str(file), variable_names=list(names))
     except Exception as error:  # noqa: BLE001 - a damaged file leads scipy to errors of any kind
         raise DataError(f"{file}: not a readable MATLAB 5 file ({_one_line(error)})") from None
@@ -81,10 +84,10 @@ def _rebuild_tensor(
 
 _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
-    ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
-    ("numpy.core.multiarray", "scalar"): np._core.multiarray.scalar,  # type: ignore[attr-defined]
-    ("numpy.core.numeric", "_frombuffer"): np._core.numeric._frombuffer,  # type: ignore[attr-defined]
+    ("numpy", "dtype"): PickledType,
+    ("numpy.core.multiarray", "_reconstruct"): empty_array,
+    ("numpy.core.multiarray", "scalar"): scalar,
+    ("numpy.core.numeric", "_frombuffer"): array_of,
     ("_codecs", "encode"): _latin1,
     ("collections", "OrderedDict"): OrderedDict,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
