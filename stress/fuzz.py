@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=20, help="for each parser")
     parser.add_argument("--here", action="store_true", help="one parser, in this process")
     given = parser.parse_args()
+    if find_spec("atheris") is None:
+        parser.error("atheris is not installed: pip install atheris (Linux)")
     if given.here:
         fuzz(given.files[0], given.seconds)  # does not return
     bad = 0

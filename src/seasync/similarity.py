@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align.kernels.products import products
 from seasync.encoding import Encoding, Floats
 
 FEW_CANDIDATES = 5  # of this many, half of what they have in common counts as common
@@ -203,6 +202,8 @@ def _unit(vectors: Floats) -> Floats:
 
 def _products(rows: Floats, others: Floats) -> Floats:
     """rows · othersᵀ; without BLAS, whose threads go on spinning and slow the rest of a query down."""
+    from seasync.align.kernels.products import products  # brings numba
+
     rows, others = (np.require(each, np.float32, ["C", "W"]) for each in (rows, others))
     out = np.empty((len(rows), len(others)), np.float32)
     products(rows, others, out)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import struct
+import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,29 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
-from seasync.errors import DataError, MissingExtra
-from seasync.evaluate.mat_tags import expect_known_tags
+from seasync.errors import DataError
+from seasync.evaluate.mat_file import read_arrays
 from seasync.evaluate.pickled_arrays import PickledType, array_of, empty_array, scalar
 
 
 def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Read numeric and text arrays of a MATLAB 5 file; objects, structs and functions are refused."""
     try:
-        from scipy.io import loadmat
-    except ImportError:
-        raise MissingExtra("evaluate", f"{file}: reading .mat files") from None
-    try:
-        expect_known_tags(file.read_bytes())
-        content = loadmat(str(file), variable_names=list(names))
-    except Exception as error:  # noqa: BLE001 - a damaged file leads scipy to errors of any kind
+        content = read_arrays(file.read_bytes(), names)
+    except (ValueError, LookupError, StopIteration, struct.error, zlib.error, OverflowError) as error:
         raise DataError(f"{file}: not a readable MATLAB 5 file ({_one_line(error)})") from None
     missing = [name for name in names if name not in content]
     if missing:
         raise DataError(f"{file}: no variable {', '.join(missing)}; is it a Penn Action label file?")
+    arrays = {name: array for name, array in content.items() if array is not None}
     for name in names:
-        if not isinstance(content[name], np.ndarray) or content[name].dtype.kind not in "biufU":
+        if name not in arrays:
             raise DataError(f"{file}: {name} is not an array of numbers or text; such files are not read")
-    return {name: content[name] for name in names}
+    return arrays
 
 
 def read_npy(file: Path) -> NDArray[Any]:

@@ -75,7 +75,7 @@ def test_what_was_typed_stays_when_the_server_says_no(
         path.press("Enter")
         tab.until("!document.querySelector('dialog')")
         added = page.locator(".clip", has_text="new.mp4")
-        assert added.locator(".label").inner_text() == "left"
+        added.locator(".label", has_text="left").wait_for()
         added.locator(".open").focus()
         page.keyboard.press("Delete")
         with Sea(sea).record.writing():
