@@ -87,9 +87,8 @@ class Alignment:
 
     Examples
     --------
-    >>> alignment = seasync.align("query.mp4", "other.mp4")
-    >>> alignment.draq < 1, alignment.path.shape[1]
-    (True, 2)
+    >>> seasync.align("query.mp4", "other.mp4").draq < 1
+    True
     """
 
     recipe: Recipe
@@ -210,14 +209,12 @@ class Alignment:
         for piece in self.pieces:
             cells = self.path[piece.start : piece.stop]
             kept, partners = cells[:, side], others[cells[:, 1 - side]]
-            # Points never go back within a piece.
-            first = np.concatenate([[0], np.flatnonzero(kept[1:] != kept[:-1]) + 1])
+            first = np.flatnonzero(np.diff(kept, prepend=-1))  # points never go back within a piece
             indices = kept[first]
             if self.recipe.readout == "first":
                 values = partners[first]
             else:
-                counts = np.concatenate([first[1:], [len(kept)]]) - first
-                values = np.add.reduceat(partners, first) / counts
+                values = np.add.reduceat(partners, first) / np.diff(first, append=len(kept))
             end = max(min(end_of(times, indices[-1], step), self.ends[side]), float(times[indices[-1]]))
             trust = motion[indices].astype(float)
             stretch = Stretch(times[indices], values, end, trust, self.ends[1 - side])

@@ -88,9 +88,8 @@ class Group:
 
     Examples
     --------
-    >>> group = seasync.align_group("model.mp4", "pupils/")
-    >>> len(group.takes), group.reference.name
-    (3, 'model.mp4')
+    >>> len(seasync.align_group("model.mp4", "pupils/").takes)
+    3
     """
 
     reference: Clip
