@@ -103,10 +103,10 @@ export class Session extends EventTarget {
       this.anchors = before;
       throw error;
     }
-    await put(this.anchorPlace, this.anchors);
     const after = this.anchors;
     const step = (list) => () => this.setAnchors(list, { remember: false });
-    if (remember) this.undo.push({ name: "anchors", undo: step(before), redo: step(after) });
+    if (remember) this.undo.push({ name: "anchors", undo: step(before), redo: step(after) }); // as soon as it shows
+    await put(this.anchorPlace, after);
   }
 
   /** Add an anchor. It replaces anchors that are too close to it or contradict its order. */
