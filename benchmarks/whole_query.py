@@ -13,7 +13,7 @@ from seasync.align import MOTION, align_encodings
 from seasync.encoders import get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.ranking import rank
-from seasync.similarity import query_vector
+from seasync.similarity import Neighborhood, query_vector
 from seasync.video import Frames
 
 
@@ -45,7 +45,8 @@ def whole_query(folder: Path, count: int, goals: Goals) -> None:
         marks.append(time.perf_counter())
         encodings = [encoding for encoding in snapshot.encodings(rows, vectors=False, half=True) if encoding]
         marks.append(time.perf_counter())
-        best = rank(query, encodings, similarity, recipe=MOTION, vectors=vectors).pick()
+        near = Neighborhood.of(vector, vectors, len(snapshot.vectors.standard.mean))
+        best = rank(query, encodings, similarity, recipe=MOTION, neighborhood=near).pick()
         marks.append(time.perf_counter())
         align_encodings(query, encodings[best], recipe=MOTION)
         marks.append(time.perf_counter())
