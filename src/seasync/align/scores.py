@@ -96,15 +96,10 @@ class Scores:
             object.__setattr__(self, name, np.broadcast_to(getattr(self, name), self.dtw_cost.shape))
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[float, ...]], query_span: float = 0.0) -> Scores:
-        """Scores from one row per candidate, with the values in the order of the attributes."""
-        return cls(*np.array(rows, np.float64).reshape(-1, 6).T, query_span=query_span)
-
-    @classmethod
     def of_alignments(cls, alignments: Sequence[Alignment]) -> Scores:
         """Scores of alignments that are already solved; contrast and the whole's DRAQ are not known."""
         rows = [(each.dtw_cost, each.random_cost, *each.coverage, 1.0, np.inf) for each in alignments]
-        return cls.of(rows)
+        return cls(*np.array(rows, np.float64).reshape(-1, 6).T)
 
     @property
     def draq(self) -> NDArray[np.float64]:

@@ -62,11 +62,10 @@ class Candidates:
         self.encodings, self.recipe, self.partial = list(encodings), recipe, partial
         # Where the film around a candidate fits the query better than the candidate itself:
         self.stretches: dict[int, Span] = {}
-        neighborhood = None
+        standard, neighborhood = snapshot.vectors.standard, None
+        self._vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
         if (rerank or recipe.rerank) == "evidence" and len(found.rows):
-            standard = snapshot.vectors.standard
-            asked = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
-            neighborhood = Neighborhood.of(asked, found.vectors, len(standard.mean))
+            neighborhood = Neighborhood.of(self._vector, found.vectors, len(standard.mean))
         self.ranking = rank(
             query.encoding,
             self.encodings,
@@ -85,13 +84,10 @@ class Candidates:
             return
         positions, spans, encodings = zip(*found, strict=True)
         vectors = clip_vectors_of(encodings, self.snapshot.vectors.standard)
-        asked = query_vector(
-            self.query.encoding, self.snapshot.vectors.standard, trajectory=self.recipe.trajectory
-        )
         others = rank(
             self.query.encoding,
             encodings,
-            vectors @ asked,
+            vectors @ self._vector,
             recipe=self.recipe,
             rerank=self.ranking.rerank,
             partial=self.partial,
