@@ -225,6 +225,7 @@ def test_uris_are_held_literally(tmp_path: Path) -> None:
     roots = Roots(["s3://bucket/clips/", f"file://{tmp_path}/in"])
     assert roots.resolve("s3://bucket/clips/a.mp4") == "s3://bucket/clips/a.mp4"
     assert roots.contains(f"file://{tmp_path}/in/a.mp4")
+    assert roots.contains(f"file://localhost{tmp_path}/in/a%20b.mp4")
     for uri in (
         "s3://bucket/clips2/a.mp4",
         "s3://bucket/clips/../b.mp4",
@@ -232,6 +233,9 @@ def test_uris_are_held_literally(tmp_path: Path) -> None:
         "gs://bucket/clips/a.mp4",
         "http://127.0.0.1/clips/a.mp4",
         f"file://{tmp_path}/in/link/a.mp4",
+        f"file://{tmp_path}/in/%2e%2e/a.mp4",
+        f"file://{tmp_path}/in/a%00.mp4",
+        f"file://elsewhere{tmp_path}/in/a.mp4",
         "file:///etc/passwd",
     ):
         assert not roots.contains(uri)

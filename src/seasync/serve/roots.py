@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from seasync.errors import ServeError
-from seasync.files import is_uri
+from seasync.errors import ServeError, StoreError
+from seasync.files import Location, is_uri
 
 
 class Roots:
@@ -24,9 +24,8 @@ class Roots:
         self.folders = tuple(
             folder for folder in found if not any(other in folder.parents for other in found)
         )
-        self.uris = tuple(
-            sorted({_normalized(str(folder).rstrip("/")) for folder in given if is_uri(folder)})
-        )
+        self.uris = tuple(sorted({str(folder).rstrip("/") for folder in given if is_uri(folder)}))
+        self._local_uris = [_path(uri) for uri in self.uris if Location(uri).is_local]
 
     @property
     def all(self) -> list[str]:
@@ -67,19 +66,28 @@ class Roots:
         return all(self._contains_path(part.resolve()) for part in parts)
 
     def _contains_path(self, path: Path) -> bool:
-        return any(path == root or root in path.parents for root in self.folders)
+        return _lies_in(path, self.folders)
 
     def _contains_uri(self, uri: str) -> bool:
-        """Literally: no URI that a store might read as another place."""
-        uri = _normalized(uri)
-        is_plain = not set(uri) & set("%?#\\\0") and not {"..", "."} & set(uri.split("/"))
+        """A file by its real path, the rest literally: no URI that a store might read as another place."""
+        if set(uri) & set("?#\\\0") or not is_uri(uri):
+            return False
+        if Location(uri).is_local:
+            try:
+                return _lies_in(_path(uri), self._local_uris)
+            except (StoreError, OSError, ValueError, RuntimeError):
+                return False
+        is_plain = "%" not in uri and not {"..", "."} & set(uri.split("/"))
         return is_plain and any(uri == root or uri.startswith(f"{root}/") for root in self.uris)
 
 
-def _normalized(uri: str) -> str:
-    """A file:// URI with its links followed; any other URI as it is."""
-    scheme, _, path = uri.partition("://")
-    return f"file://{Path(path).resolve()}" if scheme == "file" else uri
+def _path(uri: str) -> Path:
+    """The real path behind a file:// URI."""
+    return Location(uri).path.resolve()
+
+
+def _lies_in(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path == folder or folder in path.parents for folder in folders)
 
 
 def _outside(file: str) -> ServeError:
