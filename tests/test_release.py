@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -70,6 +71,16 @@ def test_a_missing_extra_is_one_line_that_names_it(
 def test_the_version_has_one_source() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
     assert cited == PROJECT["version"] == seasync.__version__
+
+
+def test_links_of_the_installed_readme_work_outside_the_repository() -> None:
+    text = importlib.metadata.metadata("seasync").get_payload()
+    links = re.findall(r"\]\(([^)]+)\)", str(text))
+    assert len(links) > 10
+    assert all(link.startswith("https://") for link in links)
+    address = PROJECT["urls"]["Source"]
+    inside = [re.sub(r"^(raw|blob)/main/", "", link.removeprefix(f"{address}/")) for link in links]
+    assert all(path.startswith("https:") or (ROOT / path).exists() for path in inside)
 
 
 def test_the_lock_has_every_dependency() -> None:
