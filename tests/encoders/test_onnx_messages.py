@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -71,3 +73,27 @@ def test_another_model_is_not_taken_for_dinov2(tmp_path: Path) -> None:
             file.write_text("no model at all, whatever its name says")
         with pytest.raises(EncoderError, match=r"not the weights of DINOv2|neither ONNX"):
             read_tensors(file)
+
+
+def test_threads_that_come_at_once_get_messages_that_fit_into_each_other() -> None:
+    script = """
+import sys
+from threading import Barrier, Thread
+import google.protobuf.descriptor_pb2
+from seasync.encoders.onnx_messages import message
+
+sys.setswitchinterval(1e-6)
+start, made = Barrier(8), []
+
+def make():
+    start.wait()
+    made.append(message("GraphProto")(node=[message("NodeProto")(op_type="Add")]))
+
+threads = [Thread(target=make) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert len(made) == 8 and len({type(graph) for graph in made}) == 1, made
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

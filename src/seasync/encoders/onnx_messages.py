@@ -8,6 +8,7 @@ skips the fields that are not listed.
 from __future__ import annotations
 
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,21 +33,20 @@ _MESSAGES = {
     "DimensionProto": "dim_value:int64=1 dim_param:string=2",
 }
 _PACKAGE = "seasync_onnx"
+_MAKING = Lock()
 _FLOAT, _INT, _FLOATS, _INTS = 1, 2, 6, 7  # AttributeProto.AttributeType
 _TYPES = {np.dtype(name): number for name, number in (("f4", 1), ("u1", 2), ("i1", 3), ("i4", 6), ("i8", 7))}
 
 
-@lru_cache
 def message(name: str) -> Any:
     """The class of a message, such as `ModelProto`."""
-    from google.protobuf import message_factory
-
-    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+    with _MAKING:  # classes of two pools do not fit into each other
+        return _classes()[name]
 
 
 @lru_cache
-def _pool() -> Any:
-    from google.protobuf import descriptor_pb2, descriptor_pool
+def _classes() -> dict[str, Any]:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name="seasync_onnx.proto", package=_PACKAGE)
     kinds = descriptor_pb2.FieldDescriptorProto
@@ -64,7 +64,8 @@ def _pool() -> Any:
                 added.type = getattr(kinds, f"TYPE_{kind.upper()}")
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
-    return pool
+    found = {name: pool.FindMessageTypeByName(f"{_PACKAGE}.{name}") for name in _MESSAGES}
+    return {name: message_factory.GetMessageClass(each) for name, each in found.items()}
 
 
 def type_number(dtype: Any) -> int:
