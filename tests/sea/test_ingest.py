@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import threading
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -274,6 +276,30 @@ def test_two_adds_at_once_double_nothing(tmp_path: Path, encoder: str) -> None:
     assert sorted(added.added for added in results) == [0, 0, 12]
     sea = Sea(tmp_path / "s.sea", encoder)
     assert len(sea) == len({clip.id for clip in sea.clips()}) == 12
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_sea_that_another_begins_while_we_look_is_no_strange_folder(
+    finished: bool, tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, listed = tmp_path / "s.sea", Path.iterdir
+    other = Sea(place, encoder)
+    place.mkdir()
+
+    with ExitStack() as held:
+
+        def begin(folder: Path) -> Iterator[Path]:
+            monkeypatch.setattr(Path, "iterdir", listed)
+            if finished:
+                other.add(clips)
+            else:
+                held.enter_context(other.record.writing())
+            return folder.iterdir()
+
+        monkeypatch.setattr(Path, "iterdir", begin)
+        sea = Sea(place, encoder)
+    assert len(sea) == (9 if finished else 0)
+    assert sea.add(clips).added == (0 if finished else 9)
 
 
 def test_a_second_writer_can_refuse_to_wait(tmp_path: Path, clips: Path, encoder: str) -> None:

@@ -74,10 +74,15 @@ class Record:
     def check_can_begin(self) -> None:
         """Raise SeaError if a new sea would begin in a folder that holds other things."""
         folder = self.folder
-        if folder is None or not folder.exists() or (folder / folder_lock.NAME).exists():
-            return  # a lock file remains of an `add` that was killed before its first commit
-        if not folder.is_dir() or any(not each.name.startswith(".") for each in folder.iterdir()):
-            what = "a folder with other things in it" if folder.is_dir() else "a file"
+        if folder is None or not folder.exists():
+            return
+        is_folder = folder.is_dir()
+        if is_folder and all(each.name.startswith(".") for each in folder.iterdir()):
+            return
+        # Asked last: another process may begin this sea, or finish its first `add`, while we look.
+        # A lock file also remains of an `add` that was killed before its first commit.
+        if not (folder / folder_lock.NAME).exists() and not self.exists():
+            what = "a folder with other things in it" if is_folder else "a file"
             raise SeaError(
                 f"{self.uri}: {what}, not a sea; name a new place, such as {folder / 'footage.sea'}"
             )
