@@ -21,7 +21,7 @@ from seasync.serve import Client
 from tests.serve.films import number_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Response
+    from playwright.sync_api import Browser, Locator, Page, Response
 
 PATIENCE = 180  # seconds for anything to happen, on a machine with other things to do
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -131,6 +131,13 @@ def warp_of(
 ) -> Warp:
     stretches = client.align(sea, query=query, match=match, **asked).warps[keep]  # type: ignore[index]
     return Warp(tuple(Stretch(np.array(one.times), np.array(one.values), one.end) for one in stretches))
+
+
+def expect_count(found: Locator, count: int) -> None:
+    """Wait until there are so many of these."""
+    from playwright.sync_api import expect
+
+    expect(found).to_have_count(count, timeout=1000 * PATIENCE)
 
 
 def is_saved(answer: Response) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.serve.browser import Tab, drop
+from tests.serve.browser import Tab, drop, expect_count
 from tests.serve.films import film, pace
 from tests.serve.live import live
 
@@ -131,7 +131,7 @@ def test_notices_cover_nothing_and_a_batch_has_one_panel(
         page.get_by_role("button", name="Add", exact=True).click()
         panel = page.locator("#tray .row", has_text="2 of 3 files not added")
         panel.wait_for()
-        assert panel.locator(".problems li").count() == 2
+        expect_count(panel.locator(".problems li"), 2)
         assert "one.mp4" in panel.inner_text()
         assert "add them again" in panel.inner_text()
         tray, main = (page.locator(place).bounding_box() for place in ("#tray", "#main"))

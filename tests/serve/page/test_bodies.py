@@ -11,7 +11,7 @@ import pytest
 
 import seasync
 from seasync.serve import Client
-from tests.serve.browser import Tab, drag, is_saved, scrub
+from tests.serve.browser import Tab, drag, expect_count, is_saved, scrub
 from tests.serve.figure import DiscFigure
 from tests.serve.films import film, pace
 from tests.serve.live import live
@@ -142,10 +142,10 @@ def test_drawings_stay_on_their_synced_frame(tab: Tab) -> None:
     page.get_by_role("radio", name="Angle").click()
     with page.expect_response(is_saved):
         page.get_by_role("button", name="Add in the center").click()
-    assert page.locator(".drawings li").count() == 2
+    expect_count(page.locator(".drawings li"), 2)
     page.locator(".drawings").get_by_text("106°").wait_for()  # a right angle in shares of 4:3
     with page.expect_response(is_saved):
         page.keyboard.press("Control+z")
     page.reload()
     page.locator("summary", has_text="Bodies").click()
-    assert page.locator(".drawings li").count() == 1
+    expect_count(page.locator(".drawings li"), 1)

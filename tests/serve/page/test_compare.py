@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, drop, is_saved, scrub, warp_of
+from tests.serve.browser import Tab, drop, expect_count, is_saved, scrub, warp_of
 from tests.serve.films import film, pace
 from tests.serve.live import live
 
@@ -250,7 +250,7 @@ def test_pictures_are_zoomed_mirrored_and_a_span_is_looped(tab: Tab, refs: dict[
     page.keyboard.press("0")
     assert page.locator(".panes.zoomed").count() == 0
     page.keyboard.press("i")
-    assert page.locator(".panes.mirrored").count() == 1
+    expect_count(page.locator(".panes.mirrored"), 1)
     scrub(tab, 0.3)
     page.keyboard.press("b")
     scrub(tab, 0.6)

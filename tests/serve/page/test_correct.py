@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, drag, is_saved, scrub, warp_of
+from tests.serve.browser import Tab, drag, expect_count, is_saved, scrub, warp_of
 
 
 def test_the_path_is_dragged_to_an_anchor_and_all_follows(
@@ -149,7 +149,7 @@ def test_a_frame_has_one_key_moment_which_keeps_its_name(
     page.keyboard.press("m")
     page.keyboard.press("m")
     page.get_by_text("moment 1 is here already").wait_for()
-    assert page.locator(".toast").count() == 1
+    expect_count(page.locator(".toast"), 1)
     with page.expect_response(is_saved):
         page.keyboard.press("p")  # a phase may begin there too
     assert sorted(names()) == ["moment 1", "phase 1"]

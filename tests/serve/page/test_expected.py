@@ -10,7 +10,7 @@ import pytest
 
 from seasync.serve import Client
 from seasync.serve.models import Anchor, Drawing
-from tests.serve.browser import Tab, drop
+from tests.serve.browser import Tab, drop, expect_count
 from tests.serve.films import film, frame, pace
 from tests.serve.live import live
 from tests.videos import write
@@ -201,7 +201,7 @@ def test_takes_that_cannot_be_read_are_listed_in_one_panel(tab: Tab, tmp_path: P
     page.get_by_role("heading", name="2 videos in step").wait_for()
     page.get_by_role("button", name="1 with problems").click()
     panel = page.locator("#tray .row", has_text="2 of 4 files not added")
-    assert panel.locator(".problems li").count() == 2
+    expect_count(panel.locator(".problems li"), 2)
 
 
 def test_both_videos_are_chosen_at_once_and_compared_with_the_keyboard_alone(

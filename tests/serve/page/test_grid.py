@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, decoded, drag, drop, scrub, warp_of
+from tests.serve.browser import Tab, decoded, drag, drop, expect_count, scrub, warp_of
 from tests.serve.films import film, number_of, pace
 
 SHOWN = """() => [...document.querySelectorAll('.tile-many canvas')].map((canvas) =>
@@ -20,7 +20,7 @@ def test_matches_of_a_search_are_played_in_a_grid(tab: Tab, client: Client, refs
     page.get_by_role("link", name="Play 4 in a grid").click()
     page.wait_for_selector(".many")
     tab.until("window.seasync?.player && !seasync.player.seeking")
-    assert page.locator(".tile-many").count() == 4
+    expect_count(page.locator(".tile-many"), 4)
     scrub(tab, 0.5)
     order = page.eval_on_selector_all(".tile-many", "all => all.map((one) => one.dataset.ref)")
     frames = [number for _, number in page.evaluate(SHOWN)]
@@ -55,12 +55,12 @@ def test_tiles_are_hidden_soloed_and_reordered(tab: Tab, refs: dict[str, str]) -
         refs["right/c"],
     ]
     page.get_by_role("button", name="Solo").first.click()
-    assert page.locator(".tile-many.hidden").count() == 1
+    expect_count(page.locator(".tile-many.hidden"), 1)
     page.get_by_role("button", name="Solo").first.click()
     assert page.locator(".tile-many.hidden").count() == 0
     page.get_by_label("Show").first.uncheck()
-    assert page.locator(".tile-many.hidden").count() == 1
-    assert page.locator(".tile-many canvas:visible").count() == 2
+    expect_count(page.locator(".tile-many.hidden"), 1)
+    expect_count(page.locator(".tile-many canvas:visible"), 2)
     page.reload()
     page.wait_for_selector(".many")
     tab.until("document.querySelectorAll('.tile-many.hidden').length === 1")
@@ -68,7 +68,7 @@ def test_tiles_are_hidden_soloed_and_reordered(tab: Tab, refs: dict[str, str]) -
     page.get_by_role("button", name="Move c.mp4 to the left").click()
     for hidden in (0, 1):
         page.keyboard.press("Control+z")
-        assert page.locator(".tile-many.hidden").count() == hidden
+        expect_count(page.locator(".tile-many.hidden"), hidden)
 
 
 def test_the_grid_is_made_a_film(tab: Tab, refs: dict[str, str], tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_dropped_takes_play_in_a_grid_and_another_one_leads(tab: Tab, tmp_path: 
     drop(page, "body", takes)
     page.get_by_role("heading", name="3 videos in step").wait_for()
     assert page.locator(".tile-many.leader .name").inner_text() == "41.mp4"
-    assert page.locator(".tempo-bar").count() == 2
+    expect_count(page.locator(".tempo-bar"), 2)
     page.get_by_role("button", name="Lead").last.click()
     page.locator(".tile-many.leader", has_text="63.mp4").wait_for()
-    assert page.locator(".tile-many").count() == 3
+    expect_count(page.locator(".tile-many"), 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, decoded, warp_of
+from tests.serve.browser import Tab, decoded, expect_count, warp_of
 from tests.serve.films import SIZE, frame, number_of, pace
 from tests.videos import write
 
@@ -49,18 +49,18 @@ def inside(client: Client, tmp_path: Path) -> tuple[str, str]:
 def test_what_is_in_step_is_told_and_the_rest_is_dimmed(tab: Tab, inside: tuple[str, str]) -> None:
     page = tab.sync(*inside)
     assert page.locator(".verdict .words").inner_text() == "In step in part"
-    assert page.locator(".pieces li").count() == 1
+    expect_count(page.locator(".pieces li"), 1)
     told = page.locator(".verdict .coverage").inner_text()
     assert "of the movement in the query" in told
     assert "Left out: 0.0–" in told
-    assert page.locator(".veils rect").count() == 2
-    assert page.locator(".path").count() == 1
+    expect_count(page.locator(".veils rect"), 2)
+    expect_count(page.locator(".path"), 1)
     assert tab.frame("query") == pytest.approx(30, abs=5)  # it opens where they are in step
     tab.until("!document.querySelector('.pane.left-out')")  # once that frame is drawn
-    assert page.locator(".pieces li.now").count() == 1
+    expect_count(page.locator(".pieces li.now"), 1)
     page.keyboard.press("Home")
     tab.settle()
-    assert page.locator(".pane.match.left-out").count() == 1
+    expect_count(page.locator(".pane.match.left-out"), 1)
     assert page.locator(".pane.match .time").inner_text() == "no counterpart"
     assert page.locator(".tile.alone").count() == page.locator(".tile:disabled").count() > 0
     assert page.locator(".pieces li.now").count() == 0
@@ -137,7 +137,7 @@ def test_an_anchor_corrects_a_part_and_leaves_it_one(
         page.keyboard.press("Enter")
     tab.settle()
     assert page.locator(".verdict .words").inner_text() == "In step in part"
-    assert page.locator(".pieces li").count() == len(before)
+    expect_count(page.locator(".pieces li"), len(before))
     assert len(client.anchors("small", *inside)) == 1
     client.set_anchors("small", *inside, [])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.search import Sea
-from tests.serve.browser import Tab, drop
+from tests.serve.browser import Tab, drop, expect_count
 from tests.serve.films import film, pace
 from tests.serve.live import live
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def test_the_sea_is_shown_and_filtered(tab: Tab) -> None:
     page = tab.open("#/small/sea")
     page.wait_for_selector(".clip")
-    assert page.locator(".clip").count() == 6
+    expect_count(page.locator(".clip"), 6)
     page.fill(".filter", "arc/")
     tab.until("document.querySelectorAll('.clip').length === 3")
     link = page.get_by_role("link", name="Play 3 in a grid").get_attribute("href") or ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.serve.browser import Tab, drag, drop
+from tests.serve.browser import Tab, drag, drop, expect_count
 from tests.serve.films import film, pace
 from tests.videos import write
 
@@ -15,7 +15,7 @@ from tests.videos import write
 def test_a_match_plays_in_step_on_its_card(tab: Tab, refs: dict[str, str]) -> None:
     page = tab.open(f"#/small/search?query={refs['right/a']}")
     page.wait_for_selector(".found")
-    assert page.locator(".found").count() == 5
+    expect_count(page.locator(".found"), 5)
     assert "move in step" in page.locator(".results h1").inner_text()
     assert page.locator(".found .label").first.inner_text() == "right"
     page.locator(".found").first.hover()
@@ -23,7 +23,7 @@ def test_a_match_plays_in_step_on_its_card(tab: Tab, refs: dict[str, str]) -> No
     tab.until("document.querySelector('.found.playing').pair.errors.length > 20")
     page.mouse.move(0, 0)
     tab.until("!document.querySelector('.found.playing')")
-    assert page.locator("video.reel").count() == 1  # the query's own
+    expect_count(page.locator("video.reel"), 1)  # the query's own
 
 
 def test_a_query_is_trimmed(tab: Tab, refs: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasync.serve import Client
-from tests.serve.browser import Tab
+from tests.serve.browser import Tab, expect_count
 from tests.serve.live import live
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def test_what_may_not_be_shown_is_not_asked_for(
             "[...document.querySelectorAll('.clip img[src]')].filter((one) => one.naturalWidth).length === 3"
         )
         page.locator(".clip", has_text="arc").first.hover()
-        assert page.locator(".clip .missing").count() == 3
+        expect_count(page.locator(".clip .missing"), 3)
         tab.open(f"#/small/search?query={refs['right']}")
         page.locator(".found", has_text="arc").first.hover()
         page.locator(".found", has_text="right").first.hover()
