@@ -264,6 +264,16 @@ def test_timelines_name_their_media(aligned: Alignment, pair: tuple[Path, Path],
     assert {Path(unquote(urlparse(url).path)) for url in urls} == {pair[0].resolve(), spaced.resolve()}
 
 
+def render_with(melt: str, edit: Path, film: Path, *options: str) -> None:
+    """Render an .mlt file. On a busy machine melt 7.12 sometimes ends well before its first frame: again then."""
+    command = [melt, edit, "-silent", "-consumer", f"avformat:{film}", "crf=12", *options]
+    for _ in range(10):
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        if film.stat().st_size:
+            return
+    raise AssertionError(f"melt wrote nothing into {film}")
+
+
 @pytest.mark.parametrize("rate", [Fraction(30), NTSC])
 def test_melt_renders_the_mlt_in_step(
     pair: tuple[Path, Path], rates: dict[Fraction, Path], tmp_path: Path, tool: Callable, rate: Fraction
@@ -271,20 +281,7 @@ def test_melt_renders_the_mlt_in_step(
     query, match = pair if rate == 30 else (rates[NTSC], rates[Fraction(25)])
     aligned = whole(query, match, bent(*KNOTS))
     files = export(aligned, tmp_path / "edit.mlt")
-    subprocess.run(
-        [
-            tool("melt"),
-            files[0],
-            "-silent",
-            "-consumer",
-            f"avformat:{tmp_path / 'film.mp4'}",
-            "crf=12",
-            "bf=0",
-        ],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    render_with(tool("melt"), files[0], tmp_path / "film.mp4", "bf=0")
     numbers = np.array(shown(tmp_path / "film.mp4"))
     times = np.arange(len(numbers)) / float(rate)
     fps = 30 if rate == 30 else 25
@@ -303,20 +300,7 @@ def test_melt_renders_a_partial_mlt(pair: tuple[Path, Path], tmp_path: Path, too
         *pair, (0.5, 1.5, bent((0.5, 1.5), (1.0, 2.0))), (2.0, 2.5, bent((2.0, 2.5), (3.0, 3.5)))
     )
     files = export(aligned, tmp_path / "edit.mlt")
-    subprocess.run(
-        [
-            tool("melt"),
-            files[0],
-            "-silent",
-            "-consumer",
-            f"avformat:{tmp_path / 'film.mp4'}",
-            "crf=12",
-            "bf=0",
-        ],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    render_with(tool("melt"), files[0], tmp_path / "film.mp4", "bf=0")
     numbers = np.array(shown(tmp_path / "film.mp4"))
     expected = np.r_[0:15, 30:61, 46:60, 90:106, 76:90]  # the query where the match has a gap
     assert (np.abs(numbers - expected) > 1).sum() <= 1
@@ -356,8 +340,7 @@ def test_melt_renders_odd_sizes(tmp_path: Path, tool: Callable) -> None:
     ]
     edit = export(whole(odd[0], odd[1], lambda seconds: seconds), tmp_path / "edit.mlt")[0]
     film = tmp_path / "film.mp4"
-    command = [tool("melt"), edit, "-silent", "-consumer", f"avformat:{film}", "vcodec=libx264", "crf=12"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    render_with(tool("melt"), edit, film, "vcodec=libx264")
     numbers = shown(film)
     assert len(numbers) == 30
     assert numbers[:29] == list(range(29))
