@@ -36,14 +36,57 @@ def _context_row(i, n, m, row, extra, sums, out):
 
 
 @njit(cache=True, nogil=True)
-def base_row(i, gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums, moved, out):
+def plain_reach(links):
+    """How far ahead and behind the change of a clip looks, if it has one shot and one mean; else 0."""
+    m = links.shape[1]
+    reach = links[0, 0]
+    for j in range(m):
+        if links[0, j] != min(j + reach, m - 1) or links[1, j] != max(j - reach, 0) or links[2, j] >= m:
+            return 0
+    return reach if m > 2 * reach else 0
+
+
+@njit(cache=True, nogil=True)
+def _plain_row(row, later, earlier, reach, state, change, scales2, moved, out):
+    """`base_row` where neither clip has windows or context, and the match has one shot.
+
+    Frame j is compared with those `reach` ahead and behind, so that most of it is read in order.
+    """
+    m = len(moved)
+    for j in range(m):
+        moved[j] = later[j] - earlier[j]
+    for j in range(reach):
+        out[j] = row[j] * (state * scales2[0, j]) + (moved[j + reach] - moved[0]) * (change * scales2[1, j])
+    for j in range(m - reach, m):
+        product = moved[m - 1] - moved[j - reach]
+        out[j] = row[j] * (state * scales2[0, j]) + product * (change * scales2[1, j])
+    ahead = moved[2 * reach :]
+    behind = moved[: m - 2 * reach]
+    inner = row[reach : m - reach]
+    states = scales2[0, reach : m - reach]
+    changes = scales2[1, reach : m - reach]
+    to = out[reach : m - reach]
+    for j in range(len(inner)):
+        to[j] = inner[j] * (state * states[j]) + (ahead[j] - behind[j]) * (change * changes[j])
+    out[m] = out[m - 1]
+
+
+@njit(cache=True, nogil=True)
+def base_row(
+    i, gram, first, extra, first_extra, links1, scales1, links2, scales2, reach, context, sums, moved, out
+):
     """⟨x_i, x_j⟩ of query frame i with all frames j of the match, into out (m + 1,).
 
-    moved (m,) float32 is working memory.
+    reach is that of the match by `plain_reach`; moved (m,) float32 is working memory.
     """
     n = links1.shape[1]
     m = links2.shape[1]
     row = gram[i - first]
+    if reach > 0 and links1[2, i] < n and scales1[1, i] > 0.0 and not context:
+        later = gram[links1[0, i] - first]
+        earlier = gram[links1[1, i] - first]
+        _plain_row(row, later, earlier, reach, scales1[0, i], scales1[1, i], scales2, moved, out)
+        return
     for j in range(m):
         out[j] = row[j]
     if links1[2, i] >= n:
@@ -90,6 +133,7 @@ def add_cosines(
     columns = len(lower2)
     mixed = np.empty(m + 1, np.float32)
     moved = np.empty(m, np.float32)
+    reach = plain_reach(links2)
     for r in range(len(out)):
         a = start + r
         low = lower1[a]
@@ -97,8 +141,8 @@ def add_cosines(
         while done[0] < (low + 1 if weight > 0.0 else low):
             done[0] += 1
             base_row(
-                done[0], gram, first, extra, first_extra, links1, scales1, links2, scales2, context, sums,
-                moved, ring[done[0] % 2],
+                done[0], gram, first, extra, first_extra, links1, scales1, links2, scales2, reach,
+                context, sums, moved, ring[done[0] % 2],
             )  # fmt: skip
         lower_row = ring[low % 2]
         upper_row = ring[(low + 1) % 2] if weight > 0.0 else lower_row

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from seasync.align.kernels.cosines import base_row
+from seasync.align.kernels.cosines import base_row, plain_reach
 from seasync.align.kernels.lanes import interleave
 from seasync.align.kernels.vectors import LANES, address, fill, load, store, where_less
 
@@ -26,9 +26,11 @@ def base_products(gram, extra, query, match, context, out):
     m = links2.shape[1]
     sums = np.zeros(m + 2 if context else 0, np.float64)
     moved = np.empty(m, np.float32)
+    reach = plain_reach(links2)
     for i in range(n):
         base_row(
-            i, gram, 0, extra, 0, links1, scales1, links2, scales2, context, sums, moved, out[i, : m + 1]
+            i, gram, 0, extra, 0, links1, scales1, links2, scales2, reach, context, sums, moved,
+            out[i, : m + 1],
         )  # fmt: skip
     if n < len(out):  # what lies beyond is multiplied by zero, so it must be finite
         for j in range(m + 1):

@@ -7,66 +7,101 @@ product is one chain of additions, so it does not depend on which other rows are
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from llvmlite import binding, ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-from seasync.align.kernels.vectors import LANES, SIDE, address, fill, load, multiply_add, store, transpose
+from seasync.align.kernels.vectors import LANES, SIDE, address, transpose
 
-_HEIGHT = 6  # rows at once: their sums fill the registers
+# Rows, and panels of LANES columns, whose products fill the registers: 32 of 16 numbers, or 16 of 8.
+_HEIGHT, _PANELS = (8, 2) if binding.get_host_cpu_features().get("avx512f") else (6, 1)
 
 
 @njit(cache=True, nogil=True)
-def _pack(others, first, starts, panel):
-    """Rows first … first + LANES − 1 of others (m, d) as columns of panel (d * LANES,)."""
+def _pack(others, first, starts, panels):
+    """Rows from `first` on of others (m, d), LANES of them as columns of each of the panels (P, d * LANES).
+
+    Where there are fewer, the last one is repeated.
+    """
     m, width = others.shape
-    count = min(LANES, m - first)
     begin = address(others)
-    for r in range(LANES):
-        starts[r] = begin + 4 * width * (first + min(r, count - 1))
     whole = width // SIDE * SIDE
-    for k in range(0, whole, SIDE):
-        for r in range(0, LANES, SIDE):
-            transpose(starts, r, k, panel, k * LANES + r)
-    for k in range(whole, width):
+    for p in range(len(panels)):
         for r in range(LANES):
-            panel[k * LANES + r] = others[first + min(r, count - 1), k]
+            starts[r] = begin + 4 * width * min(first + p * LANES + r, m - 1)
+        for k in range(0, whole, SIDE):
+            for r in range(0, LANES, SIDE):
+                transpose(starts, r, k, panels[p], k * LANES + r)
+        for k in range(whole, width):
+            for r in range(LANES):
+                panels[p, k * LANES + r] = others[min(first + p * LANES + r, m - 1), k]
 
 
-@njit(cache=True, nogil=True)
-def _tile(rows, i, panel, sums):
-    """Products of _HEIGHT rows from i on with the columns of a panel, into sums (_HEIGHT * LANES,)."""
-    zero = fill(np.float32(0.0))
-    a, b, c, d, e, f = zero, zero, zero, zero, zero, zero
-    for k in range(rows.shape[1]):
-        column = load(panel, k * LANES)
-        a = multiply_add(fill(rows[i, k]), column, a)
-        b = multiply_add(fill(rows[i + 1, k]), column, b)
-        c = multiply_add(fill(rows[i + 2, k]), column, c)
-        d = multiply_add(fill(rows[i + 3, k]), column, d)
-        e = multiply_add(fill(rows[i + 4, k]), column, e)
-        f = multiply_add(fill(rows[i + 5, k]), column, f)
-    store(sums, 0, a)
-    store(sums, LANES, b)
-    store(sums, 2 * LANES, c)
-    store(sums, 3 * LANES, d)
-    store(sums, 4 * LANES, e)
-    store(sums, 5 * LANES, f)
+def _tile_of(height, count):
+    """A function that multiplies `height` rows with `count` panels; all sums stay in registers."""
+
+    @intrinsic
+    def tile(_, rows, i, panels, out, to, first):
+        """Products of rows from i on with the panels into out, from row `to` and column `first` on."""
+
+        def build(context, builder, signature, args):
+            data, place, at = args[0], args[3], args[1]
+            source, packed, target = (
+                context.make_array(kind)(context, builder, array)
+                for kind, array in ((rows, data), (panels, args[2]), (out, place))
+            )
+            vector, index = ir.VectorType(ir.FloatType(), LANES), at.type
+            width, stride = builder.extract_value(source.shape, 1), builder.extract_value(target.shape, 1)
+
+            def number(value):
+                return ir.Constant(index, value)
+
+            def row_of(start, row, length):
+                return builder.gep(start, [builder.mul(row, length)])
+
+            def vector_at(start, offset):
+                return builder.bitcast(builder.gep(start, [offset]), vector.as_pointer())
+
+            length = builder.mul(width, number(LANES))
+            starts = [row_of(source.data, builder.add(at, number(r)), width) for r in range(height)]
+            columns = [row_of(packed.data, number(p), length) for p in range(count)]
+            sums = [[cgutils.alloca_once(builder, vector) for _ in columns] for _ in starts]
+            for each in (each for row in sums for each in row):
+                builder.store(ir.Constant(vector, [0.0] * LANES), each)
+            none = ir.Constant(vector, ir.Undefined)
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+            with cgutils.for_range(builder, width) as loop:
+                offset = builder.mul(loop.index, number(LANES))
+                loaded = [builder.load(vector_at(column, offset), align=4) for column in columns]
+                for start, row in zip(starts, sums, strict=True):
+                    value = builder.load(builder.gep(start, [loop.index]))
+                    first_lane = builder.insert_element(none, value, ir.Constant(ir.IntType(32), 0))
+                    everywhere = builder.shuffle_vector(first_lane, none, zeros)
+                    for total, column in zip(row, loaded, strict=True):
+                        product = builder.fmul(everywhere, column, flags=("contract",))
+                        builder.store(builder.fadd(product, builder.load(total), flags=("contract",)), total)
+            for r, row in enumerate(sums):
+                line = row_of(target.data, builder.add(args[4], number(r)), stride)
+                for p, total in enumerate(row):
+                    column = builder.add(args[5], number(p * LANES))
+                    builder.store(builder.load(total), vector_at(line, column), align=4)
+
+        return types.void(rows, types.intp, panels, out, types.intp, types.intp), build
+
+    return tile
 
 
-@njit(cache=True, nogil=True)
-def _line(rows, i, panel, sums):
-    """The same for one row."""
-    total = fill(np.float32(0.0))
-    for k in range(rows.shape[1]):
-        total = multiply_add(fill(rows[i, k]), load(panel, k * LANES), total)
-    store(sums, 0, total)
+_tile = _tile_of(_HEIGHT, _PANELS)
+_line = _tile_of(1, _PANELS)
 
 
 @njit(cache=True, nogil=True)
 def _put(sums, height, count, out, i, first):
-    """Sums (height * LANES,) into rows from i on and `count` columns from `first` on of out."""
+    """The first `count` columns of sums into rows from i on of out, from column `first` on."""
     for r in range(height):
         for j in range(count):
-            out[i + r, first + j] = sums[r * LANES + j]
+            out[i + r, first + j] = sums[r, j]
 
 
 @njit(cache=True, nogil=True)
@@ -75,20 +110,23 @@ def products(rows, others, out):
     n, width = rows.shape
     m = len(others)
     starts = np.empty(LANES, np.int64)
-    panel = np.empty(width * LANES, np.float32)
-    sums = np.empty(_HEIGHT * LANES, np.float32)
-    for first in range(0, m, LANES):
-        _pack(others, first, starts, panel)
-        count = min(LANES, m - first)
+    panels = np.empty((_PANELS, width * LANES), np.float32)
+    sums = np.empty((_HEIGHT, _PANELS * LANES), np.float32)
+    for first in range(0, m, _PANELS * LANES):
+        _pack(others, first, starts, panels)
+        count = min(_PANELS * LANES, m - first)
+        full = count == _PANELS * LANES
         for i in range(0, n, _HEIGHT):
             begin = max(min(i, n - _HEIGHT), 0)  # the last rows again rather than one by one
-            if begin + _HEIGHT <= n:
-                _tile(rows, begin, panel, sums)
+            if begin + _HEIGHT > n:
+                for r in range(n):
+                    _line(rows, r, panels, sums, 0, 0)
+                    _put(sums, 1, count, out, r, first)
+            elif full:
+                _tile(rows, begin, panels, out, begin, first)
+            else:
+                _tile(rows, begin, panels, sums, 0, 0)
                 _put(sums, _HEIGHT, count, out, begin, first)
-                continue
-            for r in range(n):
-                _line(rows, r, panel, sums)
-                _put(sums, 1, count, out, r, first)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
