@@ -38,11 +38,13 @@ def center(features, parts, rows):
         for k in range(width):
             mean[k] /= last - first
         for t in range(first, last):
+            # Loops that add up store nothing: else the compiler adds in an order that depends on whether
+            # arrays happen to lie next to each other in memory, and the last digit with it.
             total = np.float32(0.0)
             for k in range(width):
-                value = features[t, k]
-                total += value * value
-                rows[t, k] = value - mean[k]
+                total += features[t, k] * features[t, k]
+            for k in range(width):
+                rows[t, k] = features[t, k] - mean[k]
             energy += total
     return mean, energy / length
 
@@ -99,15 +101,15 @@ def _state(rows, length, t, own, context, sums, out):
 def _plain_energies(rows, length, ahead, behind):
     """`energies` where the state of a frame is its row: no windows, no context."""
     width = rows.shape[1]
-    change = np.zeros((2, width), np.float32)
     out = np.zeros((4, length), np.float64)
     for t in range(length):
+        last = max(t - 1, 0)
         row = rows[t]
-        earlier = rows[max(t - 1, 0)]
+        earlier = rows[last]
         after = rows[ahead[t]]
         before = rows[behind[t]]
-        now = change[t % 2]
-        last = change[1 - t % 2]
+        last_after = rows[ahead[last]]
+        last_before = rows[behind[last]]
         own = np.float32(0.0)
         lag = np.float32(0.0)
         moved = np.float32(0.0)
@@ -117,8 +119,7 @@ def _plain_energies(rows, length, ahead, behind):
             own += row[k] * row[k]
             lag += row[k] * earlier[k]
             moved += step * step
-            onward += step * last[k]
-            now[k] = step
+            onward += step * (last_after[k] - last_before[k])
         out[0, t] = own
         out[2, t] = moved
         if t > 0:
