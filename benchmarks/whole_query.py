@@ -41,12 +41,13 @@ def whole_query(folder: Path, count: int, goals: Goals) -> None:
         query = clips.query()
         marks = [time.perf_counter()]
         vector = query_vector(query, snapshot.vectors.standard, trajectory=True)
-        ((rows, similarity, vectors),) = snapshot.vectors.nearest(snapshot, vector[None], 100)
+        (found,) = snapshot.vectors.nearest(snapshot, vector[None], 100)
         marks.append(time.perf_counter())
-        encodings = [encoding for encoding in snapshot.encodings(rows, vectors=False, half=True) if encoding]
+        encodings = snapshot.encoding_batch(found.rows)
+        assert encodings is not None
         marks.append(time.perf_counter())
-        near = Neighborhood.of(vector, vectors, len(snapshot.vectors.standard.mean))
-        best = rank(query, encodings, similarity, recipe=MOTION, neighborhood=near).pick()
+        near = Neighborhood.of(vector, found.vectors, len(snapshot.vectors.standard.mean))
+        best = rank(query, encodings, found.similarity, recipe=MOTION, neighborhood=near).pick()
         marks.append(time.perf_counter())
         align_encodings(query, encodings[best], recipe=MOTION)
         marks.append(time.perf_counter())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,3 +176,86 @@ class Encoding:
 
     def __repr__(self) -> str:
         return f"Encoding({self.encoder!r}, {', '.join(map(repr, self.streams))})"
+
+
+@dataclass(frozen=True, eq=False)
+class EncodingBatch(Sequence[Encoding]):
+    """Encodings of one stream each, without their clip vectors, as they are read from a sea.
+
+    All frames lie one after the other, so that many clips can be scored without a step of Python for each.
+
+    Attributes
+    ----------
+    encoder : str
+        Fingerprint of the encoder.
+    name : str
+        Name of the stream.
+    seconds : numpy.ndarray [shape=(N,)]
+        When each of all frames is shown.
+    features : numpy.ndarray [shape=(N, d)], float16
+    shots : numpy.ndarray [shape=(S,)]
+        The first frame of each shot, counted within its clip.
+    frames_of, shots_of : numpy.ndarray [shape=(B, 2)]
+        Where the frames and the shots of each of the B clips begin and end.
+    found : numpy.ndarray [shape=(B,)]
+        Share of the frames of each clip in which the encoder found its subject.
+    read_numbers : callable
+        Reads the numbers of all frames in their files, shape (N,). Scoring does not need them.
+    """
+
+    encoder: str
+    name: str
+    seconds: Seconds
+    features: Floats
+    shots: Indices
+    frames_of: Indices
+    shots_of: Indices
+    found: Seconds
+    read_numbers: Callable[[], Indices]
+
+    def __post_init__(self) -> None:
+        if not self._is_valid():
+            for n in range(len(self)):
+                _ = self[n]  # the one that is wrong raises
+            raise FeatureError(f"{self.name}: the frames of the clips do not follow each other")
+
+    def _is_valid(self) -> bool:
+        """What each `Stream` checks, for all of them at once."""
+        first, last = self.frames_of.T
+        if not (first < last).all():
+            return False
+        rises = self.seconds[1:] > self.seconds[:-1]
+        rises[first[first > 0] - 1] = True
+        finite = np.isfinite(self.seconds[first]) & np.isfinite(self.seconds[last - 1])
+        return bool(rises.all() and finite.all()) and _all_finite(self.features)
+
+    def __len__(self) -> int:
+        return len(self.frames_of)
+
+    @overload
+    def __getitem__(self, n: int) -> Encoding: ...
+    @overload
+    def __getitem__(self, n: slice) -> list[Encoding]: ...
+    def __getitem__(self, n: int | slice) -> Encoding | list[Encoding]:
+        if isinstance(n, slice):
+            return [self[at] for at in range(*n.indices(len(self)))]
+        frames = slice(*self.frames_of[n].tolist())
+        nothing = np.empty(0, np.float32)
+        return self.encoding(n, self._numbers[frames], nothing, nothing)
+
+    def encoding(self, n: int, numbers: Indices, mean: Floats, trajectory: Floats) -> Encoding:
+        """One of the encodings, with what was not read with it."""
+        frames, shots = slice(*self.frames_of[n].tolist()), slice(*self.shots_of[n].tolist())
+        stream = Stream(
+            self.name,
+            self.seconds[frames],
+            numbers,
+            self.features[frames],
+            self.shots[shots],
+            float(self.found[n]),
+        )
+        return Encoding(self.encoder, (stream,), mean, trajectory)
+
+    @cached_property
+    def _numbers(self) -> Indices:
+        return self.read_numbers()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,7 @@ from seasync.align.scores import draq_ratio
 from seasync.encoding import Floats
 
 # Longer sides are solved one by one: in a batch, they would fall out of the cache.
-_LONGEST = 384
+LONGEST = 384
 # Fewer than this are solved faster one by one.
 _FEWEST = 3
 # Working memory that each thread keeps: touching fresh memory would take longer than solving.
@@ -88,7 +88,7 @@ def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
 
 def batch_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
     """Indices of the matrices that are faster to solve in a batch, in blocks of similar sizes."""
-    small = sorted((m, n, k) for k, (n, m) in enumerate(sizes) if max(n, m) <= _LONGEST)
+    small = sorted((m, n, k) for k, (n, m) in enumerate(sizes) if max(n, m) <= LONGEST)
     count = -(-len(small) // LANES)  # of about equal size, so that threads finish together
     for at in range(count):
         block = [k for _, _, k in small[at * len(small) // count : (at + 1) * len(small) // count]]
@@ -113,7 +113,7 @@ def _share_table(size: int) -> Floats:
 
 def _shares(n: int, m: int) -> Floats:
     """How often random paths leave each cell which way: a table for matrices of at least n × m."""
-    return _share_table(-(-max(n, m, _LONGEST) // 128) * 128)
+    return _share_table(-(-max(n, m, LONGEST) // 128) * 128)
 
 
 def _places(costs: Sequence[Floats]) -> NDArray[np.int64]:
@@ -150,24 +150,56 @@ class BatchedCosts:
         factors = {pair.factors for pair in pairs}
         if len(factors) > 1 or None in factors:
             return cls([pair.matrix() for pair in pairs])
-        self, recipe = cls.__new__(cls), pairs[0].recipe
-        sizes = np.zeros((2, LANES), np.int64)
+        recipe, sizes = pairs[0].recipe, np.zeros((2, LANES), np.int64)
         sizes[:, : len(pairs)] = np.transpose([pair.shape for pair in pairs])
-        self._begin(len(pairs), sizes)
         frames = np.array([pair.frames for pair in pairs]).max(0).tolist()
+
+        def fill(planes: Floats, *sides: Floats) -> None:
+            for lane, pair in enumerate(pairs):
+                # Nothing moves: all costs are one.
+                keep, half = (recipe.stillness, (1 - recipe.stillness) / 2) if pair.moving else (1.0, 0.0)
+                put_side(pair.grids[0], lane, np.float32(keep), np.float32(half), sides[0])
+                put_side(pair.grids[1], lane, np.float32(0), np.float32(half), sides[1])
+                pair.write_products(planes[lane])
+
+        return cls.filled(fill, len(pairs), sizes, frames, np.array(*factors), recipe.power)
+
+    @classmethod
+    def filled(
+        cls,
+        fill: Callable[[Floats, Floats, Floats], None],
+        count: int,
+        sizes: NDArray[np.int64],
+        frames: Sequence[int],
+        factors: NDArray[np.int64],
+        power: float,
+    ) -> BatchedCosts:
+        """The cost matrices of pairs whose products `fill` writes; see `lane_costs` for its arguments.
+
+        Parameters
+        ----------
+        fill : callable
+            Takes planes, query and match, and writes them.
+        count : int
+            How many pairs, at most LANES.
+        sizes : numpy.ndarray [shape=(2, LANES)]
+            Grid points of each query and match, zero beyond `count`.
+        frames : (int, int)
+            Frames of the longest query and of the longest match.
+        factors : numpy.ndarray [shape=(2,)]
+            Grid points from one frame to the next, of the queries and of the matches.
+        power : float
+            See `Recipe`.
+        """
+        self = cls.__new__(cls)
+        self._begin(count, sizes)
         planes = scratch("planes", np.float32, LANES, frames[0], frames[1] + 1)
-        sides = [
+        sides = (
             scratch("query", np.float32, 3, self.n, LANES),
             scratch("match", np.float32, 3, self.m, LANES),
-        ]
-        for lane, pair in enumerate(pairs):
-            # Nothing moves: all costs are one.
-            keep, half = (recipe.stillness, (1 - recipe.stillness) / 2) if pair.moving else (1.0, 0.0)
-            put_side(pair.grids[0], lane, np.float32(keep), np.float32(half), sides[0])
-            put_side(pair.grids[1], lane, np.float32(0), np.float32(half), sides[1])
-            pair.write_products(planes[lane])
-        factor = np.array(*factors)
-        lane_costs(planes, factor, self.rows, self.columns, *sides, np.float32(recipe.power), self.cells)
+        )
+        fill(planes, *sides)
+        lane_costs(planes, factors, self.rows, self.columns, *sides, np.float32(power), self.cells)
         return self
 
     def _begin(self, count: int, sizes: NDArray[np.int64]) -> None:

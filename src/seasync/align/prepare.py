@@ -28,9 +28,9 @@ from seasync.errors import FeatureError
 
 Int32s = NDArray[np.int32]
 # Frames within this share of a sampling step from a uniform rate are taken as they are.
-_JITTER = 0.02
+JITTER = 0.02
 # Steps shorter than this many median steps tell the rate.
-_ORDINARY = 1.5
+ORDINARY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ def _resample(stream: Stream, recipe: Recipe) -> _Samples:
         features = np.ascontiguousarray(features, np.float32)
     rate, count, off = _clock(seconds)
     as_they_are = _Samples(seconds, features, shots, rate)
-    if (recipe.grid_fps is None and not recipe.compares_change) or off < _JITTER:
+    if (recipe.grid_fps is None and not recipe.compares_change) or off < JITTER:
         return as_they_are
     if count > 2 * len(seconds) + 16:  # a hole in the timestamps: there is nothing to interpolate
         return as_they_are
@@ -206,8 +206,8 @@ def _resample(stream: Stream, recipe: Recipe) -> _Samples:
 
 def _clock(seconds: Seconds) -> tuple[float, int, float]:
     """`clock`, where a step is ordinary if it is shorter than one and a half of the median step."""
-    even = longest_over_shortest(seconds) < _ORDINARY  # then all are ordinary
-    limit = np.inf if even else _ORDINARY * float(np.median(np.diff(seconds)))
+    even = longest_over_shortest(seconds) < ORDINARY  # then all are ordinary
+    limit = np.inf if even else ORDINARY * float(np.median(np.diff(seconds)))
     found: tuple[float, int, float] = clock(seconds, limit)
     return found
 

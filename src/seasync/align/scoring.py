@@ -14,8 +14,9 @@ from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.scores import Scores
 from seasync.align.solve import better_sides, solve_alone, with_mirrored
+from seasync.align.stored import StoredMatches
 from seasync.align.threads import in_threads
-from seasync.encoding import Encoding
+from seasync.encoding import Encoding, EncodingBatch
 from seasync.options import Partial
 
 
@@ -41,20 +42,28 @@ def score_many(
         Arrays of shape (B,).
     """
     asked, policy = prepare(query, recipe), PartialPolicy.of(recipe, partial, "same")
+    stored = StoredMatches.of(asked, matches, recipe) if isinstance(matches, EncodingBatch) else None
+    plain, others = stored.blocks() if stored else ([], list(range(len(matches))))
+    blocks = plain + _blocks(matches, others)
+
+    def score(at: int) -> NDArray[np.float64]:
+        if stored and at < len(plain):
+            costs, moving = stored.costs(blocks[at])
+            return policy.score_batched(costs, moving, contrast=recipe.rerank == "evidence")[:, :6]
+        return _score_block(asked, [matches[k] for k in blocks[at]], policy)
+
     out = np.empty((len(matches), 6))
-    blocks = _blocks(matches)
-    found = in_threads(lambda block: _score_block(asked, [matches[k] for k in block], policy), blocks)
-    for block, rows in zip(blocks, found, strict=True):
+    for block, rows in zip(blocks, in_threads(score, range(len(blocks))), strict=True):
         out[block] = rows
     return Scores(*out.T, query_span=float(asked.lead.seconds[-1] - asked.lead.seconds[0]))
 
 
-def _blocks(clips: Sequence[Encoding | PreparedClip]) -> list[list[int]]:
-    """Positions of all clips, up to LANES of similar length together.
+def _blocks(clips: Sequence[Encoding | PreparedClip], chosen: Sequence[int]) -> list[list[int]]:
+    """The positions of clips that are chosen, up to LANES of similar length together.
 
     A thread prepares and solves one block after the other, so that what it works on stays in its cache.
     """
-    order = sorted(range(len(clips)), key=lambda k: len(clips[k].seconds))
+    order = sorted(chosen, key=lambda k: len(clips[k].seconds))
     count = -(-len(order) // LANES)  # of about equal size, so that threads finish together
     return [order[at * len(order) // count : (at + 1) * len(order) // count] for at in range(count)]
 

@@ -13,14 +13,14 @@ from seasync.align.prepare import prepare
 from seasync.align.spans import Span
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
-from seasync.encoding import Encoding
+from seasync.encoding import Encoding, EncodingBatch
 from seasync.options import Partial, Rerank
 from seasync.ranking import rank
 from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.found import Found
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Query
-from seasync.sea.rows import CLIP_COLUMNS, matrix
+from seasync.sea.rows import CLIP_COLUMNS, NUMBERS, lists, matrix
 from seasync.sea.snapshot import Snapshot
 from seasync.sea.surroundings import spans_around
 from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
@@ -59,16 +59,19 @@ class Candidates:
         partial: Partial = "auto",
     ) -> None:
         self.snapshot, self.query, self.rows = snapshot, query, found.rows
-        self.encodings, self.recipe, self.partial = list(encodings), recipe, partial
+        self.recipe, self.partial = recipe, partial
+        self._given = encodings
         # Where the film around a candidate fits the query better than the candidate itself:
         self.stretches: dict[int, Span] = {}
+        # Encodings that take the place of those given: of stretches, and with clip vectors.
+        self._encodings: dict[int, Encoding] = {}
         standard, neighborhood = snapshot.vectors.standard, None
         self._vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
         if (rerank or recipe.rerank) == "evidence" and len(found.rows):
             neighborhood = Neighborhood.of(self._vector, found.vectors, len(standard.mean))
         self.ranking = rank(
             query.encoding,
-            self.encodings,
+            encodings,
             found.similarity,
             recipe=recipe,
             rerank=rerank,
@@ -94,7 +97,7 @@ class Candidates:
         )
         self.ranking, taken = self.ranking.improved(others, positions)
         for n in taken:
-            self.stretches[positions[n]], self.encodings[positions[n]] = spans[n], encodings[n]
+            self.stretches[positions[n]], self._encodings[positions[n]] = spans[n], encodings[n]
 
     def matches(
         self, k: int, *, max_draq: float | None = None, consensus: bool | None = None, cost: bool = True
@@ -147,16 +150,26 @@ class Candidates:
 
     def _with_vectors(self, best: list[int]) -> list[Encoding]:
         """The encodings of these candidates with mean and trajectory, which are read only now."""
-        bare = [n for n in best if not self.encodings[n].mean.size]
+        bare = [n for n in best if n not in self._encodings]
         if bare:
-            self._put_vectors(bare, self.snapshot.take(self.rows[bare], _VECTORS))
-        return [self.encodings[n] for n in best]
+            self._complete(bare, self.snapshot.take(self.rows[bare], self._missing))
+        return [self._encodings[n] for n in best]
 
-    def _put_vectors(self, chosen: list[int], table: pa.Table) -> None:
-        """Give the encodings of these candidates the mean and trajectory that `table` holds of them."""
-        columns = (matrix(table[name]) for name in _VECTORS)
-        for n, mean, trajectory in zip(chosen, *columns, strict=True):
-            self.encodings[n] = replace(self.encodings[n], mean=mean, trajectory=trajectory)
+    @property
+    def _missing(self) -> list[str]:
+        """The columns that encodings lack before they are completed."""
+        return [*_VECTORS, *([NUMBERS] if isinstance(self._given, EncodingBatch) else [])]
+
+    def _complete(self, chosen: list[int], table: pa.Table) -> None:
+        """Give the encodings of these candidates what `table` holds of them."""
+        vectors = zip(chosen, *(matrix(table[name]) for name in _VECTORS), strict=True)
+        if isinstance(self._given, EncodingBatch):
+            numbers = iter(lists(table[NUMBERS]))
+            for n, mean, trajectory in vectors:
+                self._encodings[n] = self._given.encoding(n, next(numbers), mean, trajectory)
+        else:
+            for n, mean, trajectory in vectors:
+                self._encodings[n] = replace(self._given[n], mean=mean, trajectory=trajectory)
 
     def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
         """Whether the matches can be aligned with each other in a few milliseconds."""
@@ -171,8 +184,8 @@ class Candidates:
         if self.stretches:
             table = self.snapshot.take(self.rows[order], CLIP_COLUMNS)
         else:  # what the alignments need besides is read with it
-            table = self.snapshot.take(self.rows[order[:k]], [*CLIP_COLUMNS, *_VECTORS])
-            self._put_vectors(order[:k], table)
+            table = self.snapshot.take(self.rows[order[:k]], [*CLIP_COLUMNS, *self._missing])
+            self._complete(order[:k], table)
         found: dict[int, tuple[Clip, float, Clip | None]] = {}
         for n, clip, duration in zip(
             order, self.snapshot.clips_of(table), table["duration"].to_pylist(), strict=False
@@ -192,12 +205,12 @@ class Candidates:
         The scores of a longer stretch that holds the same movement differ by chance alone, so its ends are
         not known before it is aligned.
         """
-        encoding, span = self.encodings[n], self.stretches[n]
+        encoding, span = self._encodings[n], self.stretches[n]
         aligned = align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
         starts, ends = zip(*(piece.match for piece in aligned.pieces), strict=True)
         trimmed = Span(max(span.start, min(starts)), min(span.end, max(ends)))
         if not aligned.whole and trimmed != span:
-            self.stretches[n], self.encodings[n] = trimmed, cut(encoding, trimmed.start, trimmed.end)
+            self.stretches[n], self._encodings[n] = trimmed, cut(encoding, trimmed.start, trimmed.end)
         return self.stretches[n]
 
 

@@ -30,9 +30,12 @@ def retrieve(
     ]
 
 
-def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[Found, list[Encoding]]:
+def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[Found, Sequence[Encoding]]:
     """What was found, with encodings; clips that must be encoded again and cannot be are left out."""
     rows = found.rows
+    batch = snapshot.encoding_batch(rows)
+    if batch is not None:
+        return found, batch
     encodings = snapshot.encodings(rows, vectors=False, half=True)
     missing = [n for n, encoding in enumerate(encodings) if encoding is None]
     clips = snapshot.clips_of(snapshot.take(rows[missing], CLIP_COLUMNS)) if missing else []

@@ -10,14 +10,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
-from seasync.encoding import Encoding, Floats, Stream
+from seasync.encoding import Encoding, EncodingBatch, Floats, Indices, Stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +25,8 @@ FORMAT = 2
 FACTS = "seasync"
 CLIP_COLUMNS = ["id", "file", "start", "end", "duration", "label"]
 LATER_COLUMNS = {"damage"}  # not there in seas of the first format; they read as null
+SCORED_COLUMNS = ["seconds_0", "shots_0", "found_0", "features_0"]  # of clips with one stream
+NUMBERS = "numbers_0"
 ENTRY_COLUMNS = [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags", "damage"]
 
 
@@ -216,23 +217,62 @@ def encodings(table: pa.Table, facts: SeaFacts, *, half: bool = False) -> list[E
     return found
 
 
+def encoding_batch(
+    table: pa.Table, facts: SeaFacts, order: Indices, read_numbers: Callable[[], Indices]
+) -> EncodingBatch | None:
+    """The encodings of rows with one stream, read with `SCORED_COLUMNS`; None if one keeps no features.
+
+    Encoding n is that of row order[n].
+    """
+    found = _one_array(table["found_0"])
+    if found.null_count:
+        return None
+    (seconds, of_frames), (features, _), (shots, of_shots) = (
+        _flat(table[name]) for name in ("seconds_0", "features_0", "shots_0")
+    )
+    return EncodingBatch(
+        encoder=facts.fingerprint,
+        name=facts.streams[0][0],
+        seconds=seconds,
+        features=features,
+        shots=shots,
+        frames_of=of_frames[order],
+        shots_of=of_shots[order],
+        found=found.to_numpy()[order],
+        read_numbers=read_numbers,
+    )
+
+
+def numbers_of(table: pa.Table) -> Indices:
+    """The numbers of all frames of the leading stream, one clip after the other."""
+    return np.asarray(_flat(table[NUMBERS])[0])
+
+
 def _streams(table: pa.Table, n: int, name: str, half: bool) -> list[Stream | None]:
     from seasync.align.kernels.half import single
 
-    seconds, numbers, shots = (_lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots"))
-    features = _lists(table[f"features_{n}"], np.asarray if half else single)
+    seconds, numbers, shots = (lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots"))
+    features = lists(table[f"features_{n}"], np.asarray if half else single)
     found = table[f"found_{n}"].to_pylist()
     columns = zip(found, seconds, numbers, features, shots, strict=True)
     return [None if share is None else Stream(name, s, f, x, cuts, share) for share, s, f, x, cuts in columns]
 
 
-def _lists(column: pa.ChunkedArray, convert: Callable[[Any], Any] = np.asarray) -> list[Any]:
+def lists(column: pa.ChunkedArray, convert: Callable[[Any], Any] = np.asarray) -> list[Any]:
     """The lists of a column as arrays (an empty one for null), sliced out of one that is converted whole."""
+    flat, spans = _flat(column)
+    flat = convert(flat)
+    return [flat[start:end] for start, end in spans.tolist()]
+
+
+def _flat(column: pa.ChunkedArray) -> tuple[NDArray[Any], Indices]:
+    """All values of a column of lists one after the other, and where each list begins and ends, (B, 2)."""
     array = _one_array(column)
-    ends = array.offsets.to_numpy()
+    ends = array.offsets.to_numpy().astype(np.int64)
     values = array.values[ends[0] : ends[-1]]
-    flat = convert(matrix(values) if hasattr(values.type, "list_size") else values.to_numpy())
-    return [flat[start:end] for start, end in pairwise(ends - ends[0])]
+    flat = matrix(values) if hasattr(values.type, "list_size") else values.to_numpy()
+    ends -= ends[0]
+    return flat, np.stack([ends[:-1], ends[1:]], axis=1)
 
 
 def _one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
-from seasync.encoding import Encoding, Floats
+from seasync.encoding import Encoding, EncodingBatch, Floats
 from seasync.errors import SeaError
 from seasync.files.location import is_of_windows
 from seasync.files.objects import explained
@@ -187,6 +187,21 @@ class Snapshot:
         """
         columns = [*layout.stream_columns(self.facts), *(["mean", "trajectory"] if vectors else [])]
         return layout.encodings(self.take(row_ids, columns), self.facts, half=half)
+
+    def encoding_batch(self, row_ids: RowIds) -> EncodingBatch | None:
+        """The stored encodings of these clips for scoring, in half precision and without clip vectors.
+
+        None if one of them keeps its clip vector only, or if the clips have several streams.
+        """
+        if len(self.facts.streams) > 1 or not len(row_ids):
+            return None
+        rows = np.sort(row_ids)  # Lance reads in this order, and would copy the features into another one
+        return layout.encoding_batch(
+            self.take(rows, layout.SCORED_COLUMNS),
+            self.facts,
+            np.searchsorted(rows, row_ids),
+            lambda: layout.numbers_of(self.take(rows, [layout.NUMBERS])),
+        )
 
     @cached_property
     def vectors(self) -> Index | Exact:

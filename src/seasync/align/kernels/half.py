@@ -17,7 +17,7 @@ _REBIAS = np.float32(2.0**112)  # between the exponents of the two formats
 def single(halves: NDArray[Any]) -> NDArray[np.float32]:
     """The same float16 values as float32, (…) contiguous."""
     out = np.empty(halves.shape, np.float32)
-    _widen(np.ascontiguousarray(halves).view(np.uint16).reshape(-1), out.reshape(-1))
+    widen(np.ascontiguousarray(halves).view(np.uint16).reshape(-1), out.reshape(-1))
     return out
 
 
@@ -38,7 +38,8 @@ def _as_bits(_: Any, value: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _widen(halves: NDArray[np.uint16], out: NDArray[np.float32]) -> None:
+def widen(halves: NDArray[np.uint16], out: NDArray[np.float32]) -> None:
+    """The float16 values of these bits, (N,), into out."""
     for i in range(halves.size):
         half = _UINT(halves[i])
         whole = _as_bits(_as_float((half & _UINT(0x7FFF)) << _UINT(13)) * _REBIAS)
