@@ -265,7 +265,7 @@ def test_timelines_name_their_media(aligned: Alignment, pair: tuple[Path, Path],
 
 
 def render_with(melt: str, edit: Path, film: Path, *options: str) -> None:
-    """Render an .mlt file. On a busy machine melt 7.12 sometimes ends well before its first frame: again then."""
+    """Render an .mlt file. On a busy machine melt 7.12 at times ends before its first frame: again then."""
     command = [melt, edit, "-silent", "-consumer", f"avformat:{film}", "crf=12", *options]
     for _ in range(10):
         subprocess.run(command, check=True, capture_output=True, timeout=120)
