@@ -66,6 +66,13 @@ class StateFolder:
         self._database = sqlite3.connect(
             self.folder / "state.sqlite", check_same_thread=False, isolation_level=None, timeout=0.5
         )
+        try:
+            self._prepare()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _prepare(self) -> None:
         self._database.row_factory = sqlite3.Row
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("PRAGMA journal_mode = WAL")
