@@ -33,9 +33,8 @@ class Wrapped:
 
     def __init__(self, encoder: str) -> None:
         self._inner, self.count = get_encoder(encoder), 0
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._inner, name)
+        shown = (name for name in dir(self._inner) if name[0] != "_" and not hasattr(self, name))
+        vars(self).update({name: getattr(self._inner, name) for name in shown})
 
 
 def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encoder: str) -> None:
