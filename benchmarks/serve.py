@@ -1,6 +1,6 @@
 """The server under load, and videos in step in a real browser.
 
-`python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach|loop]`
+`python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach|loop] [--before CHECKOUT]`
 
 1. Searches of a sea of 10,000 synthetic clips (as in `benchmarks.search`) by clip id: in this process with
    `sea.search`, by one thread and by one per core (the better counts); then by 32 clients over HTTP.
@@ -10,7 +10,7 @@
 4. Two clips of five seconds are dropped on the start page, without a sea: when is the first frame in
    step, and when is the full alignment there?
 5. A coach's task: two phone clips, the largest difference of their timing, the film of both: in clicks and
-   seconds. Then the weight of the page.
+   seconds. Then the weight of the page. With --before, the page of that checkout does the same task.
 6. A pair loops for ten minutes: does the browser's memory grow?
 """
 
@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seconds", type=float, help="how long the clients search; default 60, quick 8")
     parser.add_argument("--only", choices=("load", "play", "drop", "coach", "loop"), help="only this part")
+    parser.add_argument("--before", type=Path, help="a checkout of 971591d, to run the coach's task there")
     args = parser.parse_args()
     seconds = args.seconds or (8.0 if args.quick else 60.0)
     goals = Goals()
@@ -66,7 +67,7 @@ def main() -> int:
         if args.only in (None, "drop"):
             dropped(folder, goals)
         if args.only == "coach" or not (args.only or args.quick):
-            coach(folder, goals)
+            coach(folder, goals, before=args.before)
         if args.only == "loop" or not (args.only or args.quick):
             loop(folder, encoder, goals, seconds=600)
     finally:

@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 
 from seasync.search import Sea
 from seasync.serve import create_app
+from seasync.serve.backend import Backend
 from seasync.serve.tasks import SeaLocation
 from tests.encoders.models import colour_grid
 from tests.serve.films import footage
@@ -55,6 +56,12 @@ class Server:
     def __init__(self, client: TestClient, sea: Path, state: Path) -> None:
         self.client, self.sea, self.state = client, sea, state
 
+    @property
+    def backend(self) -> Backend:
+        """What the routes of the application share."""
+        found: Backend = self.client.app.state.backend  # type: ignore[attr-defined]
+        return found
+
     def clip(self, name: str) -> str:
         """The reference of a clip, by a part of its file's name."""
         found = self.client.get("/api/v1/seas/small/clips", params={"text": name}).json()["clips"]
@@ -82,6 +89,7 @@ class Server:
 
 @contextmanager
 def running(sea: Path, state: Path, encoder: str, **options: Any) -> Iterator[Server]:
+    options = {"warm": False} | options  # most tests need little of what a warm-up loads
     app = create_app({"small": SeaLocation(str(sea), encoder)}, state=state, **options)
     with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as client:
         yield Server(client, sea, state)

@@ -43,7 +43,7 @@ def live(
     """A server on a port of its own, by its address; behind a proxy, if at a prefix; of other seas too."""
     seas = {"small": sea, **{other.stem: other for other in others}}
     served = {name: SeaLocation(str(place), encoder) for name, place in seas.items()}
-    app: ASGIApp = create_app(served, state=state, **options)
+    app: ASGIApp = create_app(served, state=state, **{"warm": False} | options)
     app = behind(prefix, app) if prefix else app
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))

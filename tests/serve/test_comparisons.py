@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -37,19 +38,33 @@ def compare(server: Server, takes: list[Path]) -> dict[str, str]:
 
 def test_two_uploads_are_aligned_without_a_sea(empty: Server, takes: list[Path]) -> None:
     pair = compare(empty, takes)
-    coarse = empty.client.get(f"{API}/alignment", params=pair | {"detail": "coarse"}).json()
-    assert coarse["detail"] == "coarse"
     full = empty.client.get(f"{API}/alignment", params=pair).json()
     assert (full["detail"], full["alignable"]) == ("full", True)
-    assert full["axes"]["query"]["count"] >= coarse["axes"]["query"]["count"]
-    again = empty.client.get(f"{API}/alignment", params=pair | {"detail": "coarse"}).json()
-    assert again["detail"] == "full"  # it is known by now
     for made in ("timeline.csv", "picture.png", "report"):
         assert empty.client.get(f"{API}/alignment/{made}", params=pair).status_code == 200, made
     job = empty.client.post(f"{API}/alignment/film", json={"alignment": pair}).json()
     assert empty.wait(job)["state"] == "done"
     assert empty.client.get("/api/v1").json()["seas"] == ["small"]  # the workspace is not one of the seas
     assert not empty.sea.exists()
+
+
+def test_long_videos_get_a_coarse_answer_first(empty: Server, tmp_path: Path) -> None:
+    long = [
+        film(tmp_path / f"{n}.mp4", pace(80 + n), action="right", fps=Fraction(8)) for n in range(2)
+    ]  # ten seconds
+    pair = compare(empty, long)
+    first, full, again = (
+        empty.client.get(f"{API}/alignment", params=pair | {"detail": detail}).json()
+        for detail in ("coarse", "full", "coarse")
+    )
+    assert [one["detail"] for one in (first, full, again)] == ["coarse", "full", "full"]  # it is known then
+    assert first["axes"]["query"]["count"] < full["axes"]["query"]["count"]
+
+
+def test_short_videos_get_the_full_answer_at_once(empty: Server, takes: list[Path]) -> None:
+    pair = compare(empty, takes)
+    answer = empty.client.get(f"{API}/alignment", params=pair | {"detail": "coarse"}).json()
+    assert answer["detail"] == "full"
 
 
 def test_two_spans_of_one_film_are_compared(empty: Server, tmp_path: Path) -> None:

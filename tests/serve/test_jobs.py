@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,23 @@ def test_the_same_asked_for_again_is_the_same_job(start: Start, sea: Path, films
     server.client.delete(f"/api/v1/jobs/{other['id']}")
     assert server.wait(first)["state"] == "done"
     assert server.wait(other)["state"] in ("cancelled", "done")  # done if it was quicker
+
+
+def test_a_film_made_ahead_is_not_made_again(start: Start, sea: Path, films: Path) -> None:
+    server = start(sea, roots=[films])
+    asked = {"alignment": {"query": server.clip("right/a"), "match": server.clip("right/b")}, "ahead": True}
+
+    def make() -> dict[str, Any]:
+        return server.wait(server.client.post(f"{API}/alignment/film", json=asked).json())
+
+    first = make()
+    assert (first["kind"], first["state"]) == ("ahead", "done")
+    result = server.client.get(f"/api/v1/jobs/{first['id']}/result")
+    assert result.headers["content-type"] == "video/mp4"
+    assert make()["id"] == first["id"]
+    for file in (server.state / "films").rglob("*.mp4"):
+        file.unlink()
+    assert make()["id"] != first["id"]
 
 
 def test_a_running_job_is_called_off(start: Start, sea: Path, films: Path) -> None:

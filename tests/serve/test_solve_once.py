@@ -48,6 +48,29 @@ def test_what_is_made_from_an_alignment_neither_encodes_nor_solves_again(
         assert unknown.status_code == 422  # so the encoder really is gone
 
 
+def test_videos_for_a_comparison_are_encoded_before_it_is_asked_for(
+    tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEASYNC_CACHE", str(tmp_path / "cache"))
+
+    def encoded() -> set[Path]:
+        return set((tmp_path / "cache").rglob("*.npz"))
+
+    with running(tmp_path / "small.sea", tmp_path / "state", encoder) as server:
+        refs = []
+        for n in range(2):
+            data = film(tmp_path / f"{n}.mp4", pace(40 + n, bend=0.2), action="right").read_bytes()
+            asked = {"name": f"{n}.mp4", "compare": True}
+            refs.append(server.client.post("/api/v1/uploads", params=asked, content=data).json()["ref"])
+        last = server.backend.solver.encode_ahead(server.backend.sea("-"), refs[1])
+        last.result()  # one comes after the other: the first video is encoded, too
+        before = encoded()
+        assert len(before) == 2
+        pair = {"query": refs[0], "match": refs[1]}
+        assert server.client.get("/api/v1/seas/-/alignment", params=pair).status_code == 200
+        assert encoded() == before
+
+
 @pytest.fixture
 def solved(encoding: Callable[[int], Encoding]) -> Callable[[int], Alignment]:
     return lambda length: align_encodings(encoding(length), encoding(length))
@@ -77,7 +100,7 @@ def test_remembered_alignments_are_bounded(solved: Callable[[int], Alignment]) -
 
 def test_requests_of_one_server_share_it(server: Server) -> None:
     pair = {"query": server.clip("right/a"), "match": server.clip("right/b")}
-    backend = server.client.app.state.backend  # type: ignore[attr-defined]
+    backend = server.backend
     from seasync.serve.models import AlignmentRequest
 
     sea, request = backend.sea("small"), AlignmentRequest(**pair)

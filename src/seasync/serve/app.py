@@ -55,6 +55,7 @@ def create_app(
     root_path: str = "",
     token: str | None = None,
     limits: Limits | None = None,
+    warm: bool = True,
 ) -> FastAPI:
     """Make the ASGI application that serves these seas.
 
@@ -74,6 +75,9 @@ def create_app(
         Access token that every request to the API must send.
     limits
         Limits on what requests may use.
+    warm
+        Whether to load encoder, kernels and worker processes at the start, in the background. Otherwise the
+        first visitor waits for them.
     """
     limits = limits or Limits()
     places = {
@@ -85,6 +89,7 @@ def create_app(
         roots=roots,
         limits=limits,
         access=Access(host, root_path, token),
+        warm=warm,
     )
 
     @asynccontextmanager

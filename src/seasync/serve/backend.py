@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,9 @@ from seasync.serve import models, tasks
 from seasync.serve.body_angles import find_body
 from seasync.serve.carried_marks import CarriedStore
 from seasync.serve.comparison_store import ComparisonStore
-from seasync.serve.job_queue import JobQueue, JobType
+from seasync.serve.job_queue import JobQueue
+from seasync.serve.job_type import JobType
+from seasync.serve.known_facts import KnownFacts
 from seasync.serve.library import VideoLibrary
 from seasync.serve.limits import Limits
 from seasync.serve.mark_tables import film_marks, marks_of
@@ -25,6 +28,7 @@ from seasync.serve.served_sea import ServedSea
 from seasync.serve.solver import Solver
 from seasync.serve.state_folder import StateFolder
 from seasync.serve.upload_store import UploadStore
+from seasync.serve.warm_up import warm_up
 from seasync.serve.worker import WorkerProcess
 
 FILM_IN_USE_SECONDS = 600.0  # a film that was just made or fetched is not deleted
@@ -45,6 +49,8 @@ class Backend:
         Limits on what requests may use.
     access
         Where the server listens, and its token.
+    warm
+        Whether to load encoder, kernels and worker processes at the start, in the background.
     """
 
     def __init__(
@@ -55,9 +61,11 @@ class Backend:
         roots: Sequence[str | Path] | None = None,
         limits: Limits | None = None,
         access: Access | None = None,
+        warm: bool = True,
     ) -> None:
         self.access = access or Access()
         self.limits = limits = limits or Limits()
+        self._warm = warm
         self.state = StateFolder(state)
         wait = limits.wait_seconds
         self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes, wait_seconds=wait)
@@ -70,17 +78,20 @@ class Backend:
             self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))
         self._workspace = self._make_workspace()
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
-        self.uploads = UploadStore(self.state, self.inspector, limits)
+        facts = KnownFacts(self.inspector, limits)
+        self.uploads = UploadStore(self.state, facts, limits)
         openable = Roots([*self.roots.all, self.state.uploads])
         self.comparisons = ComparisonStore(self.state)
         self.carried = CarriedStore(self.state.folder / "carried")
         self.cache = DiskCache(cache_folder() / "serve", limits.cache_bytes)
         self.films = DiskCache(self.state.films, limits.film_bytes, in_use_seconds=FILM_IN_USE_SECONDS)
-        self.library = VideoLibrary(openable, self.uploads, self.inspector, self.cache, limits)
+        self.library = VideoLibrary(openable, self.uploads, self.inspector, facts, self.cache, limits)
         self.solver = Solver(self.library, limits.alignment_bytes)
+        film = JobType(self._maker, tasks.film, self._film_arguments, self._after_film)
         types = {
             "add": JobType(self._adder, tasks.add, self._add_arguments, self._after_add),
-            "film": JobType(self._maker, tasks.film, self._film_arguments, self._after_film),
+            "film": film,
+            "ahead": film,
             "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, self._after_film),
             "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments, lambda *_: None),
             "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_cached),
@@ -154,16 +165,20 @@ class Backend:
 
     def film_place(self, request: dict[str, Any]) -> Path:
         """Where the film of a job's request belongs."""
+        request = json.loads(json.dumps(request, sort_keys=True))  # as the queue keeps it
         return self.films.place(request, suffix=f".{request.get('form', 'mp4')}")
 
     def start(self) -> None:
-        """Start to work on jobs, and warm the seas up."""
+        """Start to work on jobs, and load what the first visitors need."""
         self.jobs.start()
+        if self._warm:
+            warm_up(self._workspace.location, encoder=self._encoder, others=(self.inspector, self._maker))
         for sea in self.seas.values():
             sea.warm()
 
     def close(self) -> None:
         """Stop all work and free the state folder."""
+        self.solver.close()
         self.jobs.close()
         for sea in (*self.seas.values(), self._workspace):
             sea.close()

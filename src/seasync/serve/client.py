@@ -183,6 +183,7 @@ class Client(SeasClient):
         size: tuple[int, int] | None = None,
         labels: bool = True,
         marks: bool = False,
+        ahead: bool = False,
     ) -> Job:
         """Start to make a film in the background; see `wait` and `fetch`."""
         asked = models.FilmRequest(
@@ -196,6 +197,7 @@ class Client(SeasClient):
             size=size,
             labels=labels,
             marks=marks,
+            ahead=ahead,
         )
         return self._http.model(Job, "POST", f"/seas/{sea}/alignment/film", json=asked.model_dump())
 

@@ -8,12 +8,12 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any
 
 from seasync.errors import ServeError
+from seasync.serve.job_type import JobType
 from seasync.serve.models import Job
 from seasync.serve.state_folder import StateFolder
 from seasync.serve.worker import INTERNAL_ERROR, Cancelled, Report, WorkerProcess
@@ -23,29 +23,6 @@ MOST_ATTEMPTS = 3
 POLL_SECONDS = 0.2  # between two checks for changes
 SAVE_SECONDS = 1.0  # between two writes of a running job's progress
 KEEP_ALIVE_SECONDS = 15.0
-
-
-@dataclass(frozen=True)
-class JobType:
-    """How jobs of one kind are done: `function(*arguments(sea, request), report=…)` in a worker process.
-
-    Attributes
-    ----------
-    worker
-        The process that does these jobs, one after the other.
-    function
-        Gets the arguments and a keyword `report`, to be called with (share done, message). Returns the
-        job's result.
-    arguments
-        Makes the function's arguments from the sea's name and the request, when the job starts.
-    after
-        Called in the server with the request and the arguments when the function has returned.
-    """
-
-    worker: WorkerProcess
-    function: Callable[..., Any]
-    arguments: Callable[[str, dict[str, Any]], tuple[Any, ...]]
-    after: Callable[[dict[str, Any], tuple[Any, ...]], None]
 
 
 class JobQueue:
@@ -81,12 +58,16 @@ class JobQueue:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, kind: str, sea: str, request: dict[str, Any], *, title: str) -> Job:
-        """Queue a job. The same request again, while it waits or runs, is the same job."""
+    def submit(self, kind: str, sea: str, request: dict[str, Any], *, title: str, again: bool = True) -> Job:
+        """Queue a job. The same request again, while it waits or runs, is the same job.
+
+        Without `again`, that holds for a job that is done, too.
+        """
         text = json.dumps(request, sort_keys=True)
         with self._news:
             for job in self._jobs.values():
-                if not job.is_over and (job.kind, job.sea) == (kind, sea) and self._text(job.id) == text:
+                counts = not job.is_over or (job.state == "done" and not again)
+                if counts and (job.kind, job.sea) == (kind, sea) and self._text(job.id) == text:
                     return job
             job = Job(
                 id=secrets.token_hex(16),
@@ -201,12 +182,9 @@ class JobQueue:
             self._do(worker, job)
 
     def _next(self, worker: WorkerProcess) -> Job | None:
-        waiting = (
-            job
-            for job in self._jobs.values()
-            if job.state == "queued" and self._types[job.kind].worker is worker
-        )
-        return min(waiting, key=lambda job: job.created, default=None)
+        waiting = [job for job in self._jobs.values() if job.state == "queued"]
+        ours = [job for job in waiting if self._types[job.kind].worker is worker]
+        return min(ours, key=lambda job: (job.kind == "ahead", job.created), default=None)
 
     def _do(self, worker: WorkerProcess, job: Job) -> None:
         kind, request = self._types[job.kind], self.request(job.id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,8 @@ from seasync.files import DiskCache, fetch
 from seasync.files.disk_cache import stamp
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.serve import models
-from seasync.serve.inspection import VideoFacts, inspect_video, write_picture_strip
+from seasync.serve.inspection import VideoFacts, write_picture_strip
+from seasync.serve.known_facts import KnownFacts
 from seasync.serve.limits import Limits
 from seasync.serve.roots import Roots
 from seasync.serve.served_sea import ServedSea
@@ -27,7 +26,6 @@ from seasync.serve.worker import WorkerProcess
 if TYPE_CHECKING:
     import pyarrow as pa
 
-REMEMBERED = 1024  # files whose facts stay in memory
 TOLERANCE = 1e-3  # seconds: spans that differ by less are the same
 
 
@@ -35,12 +33,16 @@ class VideoLibrary:
     """Finds the videos that requests refer to, and makes thumbnails and browser copies of them."""
 
     def __init__(
-        self, roots: Roots, uploads: UploadStore, worker: WorkerProcess, cache: DiskCache, limits: Limits
+        self,
+        roots: Roots,
+        uploads: UploadStore,
+        worker: WorkerProcess,
+        facts: KnownFacts,
+        cache: DiskCache,
+        limits: Limits,
     ) -> None:
         self._roots, self._uploads, self._worker, self._cache = roots, uploads, worker, cache
-        self._limits = limits
-        self._facts: OrderedDict[tuple[str, int, int], VideoFacts] = OrderedDict()
-        self._lock = threading.Lock()
+        self._facts, self._limits = facts, limits
 
     def clip(self, sea: ServedSea, span: models.Span) -> Clip:
         """The clip that a span refers to. The file of a whole clip of the sea is not touched: it may be gone.
@@ -59,8 +61,12 @@ class VideoLibrary:
         """`opened`, for a clip that has to be encoded: it must not be too long."""
         return self._expect_short(self.opened(sea, span))
 
+    def seconds(self, clip: Clip) -> float:
+        """How long an opened clip is."""
+        return self._end(clip) - clip.start
+
     def _expect_short(self, clip: Clip) -> Clip:
-        seconds = self._end(clip) - clip.start
+        seconds = self.seconds(clip)
         if seconds > self._limits.span_seconds:
             raise ServeError(
                 f"the span has {seconds:.0f} s; choose one of at most {self._limits.span_seconds:g} s",
@@ -97,24 +103,7 @@ class VideoLibrary:
 
     def facts(self, clip: Clip) -> VideoFacts:
         """The facts about the file of an opened clip, inspected once."""
-        file = fetch(clip.file)
-        key = stamp(file)
-        with self._lock:
-            if key in self._facts:
-                self._facts.move_to_end(key)
-                return self._facts[key]
-        found: VideoFacts = self._worker.run(
-            inspect_video,
-            str(file),
-            self._limits.pixels,
-            self._limits.video_seconds,
-            seconds=self._limits.inspect_seconds,
-        )
-        with self._lock:
-            self._facts[key] = found
-            if len(self._facts) > REMEMBERED:
-                self._facts.popitem(last=False)
-        return found
+        return self._facts.of(fetch(clip.file))
 
     def describe(self, ref: str, clip: Clip, *, name: str | None = None) -> models.Footage:
         """An opened clip as the API describes it; `name` is the one that somebody gave it."""

@@ -82,14 +82,13 @@ class SeasClient(JobsClient):
         """Remove the clip with this id from the sea."""
         self._http.ask("DELETE", f"/seas/{sea}/clips/{clip}")
 
-    def upload(self, file: Place) -> Upload:
-        """Upload a video."""
+    def upload(self, file: Place, *, compare: bool = False) -> Upload:
+        """Upload a video. With `compare`, the server starts to encode it at once, for a comparison."""
         path = fetch(file)
+        params = {"name": Location(file).name, "compare": str(compare).lower()}
         length = {"Content-Length": str(path.stat().st_size)}
         with path.open("rb") as opened:
-            answer = self._http.ask(
-                "POST", "/uploads", params={"name": Location(file).name}, content=opened, headers=length
-            )
+            answer = self._http.ask("POST", "/uploads", params=params, content=opened, headers=length)
         return Upload(**answer.json())
 
     def uploads(self) -> list[Upload]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from seasync.clip import Clip
+from seasync.errors import SeasyncError
 from seasync.serve.library import VideoLibrary
-from seasync.serve.models import AlignmentQuery, AlignmentRequest
+from seasync.serve.models import AlignmentQuery, AlignmentRequest, Span
 from seasync.serve.served_sea import ServedSea
 
 if TYPE_CHECKING:
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 Key = tuple[str, int, str]
 Detail = Literal["full", "coarse"]
 COARSE_FRAMES = 16  # per video, for a first answer
+# Seconds of video. Up to here the full answer takes two or three times as long as a coarse one, which is too
+# little to be worth two answers.
+QUICK_SECONDS = 8.0
 
 
 class AlignmentCache:
@@ -56,6 +63,7 @@ class Solver:
 
     def __init__(self, library: VideoLibrary, limit_bytes: int) -> None:
         self._library, self._cache = library, AlignmentCache(limit_bytes)
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="encode-ahead")
 
     def solve(self, sea: ServedSea, request: AlignmentRequest) -> Alignment:
         """Solve an alignment. The files of whole clips of the sea are not needed.
@@ -73,10 +81,40 @@ class Solver:
         return alignment
 
     def solve_soon(self, sea: ServedSea, request: AlignmentQuery) -> tuple[Alignment, Detail]:
-        """Solve an alignment as exactly as asked for; a coarse request gets the full one if it is known."""
-        if request.detail == "full" or self._cache.get(self._key(sea, request)) is not None:
+        """Solve an alignment as exactly as asked for.
+
+        A coarse request gets the full answer if that is known, or comes about as soon.
+        """
+        known = self._cache.get(self._key(sea, request)) is not None
+        if request.detail == "full" or known or self._is_quick(sea, request):
             return self.solve(sea, request), "full"
         return self._solve(sea, request, frames=COARSE_FRAMES), "coarse"
+
+    def _is_quick(self, sea: ServedSea, request: AlignmentRequest) -> bool:
+        """Whether there is little to encode. Consensus may need a search, which takes longer than that."""
+        clips = [self._library.clip(sea, span) for span in request.spans]
+        alone = all(clip.id is None for clip in clips)
+        return (alone or not request.consensus) and all(self._is_short(clip) for clip in clips)
+
+    def _is_short(self, clip: Clip) -> bool:
+        return clip.id is not None or self._library.seconds(clip) <= QUICK_SECONDS
+
+    def encode_ahead(self, sea: ServedSea, ref: str) -> Future[None]:
+        """Start to encode a video, in the background, as its alignment with another one will need it.
+
+        Of a long video only the few frames for a first answer are encoded: another video may wait.
+        """
+
+        def encode() -> None:
+            with suppress(SeasyncError):  # the alignment will report it
+                clip = self._library.clip(sea, Span(ref=ref))
+                sea.query(clip, frames=None if self._is_short(clip) else COARSE_FRAMES, alone=True)
+
+        return self._ahead.submit(encode)
+
+    def close(self) -> None:
+        """Encode nothing further ahead."""
+        self._ahead.shutdown(wait=False, cancel_futures=True)
 
     def _key(self, sea: ServedSea, request: AlignmentRequest) -> Key:
         # A request for a timeline has further fields, on which the alignment does not depend.

@@ -17,11 +17,10 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import ServeError
-from seasync.serve.inspection import VideoFacts, inspect_video
+from seasync.serve.known_facts import KnownFacts
 from seasync.serve.limits import Limits
 from seasync.serve.models import Upload
 from seasync.serve.state_folder import StateFolder
-from seasync.serve.worker import WorkerProcess
 
 CHUNK = 1 << 20
 RESERVE_BYTES = 1 << 29  # of the disk that uploads leave free
@@ -32,8 +31,8 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # o
 class UploadStore:
     """The uploaded videos of a server, named by the hash of their content."""
 
-    def __init__(self, state: StateFolder, worker: WorkerProcess, limits: Limits) -> None:
-        self._state, self._worker, self._limits = state, worker, limits
+    def __init__(self, state: StateFolder, facts: KnownFacts, limits: Limits) -> None:
+        self._state, self._facts, self._limits = state, facts, limits
         self._incoming = state.folder / "incoming"
         shutil.rmtree(self._incoming, ignore_errors=True)  # left over from an earlier run
         self._incoming.mkdir(mode=0o700)
@@ -91,16 +90,11 @@ class UploadStore:
         named = part.with_name(f"{part.name}.{name}")  # FFmpeg uses file names too
         part.rename(named)
         try:
-            facts: VideoFacts = self._worker.run(
-                inspect_video,
-                str(named),
-                self._limits.pixels,
-                self._limits.video_seconds,
-                seconds=self._limits.inspect_seconds,
-            )
+            facts = self._facts.of(named)
             file = self._file(content, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             named.replace(file)  # on Windows, `rename` would not replace one that a crash left
+            self._facts.remember(file, facts)
         finally:
             named.unlink(missing_ok=True)
         known = {"width": facts.width, "height": facts.height, "seconds": facts.length}

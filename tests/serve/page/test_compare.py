@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seasync.serve import Client
+from seasync.video import probe
 from tests.serve.browser import Tab, drop, expect_count, is_saved, scrub, warp_of
 from tests.serve.films import film, pace
 from tests.serve.live import live
@@ -67,6 +68,39 @@ def test_two_dropped_videos_are_in_step_without_a_sea(empty: Tab, takes: list[Pa
     page.get_by_role("heading", name="Your comparisons").wait_for()
     page.get_by_role("link", name="Before and after").first.click()
     ready(empty)
+
+
+def test_two_chosen_videos_need_one_click_for_the_film(empty: Tab, takes: list[Path], tmp_path: Path) -> None:
+    page = empty.open("")
+    with page.expect_file_chooser() as chooser:
+        page.locator(".slot").first.click()
+    chooser.value.set_files(takes)
+    ready(empty)
+    page.locator(".moments tbody button").first.wait_for()  # the largest difference is named
+    with Client(empty.address) as client:
+        while not client.jobs():  # a film is made before anybody asks for it
+            page.wait_for_timeout(50)
+        (made,) = client.jobs()
+        assert (made.kind, client.wait(made).state) == ("ahead", "done")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download film").click()
+    assert download.value.suggested_filename == "slow in step with quick.mp4"
+    download.value.save_as(tmp_path / "film.mp4")
+    assert probe(tmp_path / "film.mp4").seconds == pytest.approx(2, abs=0.1)
+    with Client(empty.address) as client:
+        assert [job.id for job in client.jobs()] == [made.id]  # it was not made again
+    assert page.locator("#tray .row").count() == 0
+
+
+def test_the_film_follows_what_is_changed(empty: Tab, takes: list[Path]) -> None:
+    page = empty.open("")
+    page.wait_for_selector(".slot")
+    drop(page, "body", takes)
+    ready(empty)
+    page.get_by_role("radio", name="Second video").click()  # it keeps its speed now
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download film").click()
+    assert probe(download.value.path()).seconds == pytest.approx(3, abs=0.1)
 
 
 def test_a_comparison_is_saved_and_opened_on_another_machine(

@@ -168,8 +168,10 @@ def test_films_and_timelines_are_downloaded(tab: Tab, refs: dict[str, str], tmp_
         page.locator(".links a", has_text=".otio").click()
     assert download.value.suggested_filename == "b in step with a.otio"
     page.get_by_label("Pictures").select_option("stack")
-    page.get_by_role("button", name="Make the film").click()
     with page.expect_download() as download:
+        page.get_by_role("button", name="Make the film").click()
+    assert download.value.suggested_filename == "b in step with a.mp4"
+    with page.expect_download() as download:  # it stays at the top of the page
         page.locator("#tray .row", has_text="Film b in step with a").get_by_text("Download").dispatch_event(
             "click"
         )

@@ -62,7 +62,8 @@ class AlignmentQuery(AlignmentRequest):
 
     detail: Literal["full", "coarse"] = Field(
         default="full",
-        description="`coarse`: a first, quick answer from few frames, unless the full one is known already.",
+        description="`coarse`: a first, quick answer from few frames, unless the full one is known already "
+        "or comes about as soon, as for short clips.",
     )
 
 
@@ -124,6 +125,11 @@ class FilmRequest(Model):
     size: tuple[Pixels, Pixels] | None = Field(default=None, description="Largest width and height.")
     labels: bool = Field(default=True, description="Whether the picture shows names, time codes and DRAQ.")
     marks: bool = Field(default=False, description="Whether the picture shows the marks of the kept video.")
+    ahead: bool = Field(
+        default=False,
+        description="Make it before anybody asks for it, after all other films. A film that was made like "
+        "this and is still here is not made again.",
+    )
 
     @model_validator(mode="after")
     def _animations_show_both(self) -> Self:

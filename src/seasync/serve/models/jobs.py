@@ -13,7 +13,9 @@ class Job(Model):
     """A background job and its progress."""
 
     id: Id
-    kind: Literal["add", "body", "carry", "film", "grid", "proxy"]
+    kind: Literal["add", "ahead", "body", "carry", "film", "grid", "proxy"] = Field(
+        description="`ahead`: a film that is made before anybody asks for it."
+    )
     sea: str
     title: str
     state: Literal["queued", "running", "done", "failed", "cancelled"]

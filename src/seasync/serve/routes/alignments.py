@@ -145,8 +145,11 @@ def get_carried_marks(
 @router.post("/film", status_code=202)
 def make_film(sea: SeaDep, backend: BackendDep, request: models.FilmRequest) -> models.Job:
     """Make a film in the background. `GET /api/v1/jobs/ID/result` gives it when the job is done."""
-    title = backend.solver.title(sea, request.alignment)
-    return backend.jobs.submit("film", sea.name, request.model_dump(), title=f"Film {title}")
+    title, asked = backend.solver.title(sea, request.alignment), request.model_dump(exclude={"ahead"})
+    if not request.ahead:
+        return backend.jobs.submit("film", sea.name, asked, title=f"Film {title}")
+    made = backend.film_place(asked).exists()
+    return backend.jobs.submit("ahead", sea.name, asked, title=f"Film {title}", again=not made)
 
 
 @router.post("/grid", status_code=202)

@@ -67,7 +67,7 @@ def cancel_job(backend: BackendDep, job: JobId) -> models.Job:
 def get_result(backend: BackendDep, job: JobId) -> FileResponse:
     """The film that a job has made."""
     found = backend.jobs.get(job)
-    if found.kind not in ("film", "grid") or found.state != "done":
+    if found.kind not in ("ahead", "film", "grid") or found.state != "done":
         raise ServeError(f"{found.title}: {found.state}; there is no film to fetch", status=409)
     file = backend.film_place(backend.jobs.request(job))
     if not file.exists():

@@ -25,12 +25,19 @@ async def upload_video(
     request: Request,
     backend: BackendDep,
     name: Annotated[str, Query(min_length=1, max_length=255, description="Name of the file.")],
+    compare: Annotated[
+        bool,
+        Query(description="Start to encode the video at once, to compare it with another upload soon."),
+    ] = False,
 ) -> models.Upload:
     """Upload a video as the body of the request. The server decodes some of it, and keeps only videos."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
         raise ServeError("Content-Length is missing", status=411)
-    return await backend.uploads.receive(name, int(length), request.stream())
+    upload = await backend.uploads.receive(name, int(length), request.stream())
+    if compare:
+        backend.solver.encode_ahead(backend.sea(models.NO_SEA), upload.ref)
+    return upload
 
 
 @router.get("")

@@ -87,7 +87,7 @@ async function uploadAll(sea, files, options, added) {
   const uploads = [];
   const failed = [];
   for (const file of files) {
-    const sent = await sendFile(file, (reason) => failed.push({ file: file.name, reason }));
+    const sent = await sendFile(file, { refused: (reason) => failed.push({ file: file.name, reason }) });
     if (sent) uploads.push(sent.id);
   }
   if (failed.length) listRefused(failed, files.length);
@@ -101,13 +101,13 @@ export function listRefused(failed, count) {
   row.set(0, "Check these files, or convert them to MP4, and add them again.", "failed");
 }
 
-/** Upload one file, shown in the tray; null if it was refused or cancelled. `refused(reason)` gets the reason; without it, the tray shows it. */
-export async function sendFile(file, refused) {
+/** Upload one file, shown in the tray; null if it was refused or cancelled. `refused(reason)` gets the reason; without it, the tray shows it. With `compare`, the server encodes it at once. */
+export async function sendFile(file, { refused, compare } = {}) {
   const stopped = new AbortController();
   const row = addRow(`Upload ${file.name}`, () => (stopped.abort(), row.remove()));
   row.set(0, bytes(file.size), "running");
   try {
-    const sent = await upload(file, (share) => row.set(share === 1 ? null : share, share === 1 ? "checking" : bytes(file.size), "running"), stopped.signal);
+    const sent = await upload(file, (share) => row.set(share === 1 ? null : share, share === 1 ? "checking" : bytes(file.size), "running"), { signal: stopped.signal, compare });
     row.remove();
     return sent;
   } catch (error) {

@@ -52,11 +52,11 @@ export const post = (path, body) => ask("POST", path, { body });
 export const put = (path, body) => ask("PUT", path, { body });
 export const del = (path) => ask("DELETE", path);
 
-/** Upload a file; progress(share) is called as it goes. */
-export function upload(file, progress, signal) {
+/** Upload a file; progress(share) is called as it goes. With `compare`, the server encodes it at once. */
+export function upload(file, progress, { signal, compare } = {}) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", address("/uploads", { name: file.name }));
+    request.open("POST", address("/uploads", { name: file.name, compare }));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.responseType = "json";
     request.upload.onprogress = (event) => progress(event.loaded / Math.max(event.total, 1));

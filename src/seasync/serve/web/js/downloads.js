@@ -1,23 +1,22 @@
 // Downloads: films, timelines, tables, pictures, and the commands that make the same.
 
-import { address, post } from "./api.js";
+import { address } from "./api.js";
 import { choicesOf, valuesOf } from "./choices.js";
-import { tell } from "./jobs.js";
-import { copyText, h, icon, menu, toast } from "./dom.js";
+import { DEFAULTS, filmButton } from "./film.js";
+import { copyText, h, menu, toast } from "./dom.js";
 
-const DEFAULTS = { layout: "side", keep: "query", audio: "query", gaps: "dim", smooth: "nearest", labels: true, marks: false };
 const SIZES = [["", "full"], ["1920x1080", "1080 lines"], ["1280x720", "720 lines"], ["640x360", "360 lines"]];
 const FIELDS = [["layout", "Pictures"], ["audio", "Sound"], ["gaps", "Frames without a counterpart"], ["smooth", "Motion"], ["size", "Size"], ["form", "File"]];
 
 /** `encoder` of the sea, for the commands. */
 export function downloads(session, { encoder }) {
-  const film = { ...DEFAULTS, form: "mp4", size: "" };
+  const film = { ...DEFAULTS };
   const sounds = () => choicesOf("audio").map(([side, text]) => [side, session.nouns[side] ?? text]);
   const choices = (key) => ({ size: SIZES, form: choicesOf("film"), audio: sounds() })[key] ?? choicesOf(key);
   const change = (key) => (value) => ((film[key] = value), draw());
   const fields = FIELDS.map(([key, text]) => h("label", {}, text, menu(text, choices(key), film[key], change(key))));
   const tick = (key, text) => h("label.tick", {}, h("input", { type: "checkbox", checked: film[key], onchange: (event) => change(key)(event.target.checked) }), text);
-  const button = h("button.primary", { type: "button", onclick: make }, icon("film"), "Make the film");
+  const button = filmButton(session, "button.primary", "Make the film", () => film);
   const no = h("p.faint", { hidden: true }, "An animation shows both videos.");
   const links = h("ul.links");
   const commands = h("div.commands");
@@ -29,13 +28,6 @@ export function downloads(session, { encoder }) {
     h("p.faint.gap-note", {}, "Frames without a counterpart become gaps in the timeline."),
     h("h3", {}, "On the command line"), commands,
     h("p.faint.alone-note", {}, "The commands align these two videos alone, without the other matches."));
-
-  async function make() {
-    const alignment = Object.fromEntries(Object.entries(session.asked).filter(([, value]) => value !== null && value !== undefined && value !== ""));
-    const size = film.size ? film.size.split("x").map(Number) : null;
-    tell(await post(`/seas/${session.sea}/alignment/film`, { ...film, alignment, keep: session.keep, size }));
-    toast("The film is being made. Its progress is at the top of the page.");
-  }
 
   function draw() {
     const to = (path, params) => address(`/seas/${session.sea}/alignment/${path}`, { ...session.asked, ...params });

@@ -52,7 +52,7 @@ export async function startView({ sea, place, signal }) {
 
   /** A file goes into a slot. Its upload begins at once; nobody waits for the second one to be chosen. */
   function put(n, file) {
-    const sent = sendFile(file);
+    const sent = sendFile(file, { compare: true });
     chosen[n] = { file, sent };
     drawSlots();
     sent.then((upload) => {
@@ -115,7 +115,7 @@ export async function startView({ sea, place, signal }) {
     const taken = files.slice(0, MOST);
     for (const file of taken) {
       state.replaceChildren(loading(`Uploading ${file.name}…`));
-      const sent = await sendFile(file, (reason) => failed.push({ file: file.name, reason }));
+      const sent = await sendFile(file, { refused: (reason) => failed.push({ file: file.name, reason }), compare: true });
       if (sent && !refs.includes(sent.ref)) refs.push(sent.ref);
     }
     if (failed.length) listRefused(failed, taken.length);

@@ -8,6 +8,7 @@ import { capital, choice, h, icon, iconButton, isStill, isTyping, link, loading,
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
+import { filmAhead, filmButton } from "./film.js";
 import { drawingTools } from "./drawings.js";
 import { marksPanel } from "./marks.js";
 import { anchorList, matrix } from "./matrix.js";
@@ -72,6 +73,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
     h("div.heading", {},
       h("h1", {}, h("span.query", { title: session.reels.query.footage.file }, session.reels.query.footage.name), h("span.and", {}, "and"), h("span.match", { title: session.reels.match.footage.file }, session.reels.match.footage.name)),
       h("span.space"),
+      filmButton(session, "button.small.primary", "Download film"),
       params.has("comparison") ? comparisonBar(session, params.get("comparison")) : keepButton(session),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: request.query, start: request.start, end: request.end }) }, icon("search"), "Matches"),
       h("button.small", { type: "button", title: "Swap the two videos (X)", onclick: swap }, icon("swap"), "Swap")),
@@ -91,7 +93,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
   zoomable(shown, { signal, step: (frames) => session.player.step(frames), tap: () => session.player.toggle() });
   session.addEventListener("go", () => shown.scrollIntoView({ behavior: isStill() ? "auto" : "smooth", block: "nearest" }));
   session.undo.listen(signal);
-  session.refine(signal).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
+  session.refine(signal).then(() => sea === NO_SEA && filmAhead(session)).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
 
   /** The address of this view with another request, which the comparison keeps too. */
   async function changed(asked) {

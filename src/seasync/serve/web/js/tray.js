@@ -19,6 +19,7 @@ export function showTray(place) {
   const known = new Map();
   const opened = Date.now() / 1000;
   watchJobs((job) => {
+    if (job.kind === "ahead") return; // nobody has asked for it
     if (["body", "carry"].includes(job.kind) && job.state !== "failed") return; // the panel and the page for labeling show them
     let row = known.get(job.id);
     if (!row) {
