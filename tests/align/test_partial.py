@@ -195,6 +195,20 @@ def test_order_any_finds_three_pieces_back_to_front(seed):
     assert (warp.covers(times) & (np.abs(warp.at(times) - truth) < 0.3)).mean() > 0.8
 
 
+@pytest.mark.parametrize(("misfits", "left_out"), [(3, 0), (15, 15)])
+def test_halves_in_the_other_order_correspond_whole_unless_much_does_not_fit(misfits, left_out):
+    cost = np.full((40, 40), 1.0, np.float32)
+    cost[np.arange(40), (np.arange(40) + 20) % 40] = 0.1
+    cost[:misfits] = 1.0
+    prices = Prices.of(cost, 0.57)
+    rows = [
+        np.concatenate([piece[:, 0] for piece in best_pieces_in_any_order(cost, prices, whole=whole)[1]])
+        for whole in (True, False)
+    ]
+    assert [min(some) for some in rows] == [left_out, misfits]
+    assert all(np.unique(some).tolist() == list(range(min(some), 40)) for some in rows)
+
+
 @settings(max_examples=20)
 @given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=quarters))
 def test_any_order_gains_at_least_what_the_same_order_does(cost):

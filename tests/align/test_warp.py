@@ -68,6 +68,13 @@ def test_outside_its_spans_a_warp_goes_on_at_unit_slope_and_waits_for_the_next_s
     assert warp.covers([2.4, 2.6, 5.9, 6.0]).tolist() == [True, False, False, True]
 
 
+def test_beyond_its_knots_a_stretch_does_not_reach_what_another_one_leads_to():
+    later = Stretch(np.array([2.0, 3.0]), np.array([10.0, 11.0]), 3.0)
+    earlier = Stretch(np.array([4.0, 5.0]), np.array([8.0, 9.5]), 5.0)
+    warp = Warp((later, earlier))
+    assert warp.at([0.0, 1.8, 3.5, 4.0, 5.2, 7.0]) == pytest.approx([9.5, 9.8, 11.5, 8.0, 9.7, 10.0])
+
+
 def test_the_moment_where_two_stretches_touch_is_the_second_ones():
     """Each in the other's order; the first one's own end stays its own."""
     first = Stretch(np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 7.0]), 2.5)

@@ -2,7 +2,8 @@
 
 A hill climb: exchange the two neighboring stretches of the match whose exchange gains most, wherever they
 begin and end, then move the cuts between all stretches to where they gain most; repeat while that helps.
-Walls between the stretches make paths pay for a jump there.
+Walls between the stretches make paths pay for a jump there. In the best order, as in the given one, clips
+correspond as a whole unless leaving something out is clearly better.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from seasync.align.matrix import Cells, Path
+from seasync.align.matrix import Cells, Path, solve_whole
 from seasync.align.prices import Prices, best_pieces
 from seasync.encoding import Floats, Indices
 from seasync.errors import FeatureError
@@ -25,7 +26,9 @@ _MARKS = 12  # equal parts of the match: stretches start as runs of them, before
 _ROUNDS = 5
 
 
-def best_pieces_in_any_order(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
+def best_pieces_in_any_order(
+    cost: Floats, prices: Prices, anchors: Cells = (), *, whole: bool = False
+) -> tuple[float, list[Path]]:
     """Find the best path with jumps, with the match's stretches in any order.
 
     Parameters
@@ -34,11 +37,13 @@ def best_pieces_in_any_order(cost: Floats, prices: Prices, anchors: Cells = ()) 
     prices : Prices
     anchors : sequence of (int, int)
         Cells that it must pass, in any order in the match.
+    whole : bool
+        Leave something out only where that is clearly better. With anchors, it is always allowed.
 
     Returns
     -------
     float
-        What the path gains.
+        What the path gains at best.
     list of numpy.ndarray [shape=(L, 2)]
         Its pieces, in the query's order.
 
@@ -47,21 +52,54 @@ def best_pieces_in_any_order(cost: Floats, prices: Prices, anchors: Cells = ()) 
     FeatureError
         If no order was found that passes all anchors.
     """
-    factor = -(-max(cost.shape) // _POINTS)
-    coarse = np.ascontiguousarray(cost[::factor, ::factor])
-    near_anchors = [(i // factor, j // factor) for i, j in anchors]
-    layout = _climb(_Rearrangeable(coarse, Prices.of(coarse, prices.share), near_anchors))
     matrix = _Rearrangeable(cost, prices, anchors)
-    if factor > 1:
-        scaled = [(factor * first, min(factor * last, cost.shape[1])) for first, last in layout]
-        layout, _ = _move_cuts(scaled, matrix, factor)
+    layout = _best_layout(cost, prices, anchors, matrix)
     gain, pieces = matrix.path(layout)
     if not anchors:
-        return gain, pieces
+        return gain, _whole_pieces(cost, prices, layout, gain) or pieces if whole else pieces
     passed = {(i, j) for piece in pieces for i, j in piece.tolist()}
     if not passed.issuperset(anchors):
         raise FeatureError("no order of the match's stretches passes through all anchors: remove one of them")
     return prices.gain(cost, pieces), pieces
+
+
+def _best_layout(cost: Floats, prices: Prices, anchors: Cells, matrix: _Rearrangeable) -> Layout:
+    """The order of stretches that gains most: sought among few samples, then moved to the best cuts."""
+    factor = -(-max(cost.shape) // _POINTS)
+    coarse = np.ascontiguousarray(cost[::factor, ::factor])
+    near_anchors = [(i // factor, j // factor) for i, j in anchors]
+    layout = _climb(_Rearrangeable(coarse, Prices.of(coarse, prices.share), near_anchors))
+    if factor == 1:
+        return layout
+    scaled = [(factor * first, min(factor * last, cost.shape[1])) for first, last in layout]
+    return _move_cuts(scaled, matrix, factor)[0]
+
+
+def _whole_pieces(cost: Floats, prices: Prices, layout: Layout, gain: float) -> list[Path]:
+    """The path from end to end through the rearranged match, cut where stretches meet.
+
+    Empty if leaving something out, which gains `gain`, is clearly better, or if nothing is rearranged.
+    """
+    if len(layout) == 1:
+        return []
+    columns: Indices = np.concatenate([np.arange(*run) for run in layout])
+    solved = solve_whole(cost.take(columns, axis=1))
+    jumps = float(prices.jump) * (len(layout) - 1)
+    if prices.better(gain + jumps, solved.cost):
+        return []
+    pieces: list[Path] = []
+    for part in np.split(solved.path, _first_cells(solved.path, layout)):
+        # A row on both sides of a cut belongs to the piece before it.
+        new = part[part[:, 0] > pieces[-1][-1, 0]] if pieces else part
+        if len(new):
+            pieces.append(np.stack([new[:, 0], columns[new[:, 1]].astype(np.int32)], axis=1))
+    return pieces
+
+
+def _first_cells(path: Path, layout: Layout) -> Indices:
+    """Where on a path through the rearranged match each stretch but the first begins."""
+    ends = np.cumsum([last - first for first, last in layout])[:-1]
+    return np.searchsorted(path[:, 1], ends)
 
 
 class _Rearrangeable:

@@ -131,7 +131,8 @@ class PartialPolicy:
         if self.order == "same":
             gain, pieces = best_pieces(cost, prices, anchors)
         else:
-            gain, pieces = best_pieces_in_any_order(cost, prices, anchors)
+            whole_if_near = self.partial == "auto"
+            gain, pieces = best_pieces_in_any_order(cost, prices, anchors, whole=whole_if_near)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Pieces.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]

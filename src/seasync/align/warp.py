@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -51,6 +52,8 @@ class Stretch:
         How much each knot counts when the warp is smoothed.
     last : float
         Where the other clip ends: no value is later, unless a knot's is.
+    first : float
+        No value is earlier, unless a knot's is.
 
     Raises
     ------
@@ -63,6 +66,7 @@ class Stretch:
     end: float
     trust: Seconds = field(default_factory=lambda: np.ones(0))
     last: float = math.inf
+    first: float = -math.inf
 
     def __post_init__(self) -> None:
         if not len(self.times) or len(self.times) != len(self.values):
@@ -88,7 +92,8 @@ class Stretch:
         """What `seconds` map to, at unit slope outside the knots."""
         inside = np.interp(seconds, self.times, self.values)
         beyond = np.minimum(seconds - self.times[0], 0) + np.maximum(seconds - self.times[-1], 0)
-        values: Seconds = np.minimum(inside + beyond, max(self.last, self.values[-1]))
+        low, high = min(self.first, self.values[0]), max(self.last, self.values[-1])
+        values: Seconds = np.clip(inside + beyond, low, high)
         return values
 
     def through(self, time: float, value: float) -> Stretch:
@@ -121,8 +126,8 @@ class Warp:
     """A map of time made of stretches, which it puts in the order of their times.
 
     A stretch ends at the latest where the next one starts; that moment belongs to the next one. To evaluate
-    a stretch up to its very end, call its own `at`. A stretch that comes before the next one in both clips
-    reaches no value later than the next one's first.
+    a stretch up to its very end, call its own `at`. Beyond its knots, a stretch reaches no value that another
+    one leads to.
 
     >>> warp = seasync.Warp.through([0.0, 1.0, 2.0], [5.0, 5.5, 7.0])
     >>> warp.at(1.5)
@@ -135,8 +140,8 @@ class Warp:
         if not self.stretches:
             raise FeatureError("a warp needs at least one stretch")
         ordered = sorted(self.stretches, key=lambda stretch: stretch.start)
-        joined = [_before(one, after) for one, after in pairwise(ordered)]
-        object.__setattr__(self, "stretches", (*joined, ordered[-1]))
+        joined = [*(_before(one, after) for one, after in pairwise(ordered)), ordered[-1]]
+        object.__setattr__(self, "stretches", tuple(_beside(one, joined) for one in joined))
 
     @classmethod
     def through(cls, times: ArrayLike, values: ArrayLike) -> Warp:
@@ -233,12 +238,21 @@ class Warp:
 
 
 def _before(stretch: Stretch, after: Stretch) -> Stretch:
-    """`stretch` until `after` starts, and no further than where that leads."""
+    """`stretch` until `after` starts."""
     if after.start < stretch.times[-1]:
         raise FeatureError("the stretches of a warp must follow each other in time")
-    in_order = after.values[0] >= stretch.values[-1]
-    last = min(stretch.last, float(after.values[0])) if in_order else stretch.last
-    return replace(stretch, end=min(stretch.end, after.start), last=last)
+    return replace(stretch, end=min(stretch.end, after.start))
+
+
+def _beside(stretch: Stretch, stretches: Sequence[Stretch]) -> Stretch:
+    """`stretch`, which reaches no further than the values that others lead to."""
+    if len(stretches) == 1:
+        return stretch
+    first, last = stretch.values[0], stretch.values[-1]
+    others = [other.values for other in stretches if other is not stretch]
+    low = max((float(values[-1]) for values in others if values[-1] <= first), default=-math.inf)
+    high = min((float(values[0]) for values in others if values[0] >= last), default=math.inf)
+    return replace(stretch, first=max(stretch.first, low), last=min(stretch.last, high))
 
 
 def _smoothed(values: Seconds, trust: Seconds) -> Seconds:
