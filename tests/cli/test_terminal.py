@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from seasync.doctor import examine
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
 from tests.videos import numbered
@@ -147,3 +148,34 @@ def test_the_doctor_reports_a_cache_that_cannot_be_written(
     assert done.returncode == 1
     assert checks["cache folder"]["state"] == "fails"
     assert checks["cache folder"]["advice"] == "set SEASYNC_CACHE to another folder"
+
+
+def test_the_doctor_reports_what_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A codec that is missing, a library that raises, a disk that is nearly full."""
+    monkeypatch.setattr("av.codecs_available", {"aac"})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("seasync.doctor.LOW_DISK_BYTES", 1e18)
+    monkeypatch.setattr("seasync.encoders.device.active_device", lambda: 1 / 0)
+    found = {check.name: check for check in examine()}
+    assert found["FFmpeg"].state == "fails"
+    assert "without libx264" in found["FFmpeg"].found
+    assert found["sound"].state == "note"
+    assert found["device"].state == "fails"
+    assert found["device"].found == "ZeroDivisionError: division by zero"
+    assert found["cache folder"].state == "note"
+    assert "make room" in found["cache folder"].advice
+
+
+def test_models_are_listed_for_people_and_programs() -> None:
+    told = json.loads(seasync("models", "list", "--json").stdout)
+    printed = seasync("models", "list").stdout
+    for model in told:
+        assert model["file"] is None  # each test has an empty cache
+        assert f"{model['weights']}  {model['bytes'] / 1e6:.1f} MB  {model['license']}" in printed
+        assert f"not downloaded yet: seasync models pull {model['encoders'][0]}" in printed
+
+
+def test_models_that_are_at_hand_are_ready(tmp_path: Path) -> None:
+    model = colour_grid(tmp_path / "grid.onnx")
+    done = seasync("models", "pull", f"onnx:{model}")
+    assert done.stdout.startswith(f"onnx:{model}: ready (48 values per frame, ")

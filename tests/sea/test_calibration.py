@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from seasync.sea.calibration import (
     judged_pair,
 )
 from seasync.search import Sea
+from tests.cli.run import seasync
 from tests.sea.footage import encoding, facts, row
 
 
@@ -72,6 +74,17 @@ def test_a_labeled_sea_keeps_its_calibration(tmp_path: Path) -> None:
     )
     assert sea.search(query, recipe=PAPER)[0].alignability is None
     assert sea.info()["calibrated"] == [MOTION.name]
+
+
+def test_the_command_tells_what_it_fitted(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.record.append([row(n, kind=n % 4, label=f"kind {n % 4}", frames=20) for n in range(40)], facts())
+    told = json.loads(seasync("calibrate", "--sea", tmp_path / "s.sea", "--json").stdout)
+    assert told["b"] < 0
+    assert told["error"] < 0.1
+    printed = seasync("calibrate", "--sea", tmp_path / "s.sea").stdout
+    assert f"fitted to {told['pairs']} pairs, a = {told['a']:.2f}, b = {told['b']:.2f}" in printed
+    assert f"The mean error is {told['error']:.1%}" in printed
 
 
 def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_path: Path) -> None:
