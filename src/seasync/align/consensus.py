@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment, Piece
-from seasync.align.prepare import PreparedClip, prepare
+from seasync.align.detours import DirectWay, SolvedWay, follow, onward_ways
+from seasync.align.kernels.courses import cells_around
+from seasync.align.prepare import PreparedClip
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.solve import align_many, align_pairs
-from seasync.align.warp import Warp
+from seasync.align.solve import align_many
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import FeatureError
-from seasync.options import Partial, Side
+from seasync.options import Partial
 
 HELPERS = 9  # other matches that detours lead through
 FEWEST = 2  # detours that must be defined at a moment; with fewer, the path stays as it is
@@ -50,22 +50,22 @@ def apply_consensus(
     """
     worst = max((alignment.draq for alignment in alignments), default=0.0)
     helpers = [n for n, alignment in enumerate(alignments) if _helps(alignment, worst)][: HELPERS + 1]
-    onward = _onward_ways(helpers, matches, alignments, partial)
+    onward = onward_ways(helpers, matches, alignments[0].recipe, partial) if helpers else {}
     reached: list[list[Seconds]] = [[] for _ in matches]
     for helper in helpers:
-        there = alignments[helper].warp()
+        there = DirectWay(alignments[helper])
         for n, alignment in enumerate(alignments):
             if n == helper or len(reached[n]) == HELPERS:
                 continue
             way, side = onward[helper, n]
             if _helps(alignments[helper], alignment.draq) and _helps(way, alignment.draq):
-                reached[n].append(_follow(alignment.query_seconds, there, way.warp(side)))
+                reached[n].append(follow(alignment.query_seconds, there, "query", way, side))
     return [_corrected(*pair) for pair in zip(alignments, reached, strict=True)]
 
 
-def _helps(alignment: Alignment, direct_draq: float) -> bool:
+def _helps(way: Alignment | SolvedWay, direct_draq: float) -> bool:
     """Whether a way is good enough to correct a direct one of that DRAQ."""
-    return alignment.alignable or alignment.draq <= direct_draq + _WORSE
+    return way.draq <= direct_draq + _WORSE or way.alignable
 
 
 def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> float:
@@ -93,38 +93,15 @@ def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe
     if len(matches) <= FEWEST:
         raise FeatureError(f"disagreement needs three matches or more, got {len(matches)}")
     there = align_many(query, matches, recipe=recipe, partial="never")
-    warps, helpers = [alignment.warp() for alignment in there], range(len(matches))
-    onward = _onward_ways(helpers, matches, there, "never")
+    ways, helpers = [DirectWay(alignment) for alignment in there], range(len(matches))
+    onward = onward_ways(helpers, matches, recipe, "never")
     apart = []
     for n, alignment in enumerate(there):
         moments, others = alignment.query_seconds, [helper for helper in helpers if helper != n][:HELPERS]
-        ways = ((warps[helper], onward[helper, n]) for helper in others)
-        reached = np.median([_follow(moments, first, way.warp(side)) for first, (way, side) in ways], axis=0)
-        gaps = np.abs(warps[n].at(moments) - reached)
+        detours = [follow(moments, ways[helper], "query", *onward[helper, n]) for helper in others]
+        gaps = np.abs(alignment.warp().at(moments) - np.median(detours, axis=0))
         apart.append(1000 * np.average(gaps, weights=alignment.query_motion))
     return float(np.mean(apart))
-
-
-def _onward_ways(
-    helpers: Sequence[int],
-    matches: Sequence[Encoding | PreparedClip],
-    alignments: Sequence[Alignment],
-    partial: Partial,
-) -> dict[tuple[int, int], tuple[Alignment, Side]]:
-    """The way from each helper to all other matches, by their numbers: an alignment and its kept side.
-
-    A pair is aligned once: the way back is the same path, read from the other side.
-    """
-    if not helpers:
-        return {}
-    recipe = alignments[0].recipe
-    clips = [prepare(match, recipe) for match in matches]
-    chosen = [(h, n) for h in helpers for n in range(len(clips)) if n != h and (n > h or n not in helpers)]
-    solved = align_pairs([(clips[h], clips[n]) for h, n in chosen], recipe=recipe, partial=partial)
-    ways: dict[tuple[int, int], tuple[Alignment, Side]] = {}
-    for (h, n), alignment in zip(chosen, solved, strict=True):
-        ways |= {(h, n): (alignment, "query"), (n, h): (alignment, "match")}
-    return ways
 
 
 def _corrected(alignment: Alignment, reached: Sequence[Seconds]) -> Alignment:
@@ -137,7 +114,7 @@ def _corrected(alignment: Alignment, reached: Sequence[Seconds]) -> Alignment:
         rows = np.unique(cells[:, 0])
         partners = _medians(own.at(alignment.query_seconds[rows]), [places[rows] for places in reached])
         places = np.interp(partners, alignment.match_seconds, np.arange(len(alignment.match_seconds)))
-        paths.append(_path(rows, places, int(cells[0, 1]), int(cells[-1, 1])))
+        paths.append(cells_around(rows, places, int(cells[0, 1]), int(cells[-1, 1])))
         start, stop = stop, stop + len(paths[-1])
         pieces.append(replace(piece, start=start, stop=stop))
     return replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces))
@@ -150,24 +127,3 @@ def _medians(direct: Seconds, reached: Sequence[Seconds]) -> Seconds:
     count, moment = np.isfinite(found).sum(0), np.arange(len(direct))
     median = (found[(count - 1) // 2, moment] + found[count // 2, moment]) / 2
     return np.maximum.accumulate(np.where(count >= DIRECT + FEWEST, median, direct))
-
-
-def _follow(moments: Seconds, first: Warp, second: Warp) -> Seconds:
-    """Where a detour leads from `moments`, shape (N,); NaN where it is not defined."""
-    between = first.at(moments)
-    there = first.covers(moments) & second.covers(between)
-    return np.where(there, second.at(between), np.nan)
-
-
-def _path(rows: NDArray[np.int32], places: Seconds, first: int, last: int) -> NDArray[np.int32]:
-    """Cells, shape (L, 2), from column `first` to `last` in unit steps, centered on each row's place.
-
-    A row reaches half-way to the places before and after it.
-    """
-    edges = np.clip((places[1:] + places[:-1]) / 2, first, last)
-    cells, at = [], first
-    for row, low, high in zip(rows.tolist(), [first, *edges], [*edges, last], strict=True):
-        begin = min(max(int(np.ceil(low)), at), at + 1)
-        at = max(int(np.floor(high)), begin)
-        cells += [(row, column) for column in range(begin, at + 1)]
-    return np.array(cells, np.int32)

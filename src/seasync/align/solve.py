@@ -105,7 +105,7 @@ def align_encodings(
         costs.append(cost)
         found.append(policy.choose(cost if pair.moving else None, whole, random, cells))
     [best] = _choose_side(found, mirrored_pairs, 1)
-    return replace(_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
+    return replace(as_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
 
 
 def align_many(
@@ -144,9 +144,20 @@ def align_pairs(
     order: Order = "same",
 ) -> list[Alignment]:
     """Align many pairs of prepared clips (query, match); as `align_many` does for one query."""
+    return [as_alignment(*each) for each in solve_pairs(clips, recipe=recipe, partial=partial, order=order)]
+
+
+def solve_pairs(
+    clips: Sequence[tuple[PreparedClip, PreparedClip]],
+    *,
+    recipe: Recipe,
+    partial: Partial,
+    order: Order = "same",
+) -> list[tuple[CostPair, Pieces]]:
+    """What `align_pairs` makes alignments of."""
     pairs, mirrored_pairs = with_mirrored(clips, recipe)
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order))
-    return [_alignment(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(clips))]
+    return [(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(clips))]
 
 
 def _choose_side(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count: int) -> list[int]:
@@ -237,7 +248,8 @@ def _as_chance_if_still(pair: CostPair, solved: SolvedPath) -> SolvedPath:
     return solved if pair.moving else replace(solved, random=solved.cost)
 
 
-def _alignment(pair: CostPair, found: Pieces) -> Alignment:
+def as_alignment(pair: CostPair, found: Pieces) -> Alignment:
+    """The alignment of a pair that is solved."""
     query, match = pair.query, pair.match
     pieces, stop = [], 0
     for piece in found.pieces:
