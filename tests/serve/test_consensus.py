@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from seasync.align.consensus import apply_consensus
 from seasync.search import Sea
+from seasync.serve.models import AlignmentRequest, Span
 from tests.serve.conftest import Server
+from tests.serve.films import film, pace
 
 AT = "/api/v1/seas/small/alignment"
 
@@ -51,3 +54,49 @@ def test_two_uploads_are_aligned_as_without_consensus(server: Server, films: Any
     refs = [server.upload(films / "right" / f"{name}.mp4").json()["ref"] for name in "ab"]
     pair = {"query": refs[0], "match": refs[1]}
     assert path(server, **pair, consensus=True) == path(server, **pair)
+
+
+@pytest.fixture
+def takes(server: Server, films: Any, tmp_path: Any) -> list[str]:
+    """A leader and four uploaded takes of the same movement, each with its own timing."""
+    paces = [pace(60), *(pace(50 + 7 * n, bend=0.8 * (-1) ** n, wait=2 * n) for n in range(4))]
+    files = [film(tmp_path / f"take {n}.mp4", one, action="arc", tint=9 * n) for n, one in enumerate(paces)]
+    return [str(server.upload(file).json()["ref"]) for file in files]
+
+
+def takes_path(server: Server, query: str, match: str, **asked: Any) -> list[list[float]]:
+    params = {"query": query, "match": match, **asked}
+    answer = server.client.get("/api/v1/seas/-/alignment", params=params)
+    assert answer.status_code == 200, answer.text
+    found: list[list[float]] = answer.json()["path"]
+    return found
+
+
+def test_takes_without_a_sea_correct_each_other_as_matches_of_a_search_do(
+    server: Server, takes: list[str]
+) -> None:
+    backend = server.backend
+    workspace = backend.sea("-")
+    alone = [
+        backend.solver.solve(workspace, AlignmentRequest(query=takes[0], match=ref)) for ref in takes[1:]
+    ]
+    clips = [backend.library.clip(workspace, Span(ref=ref)) for ref in takes[1:]]
+    matches = [workspace.query(clip, alone=True).encoding for clip in clips]
+    leader, *followers = takes
+    changed = 0
+    for ref, corrected in zip(followers, apply_consensus(alone, matches), strict=True):
+        expected = [list(row) for row in corrected.to_json()["path"]]
+        plain = takes_path(server, leader, ref)
+        others = [other for other in followers if other != ref]
+        assert takes_path(server, leader, ref, consensus=True, takes=others) == expected
+        assert takes_path(server, leader, ref, takes=others) == plain  # not asked for
+        assert takes_path(server, leader, ref, consensus=True, takes=others[:1]) == plain  # too few
+        changed += plain != expected
+    assert changed
+
+
+def test_a_missing_take_is_named(server: Server, takes: list[str]) -> None:
+    gone = f"upload:{'0' * 32}"
+    asked = {"query": takes[0], "match": takes[1], "consensus": True, "takes": [gone]}
+    answer = server.client.get("/api/v1/seas/-/alignment", params=asked)
+    assert (answer.status_code, gone in answer.json()["detail"]) == (404, True)

@@ -131,6 +131,7 @@ class Client(SeasClient):
         partial: Partial = "auto",
         order: Order = "same",
         consensus: bool = False,
+        takes: Sequence[str] = (),
         anchor: Sequence[str] = (),
     ) -> models.Alignment:
         """Align two videos. Other calls about an alignment take its `request`."""
@@ -145,6 +146,7 @@ class Client(SeasClient):
             partial=partial,
             order=order,
             consensus=consensus,
+            takes=list(takes),
             anchor=list(anchor),
         )
         return self._http.model(models.Alignment, "GET", f"/seas/{sea}/alignment", params=_params(asked))

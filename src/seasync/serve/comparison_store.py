@@ -67,8 +67,8 @@ class ComparisonStore:
 
     def uses(self, upload: str) -> bool:
         """Whether a comparison uses this upload."""
-        ref = f"upload:{upload}"
-        return bool(self._state("SELECT id FROM comparisons WHERE query = ? OR match = ?", ref, ref))
+        text = f"%upload:{upload}%"  # as query, match, or one of the takes that correct them
+        return bool(self._state("SELECT id FROM comparisons WHERE alignment LIKE ?", text))
 
     def _row(self, comparison: str) -> sqlite3.Row:
         rows = self._state("SELECT * FROM comparisons WHERE id = ?", comparison)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from seasync.clip import Clip
 from seasync.errors import SeasyncError
@@ -17,8 +18,11 @@ from seasync.serve.models import AlignmentQuery, AlignmentRequest, Span
 from seasync.serve.served_sea import ServedSea
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.align import Alignment, Recipe
     from seasync.encoding import Encoding
+    from seasync.options import Partial
+
+    Helper = tuple[Alignment, Encoding]
 
 Key = tuple[str, int, str]
 Detail = Literal["full", "coarse"]
@@ -136,35 +140,45 @@ class Solver:
             partial=request.partial,
             order=request.order,
         )
-        if request.consensus and frames is None and not alone:
-            alignment = self._corrected(sea, request, alignment, match.encoding)
+        if request.consensus and frames is None and not request.anchors and request.order == "same":
+            others: list[Helper] = []
+            if request.takes:
+                others = self._takes(sea, request, alone)
+            elif not alone:
+                others = self._matches(sea, request, alignment.recipe)
+            alignment = _corrected(alignment, match.encoding, others, request.partial)
         alignment = alignment.of(*clips, ends=(query.end, match.end))
         if not sea.exists():
             return alignment
         return judged_pair(sea.snapshot(), alignment, query.encoding, match.encoding)
 
-    def _corrected(
-        self, sea: ServedSea, request: AlignmentRequest, alignment: Alignment, match: Encoding
-    ) -> Alignment:
-        """The alignment, corrected by detours through the query's other matches, as a search does it."""
-        from seasync.align.consensus import HELPERS, apply_consensus
-        from seasync.sea.candidates import CONSENSUS_CELLS
+    def _takes(self, sea: ServedSea, request: AlignmentRequest, alone: bool) -> list[Helper]:
+        """The other takes that a request names, each aligned with the query on its own."""
+        others = [ref for ref in dict.fromkeys(request.takes) if ref not in (request.match, request.query)]
+        found = []
+        for ref in others:
+            whole = {"match": ref, "match_start": None, "match_end": None}
+            plain: dict[str, Any] = whole | {"consensus": False, "takes": []}
+            alignment = self.solve(sea, request.model_copy(update=plain))
+            clip = self._library.clip(sea, Span(ref=ref))
+            found.append((alignment, sea.query(clip, alone=alone and clip.id is None).encoding))
+        return found
 
-        if request.anchors or request.order == "any" or not sea.exists():
-            return alignment
+    def _matches(self, sea: ServedSea, request: AlignmentRequest, recipe: Recipe) -> list[Helper]:
+        """The query's other matches in the sea, as a search finds them."""
+        from seasync.align.consensus import HELPERS
+
+        if not sea.exists():
+            return []
         found = sea.search(
             self._library.query_clip(sea, request.spans[0]),
             k=HELPERS + 1,
-            recipe=alignment.recipe,
+            recipe=recipe,
             partial=request.partial,
             consensus=False,
         )
         others = [one for one in found if one.part is None and f"clip:{one.clip.id}" != request.match]
-        paths = [alignment, *(one.alignment for one in others)]
-        if sum(len(path.match_seconds) for path in paths) ** 2 > CONSENSUS_CELLS:
-            return alignment
-        matches = [match, *(sea.query(one.clip).encoding for one in others)]
-        return apply_consensus(paths, matches, partial=request.partial)[0]
+        return [(one.alignment, sea.query(one.clip).encoding) for one in others]
 
     def solve_for_files(self, sea: ServedSea, request: AlignmentRequest, *, cost: bool = False) -> Alignment:
         """The same for a worker process: its clips name files that exist and may be opened.
@@ -182,6 +196,19 @@ class Solver:
         """What files made from an alignment are called."""
         query, match = (Path(self._library.opened(sea, span).file).stem for span in request.spans)
         return f"{match} in step with {query}"
+
+
+def _corrected(
+    alignment: Alignment, match: Encoding, others: Sequence[Helper], partial: Partial
+) -> Alignment:
+    """The alignment, corrected by detours through others of the same query, as a search does it."""
+    from seasync.align.consensus import apply_consensus
+    from seasync.sea.candidates import CONSENSUS_CELLS
+
+    paths = [alignment, *(one for one, _ in others)]
+    if not others or sum(len(path.match_seconds) for path in paths) ** 2 > CONSENSUS_CELLS:
+        return alignment
+    return apply_consensus(paths, [match, *(encoding for _, encoding in others)], partial=partial)[0]
 
 
 def _size(alignment: Alignment) -> int:

@@ -136,7 +136,7 @@ class UploadStore:
         old = time.time() - self._limits.upload_hours * 3600
         for row in self._state(
             "SELECT id FROM uploads WHERE kept = 0 AND used < ? AND NOT EXISTS (SELECT 1 FROM comparisons "
-            "WHERE query = 'upload:' || uploads.id OR match = 'upload:' || uploads.id)",
+            "WHERE alignment LIKE '%upload:' || uploads.id || '%')",  # its takes, too
             old,
         ):
             self._forget(row["id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from seasync.serve import Client
@@ -97,3 +98,31 @@ def test_dropped_takes_play_in_a_grid_and_another_one_leads(tab: Tab, tmp_path: 
     page.get_by_role("button", name="Lead").last.click()
     page.locator(".tile-many.leader", has_text="63.mp4").wait_for()
     expect_count(page.locator(".tile-many"), 3)
+
+
+def test_dropped_takes_correct_each_other_until_that_is_switched_off(
+    tab: Tab, client: Client, tmp_path: Path
+) -> None:
+    paces = [pace(60), *(pace(50 + 7 * n, bend=0.8 * (-1) ** n, wait=2 * n) for n in range(4))]
+    files = [film(tmp_path / f"take {n}.mp4", one, action="arc", tint=9 * n) for n, one in enumerate(paces)]
+    page = tab.open("")
+    page.wait_for_selector(".slot")
+    drop(page, "body", files)
+    page.wait_for_selector(".many")
+    switch = page.get_by_label("Takes correct each other")
+    assert switch.is_checked()
+    first, *takes = page.eval_on_selector_all(".tile-many", "all => all.map((one) => one.dataset.ref)")
+    warps = "JSON.stringify(seasync.player.followers.map((one) => one.warp.stretches))"
+    helped = page.evaluate(warps)
+    expected = [
+        client.align("-", first, ref, consensus=True, takes=[one for one in takes if one != ref]).warps
+        for ref in takes
+    ]
+    assert [one["values"] for (one,) in json.loads(helped)] == [warp["query"][0].values for warp in expected]
+    switch.uncheck()
+    tab.until(f"window.seasync?.player && {warps} !== {json.dumps(helped)}")
+    page.wait_for_selector(".many")
+    assert not page.get_by_label("Takes correct each other").is_checked()
+    assert "consensus" not in page.url
+    page.go_back()
+    page.wait_for_selector(".slot")

@@ -40,6 +40,12 @@ class AlignmentRequest(Model):
         description="Let the query's other matches in the sea correct the alignment, as a search does. "
         "Without effect with anchors, long clips, or parts in any order.",
     )
+    takes: list[Ref] = Field(
+        default=[],
+        max_length=8,
+        description="Other takes of the same movement. With `consensus`, they correct the alignment, instead "
+        "of matches in the sea. The fewest that can are two.",
+    )
     anchor: list[AnchorText] = Field(
         default=[], max_length=64, description="Moments that correspond, each as QUERY_S=MATCH_S."
     )
@@ -148,6 +154,7 @@ class GridRequest(Model):
     recipe: RecipeName = "motion"
     partial: Partial = "auto"
     consensus: bool = Field(default=False, description="As in a single alignment.")
+    takes: bool = Field(default=False, description="With `consensus`, the followers correct each other.")
     columns: int | None = Field(default=None, ge=1, le=9)
     audio: Literal["query", "match", "none"] = Field(
         default="query", description="`query`: the leader's sound."
@@ -170,6 +177,7 @@ class GridRequest(Model):
                 recipe=self.recipe,
                 partial=self.partial,
                 consensus=self.consensus,
+                takes=[one for one in self.followers if one != follower] if self.takes else [],
             )
             for follower in self.followers
         ]

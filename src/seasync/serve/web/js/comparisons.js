@@ -7,7 +7,7 @@ import { thumbnailAddress } from "./clips.js";
 
 export const NO_SEA = "-"; // uploads are compared there without any sea
 const WITHOUT_VIDEOS = 409; // the answer to a file whose videos the server does not have
-const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order", "consensus"];
+const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order", "consensus", "takes"];
 
 /** The address of a comparison in the sync view. */
 export function comparisonLink({ id, sea, alignment }) {

@@ -1,6 +1,7 @@
 // Many in step: one leader and up to eight followers in a grid, with one playhead.
 
 import { get, post } from "./api.js";
+import { NO_SEA } from "./comparisons.js";
 import { clock, drag, h, icon, iconButton, link, loading, notice, remember, toast } from "./dom.js";
 import { InStep } from "./instep.js";
 import { tell } from "./jobs.js";
@@ -11,6 +12,7 @@ import { rememberMoment } from "./view_memory.js";
 import { Warp } from "./warp.js";
 
 const MOST = 8; // followers
+const FEWEST = 3; // followers that can correct each other
 
 export async function gridView({ sea, params, place, signal, ready }) {
   const leader = params.get("leader");
@@ -20,6 +22,8 @@ export async function gridView({ sea, params, place, signal, ready }) {
     place.append(notice("empty", "Many in step", "Drop several takes on the start page, or choose several matches of a search.", h("a.button.primary", { href: "#/" }, "To the start page")));
     return;
   }
+  const areTakes = sea === NO_SEA; // then they correct each other; clips of a sea are corrected by its other matches
+  const takesFor = (ref) => (areTakes && request.consensus ? order.filter((one) => one !== ref) : []);
   const wait = h("div.opening", {}, h("h1", {}, "Many in step"), loading("Aligning all of them…"));
   place.append(wait);
   ready();
@@ -37,7 +41,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
 
   async function open(ref) {
     const [alignment, reel] = await Promise.all([
-      get(`/seas/${sea}/alignment`, { query: leader, match: ref, ...request }, signal),
+      get(`/seas/${sea}/alignment`, { query: leader, match: ref, ...request, takes: takesFor(ref) }, signal),
       openReel(sea, { ref }, { signal }),
     ]);
     return { ref, alignment, reel, warp: new Warp(alignment.warps.query), hidden: false };
@@ -56,7 +60,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
   window.seasync = session; // for tests and the curious
   const control = transport(session, { signal });
   place.replaceChildren(
-    h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"), undo.buttons(),
+    h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"), consensusTick(), undo.buttons(),
       h("button.small", { type: "button", onclick: makeFilm }, icon("film"), "Make a film of the grid"),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
     ...failed.map(({ error }) => h("p.bad", {}, error.message)),
@@ -75,11 +79,24 @@ export async function gridView({ sea, params, place, signal, ready }) {
       iconButton("forward", `Move ${reel.footage.name} to the right`, { onclick: () => move(one, 1) }),
       h("button.small", { type: "button", "aria-pressed": "false", onclick: () => solo(one) }, "Solo"),
       h("button.small", { type: "button", title: "The others follow this one", onclick: () => leadWith(ref) }, "Lead"),
-      h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, ...request }) }, "Open")) : h("span.label", {}, "Leader");
+      h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, ...request, takes: takesFor(ref) }) }, "Open")) : h("span.label", {}, "Leader");
     const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => show(event.target.checked ? [...shownTiles(), one] : shownTiles().filter((other) => other !== one)) }), "Show") : null;
     const figure = h("figure.tile-many", { role: "listitem", class: `tile-many ${kind}`, data: { ref } },
       h("div.screen", one ? { title: "Drag it to another place", onpointerdown: (event) => lift(event, one) } : {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, one && !one.alignment.alignable ? h("span.poor", {}, "does not align") : null, h("span.space"), hide, does), bar);
     return { figure, canvas, ink: canvas.getContext("2d"), words, number };
+  }
+
+  /** A switch: do the others correct each alignment? A take needs two others for that. */
+  function consensusTick() {
+    if (areTakes && tiles.length < FEWEST) return null;
+    const title = areTakes ? "The takes correct each other's alignments" : "Other clips of the sea that move alike correct the alignments";
+    return h("label.tick", { title }, h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), areTakes ? "Takes correct each other" : "Corrected by other matches");
+  }
+
+  function setConsensus(yes) {
+    const known = new URLSearchParams(location.hash.split("?")[1]);
+    const values = Object.fromEntries([...known.keys()].map((key) => [key, known.getAll(key)]));
+    location.replace(link(sea, "grid", { ...values, consensus: yes ? "true" : "" }));
   }
 
   /** How fast a follower is played to stay in step with the leader. */
@@ -193,7 +210,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
 
   async function makeFilm() {
     const shown = order.filter((ref) => !tiles.find((one) => one.ref === ref)?.hidden);
-    const asked = Object.fromEntries(Object.entries({ start: request.start && Number(request.start), end: request.end && Number(request.end), recipe: request.recipe, consensus: request.consensus === "true" }).filter(([, value]) => value));
+    const asked = Object.fromEntries(Object.entries({ start: request.start && Number(request.start), end: request.end && Number(request.end), recipe: request.recipe, consensus: request.consensus === "true", takes: areTakes && request.consensus === "true" }).filter(([, value]) => value));
     tell(await post(`/seas/${sea}/alignment/grid`, { leader, followers: shown, ...asked }));
     toast("The film is being made. Its progress is at the top of the page.");
   }

@@ -136,7 +136,7 @@ function tempo(report) {
 
 /** The report as a page of its own, to print. */
 export async function reportView({ sea, params, place, signal }) {
-  const asked = Object.fromEntries([...params.keys()].map((key) => [key, key === "anchor" ? params.getAll(key) : params.get(key)]));
+  const asked = Object.fromEntries([...params.keys()].map((key) => [key, ["anchor", "takes"].includes(key) ? params.getAll(key) : params.get(key)]));
   const report = await get(`/seas/${sea}/alignment/report`, asked, signal);
   const pictures = Object.fromEntries(SIDES.map((side) => [side, { source: strip(sea, asked[side], report, side, 160) }]));
   place.append(h("article.report.sheet", {},

@@ -120,7 +120,7 @@ export async function startView({ sea, place, signal }) {
     }
     if (failed.length) listRefused(failed, taken.length);
     state.hidden = true;
-    if (refs.length > 1) location.hash = link(NO_SEA, "grid", { leader: refs[0], follower: refs.slice(1) });
+    if (refs.length > 1) location.hash = link(NO_SEA, "grid", { leader: refs[0], follower: refs.slice(1), consensus: "true" });
   }
 
   async function withModel(file) {

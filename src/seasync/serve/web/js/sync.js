@@ -30,6 +30,7 @@ const COMPARED = { query: "first video", match: "second video" }; // nobody has 
 
 export async function syncView({ sea, params, place, signal, ready }) {
   const request = Object.fromEntries(FIELDS.filter((key) => params.has(key)).map((key) => [key, params.get(key)]));
+  if (params.has("takes")) request.takes = params.getAll("takes");
   if (!request.query || !request.match) {
     location.hash = link(sea, "search", { query: request.query });
     return;
@@ -61,8 +62,8 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const keeps = choice("Whose clock is kept", choicesOf("keep").map(([side]) => [side, capital(the[side]), `The ${the[side]} plays at its own speed, the other one follows`]), session.keep, setKeep);
   const sound = menu("Sound", [["none", "no sound"], ["query", `${the.query}'s sound`], ["match", `${the.match}'s sound`]], "none", setSound);
   const parts = menu("Whole or in part", [...choicesOf("partial"), ["any", "in part, in any order"]], request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
-  const helped = h("label.tick", { hidden: sea === NO_SEA || [request.query, request.match].every((ref) => ref.startsWith("upload")), title: "Other clips of the sea that move alike correct this alignment. Anchors replace that." },
-    h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), "Corrected by other matches");
+  const helped = h("label.tick", { hidden: !request.takes && (sea === NO_SEA || [request.query, request.match].every((ref) => ref.startsWith("upload"))), title: `Other ${request.takes ? "takes" : "clips of the sea that move alike"} correct this alignment. Anchors replace that.` },
+    h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), `Corrected by other ${request.takes ? "takes" : "matches"}`);
   const mirror = iconButton("mirror", `Mirror the ${the.match} (I)`, { "aria-pressed": "false", onclick: turnMirror });
   const draw = drawingTools(session, shown, { signal });
   const watch = h("section.watch", { "aria-label": "Videos" }, shown, control,
