@@ -1,6 +1,7 @@
 """The server under load, and videos in step in a real browser.
 
 `python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach|loop] [--before CHECKOUT]`
+`python -m benchmarks.serve --against CHECKOUT [--seconds S]`
 
 1. Searches of a sea of 10,000 synthetic clips (as in `benchmarks.search`) by clip id: in this process with
    `sea.search`, by one thread and by one per core (the better counts); then by 32 clients over HTTP.
@@ -12,6 +13,8 @@
 5. A coach's task: two phone clips, the largest difference of their timing, the film of both: in clicks and
    seconds. Then the weight of the page. With --before, the page of that checkout does the same task.
 6. A pair loops for ten minutes: does the browser's memory grow?
+
+With `--against`, a folder with another commit checked out, only part 1 runs, twice with the code of each by turns.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import http.client
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -54,9 +58,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="how long the clients search; default 60, quick 8")
     parser.add_argument("--only", choices=("load", "play", "drop", "coach", "loop"), help="only this part")
     parser.add_argument("--before", type=Path, help="a checkout of 971591d, to run the coach's task there")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare part 1 with another commit")
     args = parser.parse_args()
     seconds = args.seconds or (8.0 if args.quick else 60.0)
     goals = Goals()
+    if args.against:
+        against(args.against, seconds, goals)
+        return goals.exit_code
     folder = Path(tempfile.mkdtemp(prefix="seasync-serve-"))
     try:
         encoder = f"onnx:{tiny_model(folder / 'tiny.onnx')}"
@@ -112,6 +120,24 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     wrong = [problem for problem in Sea(place).verify() if problem.file.startswith(str(films))]
     goals.at_most("serve problems of added clips", len(wrong), 0)
     goals.at_most("serve page while searching, p95", p95, 2.0, " s")
+
+
+def against(other: Path, seconds: float, goals: Goals) -> None:
+    """Searches a second over HTTP of this code and of another checkout, by turns."""
+    here = Path(__file__).parents[1]
+    rates: dict[Path, list[float]] = {other: [], here: []}
+    for place in (other, here) * 2:
+        code = os.pathsep.join((str(place.resolve() / "src"), str(place.resolve())))
+        command = [sys.executable, "-m", "benchmarks.serve", "--only", "load", "--seconds", str(seconds)]
+        run = subprocess.run(
+            command, cwd=place, env=os.environ | {"PYTHONPATH": code}, text=True, capture_output=True
+        )  # it may miss a goal
+        lines = [line for line in run.stdout.splitlines() if "over HTTP, adding" in line or "CPU of" in line]
+        if len(lines) < 2:
+            raise SystemExit(f"{place}: the benchmark did not run\n{run.stdout}{run.stderr}")
+        print(f"{'this code' if place == here else 'the other'}:", *lines, sep="\n  ", flush=True)
+        rates[place].append(float(lines[0].split("adding")[1].split()[0]))
+    goals.at_least("serve searches over the other's", sum(rates[here]) / sum(rates[other]), 2.5, "×")
 
 
 def in_process(sea: Sea, seconds: float) -> tuple[float, str, float]:

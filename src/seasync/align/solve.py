@@ -28,8 +28,7 @@ from seasync.options import Order, Partial
 _WHOLE = 1 << 26
 # A mirrored match is taken only if its whole path costs less than this share of the other one's.
 _CHEAPER = 0.97
-# Clips that a thread prepares before it takes more.
-_AT_ONCE = 16
+_AT_ONCE = 16  # clips that a thread prepares before it takes more
 
 
 def align_encodings(
@@ -147,6 +146,17 @@ def align_pairs(
     return [as_alignment(*each) for each in solve_pairs(clips, recipe=recipe, partial=partial, order=order)]
 
 
+def align_with_costs(
+    query: PreparedClip, matches: Sequence[PreparedClip], *, recipe: Recipe, partial: Partial
+) -> list[Alignment]:
+    """As `align_many`, but with the cost matrices that `align_encodings` keeps."""
+    pairs, mirrored_pairs = with_mirrored([(query, match) for match in matches], recipe)
+    costs: dict[int, Floats | None] = {}
+    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, "same"), costs)
+    best = _choose_side(found, mirrored_pairs, len(matches))
+    return [replace(as_alignment(pairs[k], found[k]), cost=costs[k]) for k in best]
+
+
 def solve_pairs(
     clips: Sequence[tuple[PreparedClip, PreparedClip]],
     *,
@@ -187,13 +197,20 @@ def better_sides(
     return [better(k, mirrored_pairs.get(k, k)) for k in range(count)]
 
 
-def _solve_many(pairs: list[CostPair], policy: PartialPolicy) -> list[Pieces]:
-    """Every pair solved whole, in batches where that is faster, then in part where that is better."""
+def _solve_many(
+    pairs: list[CostPair], policy: PartialPolicy, costs: dict[int, Floats | None] | None = None
+) -> list[Pieces]:
+    """Every pair solved whole, in batches where that is faster, then in part where that is better.
+
+    The cost matrices go into `costs`, by the pairs' numbers, if it is given.
+    """
     found: dict[int, Pieces] = {}
 
     def solve_block(block: list[int]) -> list[Pieces]:
         some = [pairs[k] for k in block]
         batch = BatchedCosts.of_pairs(some)
+        if costs is not None:
+            costs.update((k, batch.matrix(lane)) for lane, k in enumerate(block))
         wholes = [_as_chance_if_still(*pair) for pair in zip(some, batch.solve(), strict=True)]
         return policy.choose_batched(batch, wholes, [pair.moving for pair in some])
 
@@ -201,7 +218,11 @@ def _solve_many(pairs: list[CostPair], policy: PartialPolicy) -> list[Pieces]:
     blocks = [] if policy.recipe.penalty else list(batch_blocks([pair.shape for pair in pairs]))
     for block, chosen in zip(blocks, in_threads(solve_block, blocks), strict=True):
         found |= zip(block, chosen, strict=True)
-    return [found[k] if k in found else solve_alone(pair, policy)[0] for k, pair in enumerate(pairs)]
+    for k, pair in enumerate(pairs):
+        if k not in found:
+            found[k], alone = solve_alone(pair, policy)
+            (costs if costs is not None else {})[k] = alone
+    return [found[k] for k in range(len(pairs))]
 
 
 def solve_alone(pair: CostPair, policy: PartialPolicy) -> tuple[Pieces, Floats | None]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from seasync.align import Alignment, Recipe, align_encodings
 from seasync.align.consensus import apply_consensus
 from seasync.align.prepare import prepare
+from seasync.align.solve import align_with_costs
 from seasync.align.spans import Span
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
@@ -122,9 +123,7 @@ class Candidates:
             prepare(self.query.encoding, self.recipe),
             [prepare(encoding, self.recipe) for encoding in self._with_vectors(list(best))],
         )
-        alignments = [
-            align_encodings(query, clip, recipe=self.recipe, partial=self.partial) for clip in clips
-        ]
+        alignments = align_with_costs(query, clips, recipe=self.recipe, partial=self.partial)
         if consensus or (consensus is None and self._consensus_is_cheap(alignments)):
             alignments = apply_consensus(alignments, clips, partial=self.partial)
         matches = []
