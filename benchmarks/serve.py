@@ -14,7 +14,7 @@
    seconds. Then the weight of the page. With --before, the page of that checkout does the same task.
 6. A pair loops for ten minutes: does the browser's memory grow?
 
-With `--against`, a folder with another commit checked out, only part 1 runs, twice with the code of each by turns.
+With `--against`, a folder with another commit checked out, only part 1 runs, twice with each code by turns.
 """
 
 from __future__ import annotations
@@ -48,6 +48,16 @@ from seasync.serve import Client
 
 CLIPS, CLIENTS, K = 10_000, 32, 10
 ADDED = 24
+# Every commit's benchmark has these two functions; its options differ.
+LOAD_ALONE = """
+import sys, tempfile
+from pathlib import Path
+from benchmarks.goals import Goals
+from benchmarks.serve import load, tiny_model
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        load(Path(folder), f"onnx:{tiny_model(Path(folder) / 'tiny.onnx')}", float(sys.argv[1]), Goals())
+"""
 
 
 def main() -> int:
@@ -128,7 +138,7 @@ def against(other: Path, seconds: float, goals: Goals) -> None:
     rates: dict[Path, list[float]] = {other: [], here: []}
     for place in (other, here) * 2:
         code = os.pathsep.join((str(place.resolve() / "src"), str(place.resolve())))
-        command = [sys.executable, "-m", "benchmarks.serve", "--only", "load", "--seconds", str(seconds)]
+        command = [sys.executable, "-c", LOAD_ALONE, str(seconds)]
         run = subprocess.run(
             command, cwd=place, env=os.environ | {"PYTHONPATH": code}, text=True, capture_output=True
         )  # it may miss a goal
