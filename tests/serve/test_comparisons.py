@@ -204,3 +204,17 @@ def test_videos_with_long_names_are_kept_and_saved(server: Server, films: Path, 
     saved = server.client.get(f"/api/v1/comparisons/{kept.json()['id']}/file")
     assert saved.status_code == 200
     server.client.delete(f"/api/v1/comparisons/{kept.json()['id']}")
+
+
+def test_a_file_without_videos_finds_them_in_a_served_sea(
+    empty: Server, films: Path, sea: Path, start: Start
+) -> None:
+    pair = compare(empty, [films / "right" / "a.mp4", films / "right" / "b.mp4"])
+    known = empty.client.post("/api/v1/comparisons", json={"alignment": pair}).json()
+    file = empty.client.get(f"/api/v1/comparisons/{known['id']}/file", params={"embed": False}).content
+    opened = start(sea, roots=[films]).client.post("/api/v1/comparisons/file", content=file)
+    assert opened.status_code == 201, opened.text
+    assert opened.json()["alignment"]["query"] == pair["query"]  # the same content
+    closed = start(sea, roots=[sea.parent]).client.post("/api/v1/comparisons/file", content=file)
+    assert closed.status_code == 409  # that server may not open the files of its sea
+    assert "upload a.mp4 and b.mp4 first" in closed.json()["detail"]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import shutil
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import Field, ValidationError
 
-from seasync.errors import ServeError
+from seasync.encoders.cache import content_hash as sea_content_hash
+from seasync.errors import SeasyncError, ServeError
 from seasync.files import fetch
 from seasync.options import Side
 from seasync.serve.annotation_store import AnnotationStore
@@ -36,6 +38,9 @@ class Video(Model):
 
     name: str = Field(max_length=255)
     content: str = Field(pattern="^[0-9a-f]{32}$", description="Hash of the file's content.")
+    sea_content: str | None = Field(
+        default=None, pattern="^[0-9a-f]{32}$", description="The same as seas keep it, to look it up there."
+    )
     start: float | None = None
     end: float | None = None
     entry: str | None = Field(default=None, description="Name in the archive, if embedded.")
@@ -75,7 +80,12 @@ def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -
                     shutil.copyfileobj(opened, out)
             content = content_hash(path) if path.is_file() else "0" * 32
             videos[side] = Video(
-                name=path.name, content=content, start=clip.start or None, end=clip.end, entry=entry
+                name=path.name,
+                content=content,
+                sea_content=sea_content_hash(path) if path.is_file() else None,
+                start=clip.start or None,
+                end=clip.end,
+                entry=entry,
             )
         refs = {"query": request.query, "match": request.match}
         manifest = Manifest(
@@ -97,7 +107,7 @@ def load(backend: Backend, file: Path) -> Comparison:
     Raises
     ------
     ServeError
-        If it is not such a file, or a video is neither embedded nor uploaded already.
+        If it is not such a file, or a video is neither embedded, nor uploaded already, nor in a served sea.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -138,12 +148,33 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
 
 
 def _expect_videos(backend: Backend, manifest: Manifest) -> None:
-    """Refuse a file without its videos, unless they are uploaded already."""
+    """Refuse a file without its videos, unless they are uploaded already or in a served sea."""
     known = {upload.id for upload in backend.uploads.all()}
-    missing = [one.name for one in manifest.videos.values() if one.entry is None and one.content not in known]
+    absent = [one for one in manifest.videos.values() if one.entry is None and one.content not in known]
+    missing = []
+    for video in {one.content: one for one in absent}.values():
+        if (file := _find_in_seas(backend, video)) is None:
+            missing.append(video.name)
+            continue
+        with backend.uploads.incoming(file.stat().st_size) as part:
+            shutil.copyfile(file, part)
+            backend.uploads.take(part, video.name)
     if missing:
         names = " and ".join(dict.fromkeys(missing))
         raise ServeError(f"this file does not include its videos; upload {names} first", status=409)
+
+
+def _find_in_seas(backend: Backend, video: Video) -> Path | None:
+    """The file of a served sea with the content of this video, if there is one that may be opened."""
+    for sea in backend.seas.values():
+        if video.sea_content is None or not sea.exists():
+            continue
+        for clip in sea.snapshot().clips(f"content = '{video.sea_content}'", limit=1):
+            with suppress(SeasyncError, OSError):
+                file = fetch(backend.roots.resolve(clip.file))
+                if content_hash(file) == video.content:  # it may have changed since it was added
+                    return file
+    return None
 
 
 def _upload(backend: Backend, archive: zipfile.ZipFile, video: Video) -> str:
