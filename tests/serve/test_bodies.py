@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import seasync
 from seasync.errors import ServeError
 from seasync.serve import Client, models
+from seasync.serve.body_angles import smoothed
 from tests.serve.figure import DiscFigure
 from tests.serve.films import film, pace
 from tests.serve.live import live
@@ -65,6 +67,27 @@ def test_the_angles_of_two_bodies_over_synced_time(client: Client, pair: list[st
     rows = list(csv.DictReader(io.StringIO(client.bodies.angles_table("-", request))))
     assert len(rows) == len(knee.query)
     assert float(rows[0]["left knee query"]) == knee.query[0]
+
+
+def test_angles_lose_their_jitter_and_keep_steady_movements() -> None:
+    seconds = np.arange(90) / 30
+    steady = 180 - 40 * seconds
+    steady[30:34] = np.nan  # out of sight
+    assert smoothed(seconds, steady) == pytest.approx(steady, nan_ok=True)
+    jitter = np.random.default_rng(0).normal(0, 5, 90)
+    left = np.nanstd(smoothed(seconds, steady + jitter) - steady)
+    assert left < 0.55 * np.std(jitter)
+    swing = 90 + 45 * np.cos(2 * np.pi * seconds)  # from end to end in half a second
+    assert np.abs(smoothed(seconds, swing) - swing).max() < 0.06 * 90
+
+
+def test_raw_angles_are_those_of_the_frames(client: Client, pair: list[str]) -> None:
+    for ref in pair:
+        client.wait(client.bodies.find("-", ref))
+    request = client.align("-", *pair).request
+    smooth, raw = (client.bodies.angles_table("-", request, raw=raw) for raw in (False, True))
+    assert smooth != raw
+    assert smooth.splitlines()[0] == raw.splitlines()[0]
 
 
 def test_a_video_without_a_body_says_so(client: Client, pair: list[str], tmp_path: Path) -> None:

@@ -32,14 +32,18 @@ class BodiesClient:
         params = _span(start, end)
         return self._http.model(Body, "GET", f"/seas/{sea}/footage/{ref}/body", params=params)
 
-    def angles(self, sea: str, request: AlignmentRequest, *, mirror: bool = False) -> Angles:
-        """The angles of both bodies over synced time."""
-        params = request.model_dump(exclude_none=True) | {"mirror": mirror}
+    def angles(
+        self, sea: str, request: AlignmentRequest, *, mirror: bool = False, raw: bool = False
+    ) -> Angles:
+        """The angles of both bodies over synced time; with `raw`, not smoothed."""
+        params = request.model_dump(exclude_none=True) | {"mirror": mirror, "raw": raw}
         return self._http.model(Angles, "GET", f"/seas/{sea}/alignment/angles", params=params)
 
-    def angles_table(self, sea: str, request: AlignmentRequest, *, mirror: bool = False) -> str:
+    def angles_table(
+        self, sea: str, request: AlignmentRequest, *, mirror: bool = False, raw: bool = False
+    ) -> str:
         """The same as CSV."""
-        params = request.model_dump(exclude_none=True) | {"mirror": mirror}
+        params = request.model_dump(exclude_none=True) | {"mirror": mirror, "raw": raw}
         return self._http.ask("GET", f"/seas/{sea}/alignment/angles.csv", params=params).text
 
     def drawings(self, sea: str, query: str, match: str) -> list[Drawing]:

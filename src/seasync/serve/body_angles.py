@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 SELDOM = 0.5  # share of the frames below which the page warns
 MOST_MOMENTS = 3000
+# Seconds: the deviation of the Gaussian that takes the jitter of single frames out of an angle. It lowers a
+# swing that lasts half a second from end to end by a few per cent.
+SMOOTHING = 0.05
 
 
 def find_body(clip: Clip, out: str, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
@@ -88,7 +91,12 @@ def body_note(body: Body, name: str) -> str | None:
 
 
 def compare_angles(
-    alignment: Alignment, bodies: dict[Side, Body], names: dict[Side, str], *, mirror: bool
+    alignment: Alignment,
+    bodies: dict[Side, Body],
+    names: dict[Side, str],
+    *,
+    mirror: bool,
+    raw: bool = False,
 ) -> Angles:
     """The angles of both bodies at the same synced moments: those of the query's frames.
 
@@ -96,6 +104,8 @@ def compare_angles(
     ----------
     mirror
         Whether the match is a mirror image: left is compared with right.
+    raw
+        Whether the angles stay as they were found in each frame, with their jitter.
     """
     from seasync.encoders.body import ANGLE_NAMES, TRUNK
 
@@ -106,7 +116,10 @@ def compare_angles(
     if not len(seconds):
         raise ServeError("the two videos share no moment; there are no angles to compare", status=422)
     partners = np.asarray(warp.at(seconds), np.float64)
-    own, others = query.angles(), match.angles()
+    own, others = (
+        {name: values if raw else smoothed(body.seconds, values) for name, values in body.angles().items()}
+        for body in (query, match)
+    )
     angles = []
     for name in ANGLE_NAMES:
         other = others[_other_side(name) if mirror else name] * (-1 if mirror and name == TRUNK else 1)
@@ -131,6 +144,25 @@ def angles_csv(angles: Angles) -> str:
     for number, times in enumerate(zip(angles.seconds["query"], angles.seconds["match"], strict=True)):
         writer.writerow([*times, *("" if row[number] is None else row[number] for row in values)])
     return out.getvalue()
+
+
+def smoothed(seconds: Seconds, values: Seconds) -> Seconds:
+    """The values [shape=(T,)] without the jitter of single frames: a Gaussian mean over known neighbors.
+
+    NaN stays NaN. The mean is that of a straight line through the neighbors, so that a steady movement keeps
+    its values at the ends and beside gaps.
+    """
+    found = np.full(len(values), np.nan)
+    for n in np.flatnonzero(np.isfinite(values)).tolist():
+        low, high = np.searchsorted(seconds, (seconds[n] - 3 * SMOOTHING, seconds[n] + 3 * SMOOTHING))
+        away, near = seconds[low:high] - seconds[n], values[low:high]
+        weights = np.where(np.isfinite(near), np.exp(-((away / SMOOTHING) ** 2) / 2), 0.0)
+        near = np.nan_to_num(near)
+        count, first, second = (float(weights @ away**power) for power in range(3))
+        spread = count * second - first**2
+        mean, lean = float(weights @ near), float(weights @ (near * away))
+        found[n] = (second * mean - first * lean) / spread if spread > 1e-12 else mean / count
+    return found
 
 
 def _at(seconds: Seconds, values: Seconds, times: Seconds) -> Seconds:

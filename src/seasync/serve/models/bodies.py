@@ -35,6 +35,11 @@ class AnglesRequest(AlignmentRequest):
     mirror: bool = Field(
         default=False, description="Compare the left side of the query with the right side of the match."
     )
+    raw: bool = Field(
+        default=False,
+        description="Give the angles as they were found in each frame. Otherwise a short filter (a Gaussian "
+        "of 50 ms) takes out their jitter.",
+    )
 
 
 class JointAngle(Model):

@@ -78,7 +78,7 @@ def _angles(backend: Backend, sea: ServedSea, request: models.AnglesRequest) -> 
     bodies = {side: read_body(_place(backend, sea, spans[side])) for side in sides}
     names = {side: Path(backend.library.opened(sea, spans[side]).file).name for side in sides}
     alignment = backend.solver.solve(sea, request)
-    return compare_angles(alignment, bodies, names, mirror=request.mirror)
+    return compare_angles(alignment, bodies, names, mirror=request.mirror, raw=request.raw)
 
 
 def _place(backend: Backend, sea: ServedSea, span: models.Span) -> Path:
