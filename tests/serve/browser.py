@@ -77,6 +77,13 @@ class Tab:
             self.page.wait_for_timeout(50)
         raise AssertionError(f"not within {PATIENCE} s: {condition}")
 
+    def refuse_marks(self) -> None:
+        """Let no mark be saved. Call it before a page is opened: what it sends sooner may slip through."""
+        self.page.route(
+            "**/marks/**",
+            lambda route: route.abort() if route.request.method == "PUT" else route.continue_(),
+        )
+
     def frame(self, side: str) -> int:
         """The number that the picture of this side shows, read off its pixels."""
         return number_of(self.pixels(f"canvas.picture.{side}"))

@@ -150,10 +150,10 @@ def test_notices_cover_nothing_and_a_batch_has_one_panel(
 
 
 def test_a_message_lies_over_the_bar_only(tab: Tab, refs: dict[str, str]) -> None:
+    tab.refuse_marks()
     page = tab.open(f"#/small/mark?clip={refs['arc/b']}")
     page.wait_for_selector(".scrub")
     tab.settle()
-    page.route("**/marks/**", lambda route: route.abort())
     tab.expected = ["ERR_", "Failed to load"]
     page.keyboard.press("m")
     toast = page.locator(".toast")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from seasync.serve import Client
+from seasync.serve.models import Mark
 from tests.serve.browser import Tab, drag, expect_count, is_saved, scrub, warp_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 
 def test_the_path_is_dragged_to_an_anchor_and_all_follows(
@@ -131,6 +136,25 @@ def test_marks_are_set_with_keys_carried_over_and_exported(
     page.keyboard.press("Backspace")
     tab.until("document.querySelectorAll('.marks li').length === 2")
     client.set_marks("small", query, [])
+
+
+def test_a_mark_set_before_the_others_are_loaded_joins_them(
+    tab: Tab, client: Client, refs: dict[str, str]
+) -> None:
+    clip = refs["arc/c"]
+    client.set_marks("small", clip, [Mark(name="end", kind="moment", frame=9, seconds=9 / 30)])
+    held: list[Route] = []
+    tab.page.route("**/marks/**", lambda route: route.continue_() if held else held.append(route))
+    page = tab.open(f"#/small/mark?clip={clip}")
+    page.wait_for_selector(".scrub")
+    tab.settle()
+    page.keyboard.press("m")
+    held[0].continue_()
+    tab.until("document.querySelectorAll('.marks li.moment').length === 2")
+    with page.expect_response(is_saved):
+        page.keyboard.press("p")
+    assert [mark.name for mark in client.marks("small", clip)] == ["moment 2", "phase 1", "end"]
+    client.set_marks("small", clip, [])
 
 
 def test_a_frame_has_one_key_moment_which_keeps_its_name(

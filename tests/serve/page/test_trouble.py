@@ -83,10 +83,10 @@ def test_trouble_is_told_in_words(browser: Browser, address: str, refs: dict[str
     page.unroute("**/search")
     page.get_by_role("button", name="Try again").click()
     page.wait_for_selector(".found")
+    tab.refuse_marks()
     tab.open(f"#/small/mark?clip={refs['right/a']}")
     page.wait_for_selector(".scrub")
     tab.settle()
-    page.route("**/marks/**", lambda route: route.abort())
     page.keyboard.press("m")
     page.locator(".toast", has_text="The server does not answer").wait_for()  # and no error in the console
     tab.close()

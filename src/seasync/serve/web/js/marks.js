@@ -20,15 +20,17 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
   let ref = null;
   let kept = []; // the marks as the server has them
   let vocabulary = { moment: [], phase: [] };
+  let loaded; // a promise: what is done before is done to marks that the server's would replace
   box.ticks = () => marks;
 
   async function load() {
     if (ref === session.lead.footage.ref) return draw();
     ref = session.lead.footage.ref;
-    [marks, vocabulary] = await Promise.all([
+    loaded = Promise.all([
       get(`/seas/${session.sea}/marks/${ref}`).then((found) => found.marks),
       get(`/seas/${session.sea}/mark-names`),
     ]);
+    [marks, vocabulary] = await loaded;
     kept = structuredClone(marks);
     draw();
   }
@@ -58,17 +60,18 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
 
   /** Set a mark here: the next name of its kind that this video does not have yet, or the one given.
    * A frame has one mark of a kind: it keeps its name unless another is given. */
-  function add(kind, name) {
+  async function add(kind, name) {
     const { lead, player } = session;
     const index = lead.indexAt(player.time);
     const here = { kind, frame: lead.number(index), seconds: lead.seconds[index] };
+    await loaded;
     const there = marks.find((mark) => mark.kind === kind && mark.frame === here.frame);
     if (there && !name) return toast(`${there.name} is here already`);
     const taken = new Set(marks.filter((mark) => mark.kind === kind).map((mark) => mark.name));
     here.name = name ?? vocabulary[kind].find((one) => !taken.has(one)) ?? fresh(kind, taken);
     marks = marks.filter((mark) => mark.kind !== kind || (mark.name !== here.name && mark !== there));
     marks.push(here);
-    save();
+    await save();
   }
 
   function fresh(kind, taken) {
@@ -77,12 +80,13 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
     return `${kind} ${n}`;
   }
 
-  function removeHere() {
+  async function removeHere() {
     const frame = session.lead.number(session.lead.indexAt(session.player.time));
+    await loaded;
     const near = marks.filter((mark) => Math.abs(mark.frame - frame) <= NEAR);
     if (!near.length) return;
     marks = marks.filter((mark) => !near.includes(mark));
-    save();
+    await save();
   }
 
   function draw() {
