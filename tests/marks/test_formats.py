@@ -19,6 +19,13 @@ def test_csv_is_read_back(tmp_path):
     assert read_marks(tmp_path / "all.csv") == MARKS
 
 
+def test_a_csv_without_clips_is_of_the_clip_of_its_name(tmp_path):
+    (tmp_path / "throw.csv").write_text("name,frame\nrelease,36\n")
+    assert read_marks(tmp_path / "throw.csv", lambda clip, frame: frame / 30) == {
+        "throw": [Mark("release", 1.2)]
+    }
+
+
 @pytest.mark.parametrize("ending", [".srt", ".vtt", ".eaf"])
 def test_a_file_per_clip_is_read_back(ending, tmp_path):
     write_marks(tmp_path / f"all{ending}", MARKS)
@@ -65,7 +72,7 @@ def test_kinovea_key_images_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("x.csv", "name,seconds\na,1\n"),
+        ("x.csv", "label,second\na,1\n"),
         ("x.csv", "clip,name,seconds\na.mp4,top,soon\n"),
         ("x.csv", "clip,name,seconds\na.mp4,top,-1\n"),
         ("x.csv", "clip,name,seconds,end\na.mp4,top,5,1\n"),

@@ -15,12 +15,14 @@ DESCRIBING = frozenset({"clip", "label", "split", "group", "player", "view", "fr
 
 
 def read(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
-    """Marks of all clips of the table."""
+    """Marks of all clips of the table. Without a column `clip`, they are of the clip named like it."""
     columns, rows = _table(path)
-    if "clip" not in columns:
-        expected = "commas between the columns" if ";" in "".join(columns) else "a column 'clip'"
-        raise DataError(f"{path}: columns {', '.join(columns) or 'none'}; expected {expected}")
     one_mark_a_row = "name" in columns and {"seconds", "frame"} & set(columns)
+    if "clip" not in columns:
+        if not one_mark_a_row:
+            expected = "commas between the columns" if ";" in "".join(columns) else "a column 'clip'"
+            raise DataError(f"{path}: columns {', '.join(columns) or 'none'}; expected {expected}")
+        rows = [(number, {"clip": path.stem, **row}) for number, row in rows]
     found: dict[str, list[Mark]] = {}
     for number, row in rows:
         marks = (

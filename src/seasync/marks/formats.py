@@ -40,8 +40,8 @@ def read_marks(file: Place, frame_seconds: FrameSeconds | None = None) -> Marked
     ----------
     file : path or URI
         A CSV file (columns `clip`, `name`, and `seconds` or `frame`; or `clip` and one column of frame
-        numbers per event), subtitles (.srt, .vtt) and ELAN files (.eaf) named like their clip, Kinovea files
-        (.kva), or a LeRobot data set's episode table (.parquet).
+        numbers per event), a CSV file without `clip`, subtitles (.srt, .vtt) or ELAN files (.eaf) named like
+        their clip, Kinovea files (.kva), or a LeRobot data set's episode table (.parquet).
     frame_seconds : callable, optional
         Gives the seconds of a clip's frame, for files that count in frames.
 
