@@ -46,6 +46,7 @@ def openapi() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         app = create_app({"footage": SeaLocation(f"{folder}/footage.sea")}, state=f"{folder}/state")
         schema: dict[str, Any] = app.openapi()
+        app.state.backend.close()
     return schema
 
 

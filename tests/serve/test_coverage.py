@@ -22,7 +22,9 @@ ID = "5f0c3a1e9b7d4c2e8a6f1b3d5e7c9a0b"
 @pytest.fixture(scope="module")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("none")
-    found: dict[str, Any] = create_app({"none": folder / "none.sea"}, state=folder / "state").openapi()
+    app = create_app({"none": folder / "none.sea"}, state=folder / "state")
+    found: dict[str, Any] = app.openapi()
+    app.state.backend.close()
     return found
 
 
