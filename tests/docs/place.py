@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import opentimelineio as otio
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
@@ -73,14 +72,17 @@ def _tables(place: Path) -> None:
 
 
 def _edits(place: Path) -> None:
-    timeline = otio.schema.Timeline("edit")
-    track = otio.schema.Track("V1", kind=otio.schema.TrackKind.Video)
+    moments = [{"OTIO_SCHEMA": "RationalTime.1", "rate": 15.0, "value": value} for value in (0.0, 30.0)]
+    span = {"OTIO_SCHEMA": "TimeRange.1", "start_time": moments[0], "duration": moments[1]}
+    clips = []
     for name in ("swing 3", "shot-12", "interview.mp4"):
         source = place / ("interview.mp4" if name == "interview.mp4" else "shot-12.mp4")
-        span = otio.opentime.TimeRange(otio.opentime.RationalTime(0, 15), otio.opentime.RationalTime(30, 15))
-        track.append(otio.schema.Clip(name, otio.schema.ExternalReference(source.as_uri()), span))
-    timeline.tracks.append(track)
-    otio.adapters.write_to_file(timeline, str(place / "edit.otio"), "otio_json")
+        media = {"OTIO_SCHEMA": "ExternalReference.1", "target_url": source.as_uri()}
+        clips.append({"OTIO_SCHEMA": "Clip.1", "name": name, "source_range": span, "media_reference": media})
+    track = {"OTIO_SCHEMA": "Track.1", "name": "V1", "kind": "Video", "children": clips}
+    stack = {"OTIO_SCHEMA": "Stack.1", "name": "tracks", "children": [track]}
+    timeline = {"OTIO_SCHEMA": "Timeline.1", "name": "edit", "tracks": stack}
+    (place / "edit.otio").write_text(json.dumps(timeline))
     lines = ["TITLE: edit", "FCM: NON-DROP FRAME", ""]
     for number in range(12):
         span = f"01:00:{2 * number:02d}:00 01:00:{2 * number + 2:02d}:00"
