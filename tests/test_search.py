@@ -18,6 +18,7 @@ from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
+from seasync.sea import candidates
 from seasync.search import Sea
 from tests.encoders.models import colour_grid
 from tests.sea.conftest import clips, encoder  # noqa: F401
@@ -74,6 +75,19 @@ def test_matches_agree_on_request_and_keep_their_order(sea: Sea, clips: Path) ->
     )
     for match, alignment in zip(together, expected, strict=True):
         np.testing.assert_array_equal(match.alignment.path, alignment.path)
+
+
+def test_matches_of_long_clips_correct_each_other_only_on_request(
+    sea: Sea, clips: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def paths(consensus: bool | None) -> list[list[list[int]]]:
+        return [m.alignment.path.tolist() for m in sea.search(clips / "dive/001.mp4", consensus=consensus)]
+
+    together, alone = paths(None), paths(consensus=False)
+    lengths = sum(len(m.alignment.match_seconds) for m in sea.search(clips / "dive/001.mp4"))
+    monkeypatch.setattr(candidates, "CONSENSUS_CELLS", lengths**2 - 1)
+    assert paths(None) == alone != together
+    assert paths(consensus=True) == together
 
 
 def test_own_footage_is_no_answer(tmp_path: Path, encoder: str) -> None:

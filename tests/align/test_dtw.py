@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seasync.align import draq, draq_many, dtw, dtw_many, random_cost
-from seasync.align.batched import BatchedCosts
+from seasync.align.batched import LONGEST, BatchedCosts, batch_blocks
 from seasync.align.kernels.detours import reachable_columns
 from seasync.align.matrix import disordered_cost, solve_rows
 from seasync.errors import FeatureError
@@ -111,6 +111,18 @@ def test_sampling_repeats_with_its_seed_and_varies_without():
 def test_many_matrices_together_give_exactly_what_each_gives_alone(shapes, random):
     rng = np.random.default_rng(random.getrandbits(32))
     costs = [rng.integers(0, 4, shape) / 4 for shape in shapes]
+    for cost, (path, total) in zip(costs, dtw_many(costs), strict=True):
+        alone_path, alone_total = dtw(cost)
+        assert np.array_equal(path, alone_path)
+        assert total == alone_total
+    assert draq_many(costs).tolist() == [draq(cost) for cost in costs]
+
+
+def test_the_longest_matrices_of_a_batch_give_exactly_what_each_gives_alone():
+    rng = np.random.default_rng(0)
+    shapes = [(LONGEST, LONGEST), (LONGEST, 90), (7, LONGEST), (LONGEST + 1, 50)]
+    assert sorted(*batch_blocks(shapes)) == [0, 1, 2]
+    costs = [rng.random(shape, np.float32) for shape in shapes]
     for cost, (path, total) in zip(costs, dtw_many(costs), strict=True):
         alone_path, alone_total = dtw(cost)
         assert np.array_equal(path, alone_path)

@@ -29,7 +29,7 @@ from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CONSENSUS_CELLS = 1 << 22  # of all matches' cost matrices with each other: ten clips of fourteen seconds
+CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
 _VECTORS = ["mean", "trajectory"]
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
 
@@ -171,7 +171,7 @@ class Candidates:
                 self._encodings[n] = replace(self._given[n], mean=mean, trajectory=trajectory)
 
     def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
-        """Whether the matches can be aligned with each other in a few milliseconds."""
+        """Whether the matches can be aligned with each other in well under a tenth of a second."""
         lengths = sum(len(alignment.match_seconds) for alignment in alignments)
         return self.recipe.trajectory and lengths**2 <= CONSENSUS_CELLS
 
