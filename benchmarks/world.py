@@ -5,14 +5,16 @@ is left out. Each set becomes a sea, and every clip searches it.
 
 events     the key events of a query's ten nearest clips: how far each alignment puts them from the truth, in
            ms, averaged over the ten and for the one that the ranking puts first (the pick); beside a uniform
-           stretch of one clip onto the other and the paper's recipe; "alone": without consensus
+           stretch of one clip onto the other and the paper's recipe; "alone": without consensus; "offsets
+           out": what is left of the ten's when each clip may shift each of its events by one amount
 retrieval  of each clip in its own set and in one sea of all sets: how often the first match shows the same
            movement (R@1), and the share of the first ten that do (P@10), ordered by clip vector, by DRAQ and
            as shipped
 partial    how often automatic partial alignment left something out, and what that changed
 views      two cameras of one take, one of them replayed at a planted, changing speed
 per cent   how far "the same movement" in per cent is from the share of pairs that are, and how well it tells
-           them apart (AUC); as shipped, and fitted to the other sets alone ("left out")
+           them apart (AUC); as shipped, and fitted to the other sets alone ("left out"), also where all pairs
+           that differ are of two sets ("strangers")
 
 Brackets are 95 % bootstrap intervals over queries.
 """
@@ -30,6 +32,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.golf import apa, interval
+from benchmarks.world_offsets import without_offsets
 from benchmarks.world_per_cent import per_cent
 from benchmarks.world_sets import (
     CachedEncoder,
@@ -137,12 +140,16 @@ def by_query(
     """Figures of every query, by name; matches correct each other as said, or as a search does."""
     assert clips.events is not None
     known = {sea.id_of(file): frames for file, frames in zip(clips.files, clips.events, strict=True)}
+    number = {clip: at for at, clip in enumerate(known)}
     columns: dict[str, list[float]] = {}
+    signed: dict[tuple[int, int], Doubles] = {}
     options: dict[str, Any] = {"k": TEN, "candidates": TEN, "recipe": recipe, "consensus": consensus}
     found = sea.sea.search_many(list(known), **options)
     whole = sea.sea.search_many(list(known), **options, partial="never")
-    for frames, matches, uncut in zip(clips.events, found, whole, strict=True):
-        errors = _errors(matches, frames, known, place)
+    for at, (frames, matches, uncut) in enumerate(zip(clips.events, found, whole, strict=True)):
+        away = _errors(matches, frames, known, place)
+        signed |= {(at, number[clip]): each for clip, each in away.items()}
+        errors = {clip: float(np.abs(each).mean()) for clip, each in away.items()}
         row = {"ten, ms": np.mean(list(errors.values())), "pick, ms": next(iter(errors.values()))}
         if clips.name == "golf":
             shared = [apa(m.alignment, frames.astype(int), known[m.clip.id].astype(int)) for m in matches]
@@ -152,20 +159,22 @@ def by_query(
         if parts:
             others = _errors(uncut, frames, known, place)
             row["partial, ms"] = np.mean([errors[n] for n in parts])
-            row["the same whole, ms"] = np.mean([others[n] for n in parts])
+            row["the same whole, ms"] = np.mean([np.abs(others[n]).mean() for n in parts])
         for name, value in row.items():
             columns.setdefault(name, []).append(float(value))
-    return columns
+    return columns | {"offsets out, ms": [without_offsets(signed)]}
 
 
-def _errors(matches: Matches, frames: Doubles, known: dict[str, Doubles], place: Placed) -> dict[str, float]:
-    """Mean distance in ms between true events and where each match's alignment puts them, by clip id."""
+def _errors(
+    matches: Matches, frames: Doubles, known: dict[str, Doubles], place: Placed
+) -> dict[str, Doubles]:
+    """Where each match's alignment puts the events minus the truth in ms, shape (E,), by clip id."""
     errors = {}
     for match in matches:
         aligned, clip = match.alignment, match.clip.id or ""
         asked = np.interp(frames, aligned.query_frames, aligned.query_seconds)
         truth = np.interp(known[clip], aligned.match_frames, aligned.match_seconds)
-        errors[clip] = float(1000 * np.abs(place(aligned, asked) - truth).mean())
+        errors[clip] = np.asarray(1000 * (place(aligned, asked) - truth))
     return errors
 
 

@@ -40,6 +40,7 @@ def main() -> int:
 def tables(world: Figures, left_out: Figures) -> Iterator[tuple[str, list[Row]]]:
     """Every table by name, its header first."""
     yield "events", list(_events(world["events"]))
+    yield "offsets", list(_offsets(world["events"]))
     yield "partial", list(_partial(world["events"]))
     yield "ranking", list(_ranking(world["retrieval"]))
     yield "views", list(_views(world["views"]))
@@ -57,6 +58,14 @@ def _events(sets: Figures) -> Iterator[Row]:
             apa = [_number(columns[key], 3) for key in keys if key in columns] or ["", ""]
             shown = f"**{row}**" if row == "motion" else row
             yield name, shown, _number(columns["ten, ms"]), _number(columns["pick, ms"]), *apa
+
+
+def _offsets(sets: Figures) -> Iterator[Row]:
+    yield "clips", "alone, ms", "without offsets", "with consensus, ms", "without offsets"
+    for name, rows in sets.items():
+        keys = "ten, ms", "offsets out, ms"
+        shown = (rows[row][key] for row in ("motion, alone", "motion") for key in keys)
+        yield name, *(_number(value, brief=True) for value in shown)
 
 
 def _partial(sets: Figures) -> Iterator[Row]:
@@ -82,12 +91,21 @@ def _views(pairs: Figures) -> Iterator[Row]:
 
 
 def _per_cent(sets: Figures) -> Iterator[Row]:
-    yield "clips", "error as shipped", "error, left out", "AUC", "pairs"
+    yield (
+        "clips",
+        "error as shipped",
+        "error, left out",
+        "AUC",
+        "pairs",
+        "others of other sets: error, left out",
+    )
     for name, row in sets.items():
         other = sets.get(f"{name}, left out", sets.get(f"{name}, each left out"))
         if other is not None:
+            strange = sets.get(f"{name}, strangers left out", sets.get(f"{name}, strangers, each left out"))
             errors = f"{row['error']:.3f}", f"{other['error']:.3f}"
-            yield name, *errors, f"{other['AUC']:.3f}", str(row["pairs"])
+            rest = "" if strange is None else f"{strange['error']:.3f}"
+            yield name, *errors, f"{other['AUC']:.3f}", str(row["pairs"]), rest
 
 
 def _left_out(setting: str, rows: Sequence[Sequence[Any]]) -> Iterator[Row]:

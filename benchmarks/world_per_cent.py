@@ -22,7 +22,8 @@ def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
     ids = np.array([sea.id_of(file) for each in sets for file in each.files])
     labels = np.array([label for each in sets for label in each.labels])
     own = np.array([each.name for each in sets for _ in each.files])
-    said: dict[str, list[tuple[float, bool]]] = {}
+    set_of = dict(zip(ids.tolist(), own.tolist(), strict=True))
+    said: dict[str, list[tuple[float, bool, bool]]] = {}
     for at, clip in enumerate(ids):
         alike, inside = labels == labels[at], own == own[at]
         alike[at] = False
@@ -33,16 +34,29 @@ def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
         where = f"id IN ({', '.join(map(repr, chosen))})"
         for match in sea.sea.search(str(clip), k=len(chosen), candidates=len(chosen), where=where):
             if match.alignability is not None:
-                pair = match.alignability, match.clip.label == labels[at]
-                said.setdefault(own[at], []).append(pair)
-    pairs = {name: np.array(rows) for name, rows in said.items()}
-    left_out = {name: _left_out(name, pairs) for name in pairs} if len(pairs) > 1 else {}
-    report = {name: _calibrated(*rows.T) for name, rows in pairs.items()}
-    report["all"] = _calibrated(*np.concatenate(list(pairs.values())).T)
-    report |= {f"{name}, left out": _calibrated(*rows.T) for name, rows in left_out.items()}
-    if left_out:
-        report["all, each left out"] = _calibrated(*np.concatenate(list(left_out.values())).T)
-    return report
+                same = match.clip.label == labels[at]
+                strange = same or set_of[str(match.clip.id)] != own[at]
+                said.setdefault(own[at], []).append((match.alignability, same, strange))
+    everyone = {name: np.array(rows) for name, rows in said.items()}
+    pairs = {name: rows[:, :2] for name, rows in everyone.items()}
+    strangers = {name: rows[rows[:, 2] > 0, :2] for name, rows in everyone.items()}
+    return (
+        _report(pairs, "{}", "all")
+        | _report(_each_left_out(pairs), "{}, left out", "all, each left out")
+        | _report(_each_left_out(strangers), "{}, strangers left out", "all, strangers, each left out")
+    )
+
+
+def _report(pairs: dict[str, Doubles], name: str, together: str) -> Figures:
+    """Figures of each set, and of all of them."""
+    if not pairs:
+        return {}
+    found = {name.format(of): _calibrated(*rows.T) for of, rows in pairs.items()}
+    return found | {together: _calibrated(*np.concatenate(list(pairs.values())).T)}
+
+
+def _each_left_out(pairs: dict[str, Doubles]) -> dict[str, Doubles]:
+    return {name: _left_out(name, pairs) for name in pairs} if len(pairs) > 1 else {}
 
 
 def _left_out(name: str, pairs: dict[str, Doubles]) -> Doubles:
