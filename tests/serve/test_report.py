@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.serve.conftest import Server
-from tests.serve.films import film, pace
+from tests.serve.films import film, frame, pace
+from tests.videos import write
 
 API = "/api/v1/seas/-"
 
@@ -89,6 +90,25 @@ def test_times_count_from_a_chosen_moment(server: Server, pair: dict[str, str]) 
         assert "the chosen moment" in one["text"] or "At the end" in one["text"]
     refused = server.client.get(f"{API}/alignment/report", params=pair | {"since": "99"})
     assert (refused.status_code, "no counterpart at 99.00 s" in refused.text) == (422, True)
+
+
+def test_waiting_before_the_movement_counts_for_nothing(server: Server, tmp_path: Path) -> None:
+    files = []
+    for name, before, count, after in (("quick", 45, 60, 30), ("slow", 90, 80, 45)):
+        course = [0.0] * before + pace(count) + [1.0] * after
+        pictures = (frame(0, share, action="arc") for share in course)  # without numbers, nothing moves
+        files.append(write(tmp_path / f"{name}.mp4", pictures))
+    query, match = (server.upload(file).json()["ref"] for file in files)
+    report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
+    assert report["zero"] == {"query": pytest.approx(1.5, abs=0.3), "match": pytest.approx(3.0, abs=0.4)}
+    assert max(abs(one["later"]) for one in report["moments"]) == pytest.approx(20 / 30, abs=0.15)
+    took, only, *_ = report["summary"]
+    assert float(took.partition("slow.mp4 takes ")[2].split()[0]) == pytest.approx(80 / 30, abs=0.5)
+    assert "before and after that, frames look too much alike" in only
+    whole = server.client.get(
+        f"{API}/alignment/report", params={"query": query, "match": match, "since": "0"}
+    ).json()
+    assert whole["zero"]["query"] == 0
 
 
 def test_a_pause_in_one_video_is_named(server: Server, tmp_path: Path) -> None:

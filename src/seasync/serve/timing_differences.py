@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from seasync.errors import ServeError
 from seasync.options import Side
-from seasync.serve.models import Mark, Report, Tempo, TimedMoment, TimedPhase
+from seasync.serve.models import Mark, Report, TimedMoment, TimedPhase
+from seasync.serve.pair_timing import NOTABLE_SECONDS, PairTiming
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment, Warp
-
-MOST_DIFFERENCES = 5  # moments without a mark
-NOTABLE_SECONDS = 0.04  # a frame or so: smaller differences are not worth a sentence
-UNSURE_SECONDS = 0.5  # between the earliest and the latest partner that a moment could have
-NOTABLE_CHANGE = 0.1  # seconds gained or lost within one stretch of the movement
-END, END_SECONDS = "the end", 0.15  # a moment so close to the end is called that
-TEMPO_STEP = 1 / 15  # seconds between two values of the tempo curve
-FASTEST = 8.0  # the match skips this part of the movement
-TEMPO_REACH = 0.2  # seconds to both sides over which a speed is measured
+    from seasync.align import Alignment
 
 
 def compare_timing(
@@ -44,7 +33,8 @@ def compare_timing(
     names
         Names of the videos, for the sentences.
     since
-        Second of the query from which times count. Default: the start of what both show.
+        Second of the query from which times count. Default: the first moment whose partner is sure, which is
+        the start of what both show unless somebody waits there.
 
     Returns
     -------
@@ -56,7 +46,7 @@ def compare_timing(
     ServeError
         If the match has no counterpart of `since`.
     """
-    timing = _Timing(alignment, names, since)
+    timing = PairTiming(alignment, names, since)
     marked = [timing.moment(*one) for one in _carried(alignment, marks)]
     phase_names = {mark.name for side in marks for mark in marks[side] if mark.kind == "phase"}
     phases = timing.phases(marked, phase_names)
@@ -89,144 +79,6 @@ def report_csv(report: Report) -> str:
     return out.getvalue()
 
 
-class _Timing:
-    """Times of both videos since the start of what both show, or since a chosen moment."""
-
-    def __init__(self, alignment: Alignment, names: Mapping[Side, str], since: float | None) -> None:
-        from seasync.align.uncertainty import uncertainty_rows
-
-        self.warp: Warp = alignment.warp(keep="query")
-        self.names = names
-        first, last = self.warp.stretches[0], self.warp.stretches[-1]
-        begin = float(first.at(np.array(first.start)))
-        self.start: dict[Side, float] = {"query": first.start, "match": begin}
-        end = {"query": last.end, "match": float(last.at(np.array(last.end)))}
-        self.seconds: dict[Side, float] = {
-            "query": end["query"] - self.start["query"],
-            "match": end["match"] - self.start["match"],
-        }
-        self.zero, self.zero_name = self.start, "the start"
-        if since is not None:
-            if not self.warp.covers(since):
-                raise ServeError(f"since: the match has no counterpart at {since:.2f} s", status=422)
-            self.zero, self.zero_name = {"query": since, "match": self.warp.at(since)}, "the chosen moment"
-        rows = np.array(uncertainty_rows(alignment) or [(0.0, 0.0, 0.0)])
-        self._known, self._widths = rows[:, 0], rows[:, 2] - rows[:, 1]
-
-    def later(self, query: float, match: float) -> float:
-        """How much later than in the query this moment comes in the match."""
-        return (match - self.zero["match"]) - (query - self.zero["query"])
-
-    def is_sure(self, query: float) -> bool:
-        """Whether the partner of this moment is known well; it is taken to be where nothing is known."""
-        return float(np.interp(query, self._known, self._widths)) <= UNSURE_SECONDS
-
-    def moment(self, name: str, source: str, query: float, match: float) -> TimedMoment:
-        later, sure = self.later(query, match), self.is_sure(query) or source == "both"
-        how = f"{self.names['match']} is {_apart(later)}" + ("" if sure else " (unsure)")
-        return TimedMoment(
-            name=name,
-            source=source,  # type: ignore[arg-type]
-            query=round(query, 4),
-            match=round(match, 4),
-            later=round(later, 4),
-            sure=sure,
-            text=f"{_where(name)}, {how}." if source == "difference" else f"{how} at {name}.",
-        )
-
-    def differences(self) -> list[TimedMoment]:
-        """The moments at which the difference is largest, away from each other.
-
-        Unsure moments are used only if there are no others.
-        """
-        times = np.concatenate([np.arange(*span, TEMPO_STEP) for span in self.warp.spans])
-        sure = np.array([self.is_sure(time) for time in times])
-        times = times[sure] if sure.any() else times
-        later = np.array([self.later(time, self.warp.at(float(time))) for time in times])
-        apart = max(0.25, self.seconds["query"] / 8)
-        found: list[TimedMoment] = []
-        for n in np.argsort(-np.abs(later), kind="stable").tolist():
-            query = float(times[n])
-            if abs(later[n]) < NOTABLE_SECONDS or len(found) == MOST_DIFFERENCES:
-                break
-            if all(abs(query - one.query) > apart for one in found):
-                found.append(self.moment(self._name(query), "difference", query, self.warp.at(query)))
-        return found
-
-    def _name(self, query: float) -> str:
-        if self.start["query"] + self.seconds["query"] - query < END_SECONDS:
-            return END
-        since = query - self.zero["query"]
-        return f"{abs(since):.2f} s {'before' if since < 0 else 'after'} {self.zero_name}"
-
-    def steepest(self) -> str | None:
-        """Where most of the difference arises, in words; None if it grows evenly, or is small or unsure."""
-        width = max(0.5, self.seconds["query"] / 8)
-        found: list[tuple[float, float, float]] = []  # seconds lost, from when to when
-        for span in self.warp.spans:
-            times = np.arange(*span, TEMPO_STEP)
-            later = np.array([self.later(time, self.warp.at(float(time))) for time in times])
-            ends = np.minimum(np.searchsorted(times, times + width), len(times) - 1)
-            sure = np.array([self.is_sure(time) for time in times])
-            lost = np.where(sure & sure[ends], later[ends] - later, 0)
-            n = int(np.argmax(np.abs(lost)))
-            found.append((float(lost[n]), float(times[n]), float(times[ends[n]])))
-        most, start, end = max(found, key=lambda one: abs(one[0]))
-        evenly = (
-            abs(self.seconds["match"] - self.seconds["query"]) * width / max(self.seconds["query"], width)
-        )
-        if abs(most) < max(NOTABLE_CHANGE, 2 * evenly):
-            return None
-        change = f"{self.names['match']} {'loses' if most > 0 else 'gains'} {abs(most):.2f} s"
-        begin, stop = self._name(start), self._name(end)
-        if stop != END:  # "from 0.5 s to 1 s after the start", "from 0.5 s before to 1 s after …"
-            same = stop.partition(" s ")[2]
-            begin = begin.removesuffix(f" {same}").removesuffix(f" {self.zero_name}")
-        return f"From {begin} to {stop}, {change}."
-
-    def phases(self, marked: Sequence[TimedMoment], names: Collection[str]) -> list[TimedPhase]:
-        """From mark to mark: phases by their names, else from each key moment to the next."""
-        ordered = sorted(marked, key=lambda one: one.query)
-        starts = [one for one in ordered if one.name in names] or ordered
-        ends = [(one.query, one.match) for one in starts[1:]]
-        found = []
-        if starts and starts[0].name in names:  # the last phase lasts to the end
-            whole = {side: self.start[side] + self.seconds[side] for side in self.start}
-            ends.append((max(whole["query"], starts[-1].query), max(whole["match"], starts[-1].match)))
-        for one, end in zip(starts, ends, strict=False):
-            name = one.name if one.name in names else f"{one.name} to {_name_at(starts, end[0])}"
-            found.append(self._phase(name, (one.query, end[0]), (one.match, end[1])))
-        return found
-
-    def _phase(self, name: str, query: tuple[float, float], match: tuple[float, float]) -> TimedPhase:
-        seconds: dict[Side, float] = {"query": query[1] - query[0], "match": match[1] - match[0]}
-        difference = seconds["match"] - seconds["query"]
-        words = "longer" if difference > 0 else "shorter"
-        takes = f"{self.names['match']} takes {seconds['match']:.2f} s for {name}"
-        same = abs(difference) < NOTABLE_SECONDS
-        than = f", as long as {self.names['query']}" if same else f", {abs(difference):.2f} s {words}"
-        return TimedPhase(
-            name=name,
-            query=query,
-            match=match,
-            seconds={side: round(value, 4) for side, value in seconds.items()},
-            difference=round(difference, 4),
-            text=f"{takes}{than}.",
-        )
-
-    def tempo(self) -> list[Tempo]:
-        found = []
-        for piece in self.warp.stretches:
-            reach = min(TEMPO_REACH, (piece.end - piece.start) / 4)
-            for time in np.arange(piece.start, piece.end, TEMPO_STEP).tolist():
-                middle = min(max(time, piece.start + reach), piece.end - reach)
-                around = piece.at(np.asarray([middle - reach, middle + reach]))
-                seconds = float(around[1] - around[0])
-                speed = 2 * reach / seconds if seconds > 0 else FASTEST
-                found.append(Tempo(query=round(time, 4), speed=round(min(speed, FASTEST), 4)))
-        return found
-
-
 def _carried(
     alignment: Alignment, marks: Mapping[Side, Sequence[Mark]]
 ) -> list[tuple[str, str, float, float]]:
@@ -247,12 +99,7 @@ def _carried(
     return found
 
 
-def _summary(timing: _Timing, moments: Sequence[TimedMoment], phases: Sequence[TimedPhase]) -> list[str]:
-    query, match = timing.seconds["query"], timing.seconds["match"]
-    speed = query / match if match else 1.0
-    names = timing.names
-    both = f"{names['match']} takes {match:.2f} s for what {names['query']} does in {query:.2f} s"
-    overall = both + (f" ({speed:.2f}× the speed)." if abs(speed - 1) >= 0.03 else ": the same speed.")
+def _summary(timing: PairTiming, moments: Sequence[TimedMoment], phases: Sequence[TimedPhase]) -> list[str]:
     notable = [one for one in moments if abs(one.later) >= NOTABLE_SECONDS]
     marked = [one for one in notable if one.source != "difference"] or notable
     longest = sorted(phases, key=lambda one: -abs(one.difference))
@@ -260,18 +107,22 @@ def _summary(timing: _Timing, moments: Sequence[TimedMoment], phases: Sequence[T
     sentences += [one.text for one in longest[:2] if abs(one.difference) >= NOTABLE_SECONDS]
     if sentences and (steepest := timing.steepest()):
         sentences.insert(0, steepest)
-    return [overall, *(sentences or ["No moment differs by more than a frame or so."])]
+    return [*_overall(timing), *(sentences or ["No moment differs by more than a frame or so."])]
 
 
-def _apart(later: float) -> str:
-    if abs(later) < NOTABLE_SECONDS:
-        return "in time"
-    return f"{abs(later):.2f} s {'later' if later > 0 else 'earlier'}"
-
-
-def _where(name: str) -> str:
-    return f"At {name}" if name == END else name
-
-
-def _name_at(moments: Sequence[TimedMoment], query: float) -> str:
-    return next(one.name for one in moments if one.query == query)
+def _overall(timing: PairTiming) -> list[str]:
+    """How long both take, from the first sure moment to the last."""
+    names, (begin, end) = timing.names, timing.sure["query"]
+    query, match = (timing.sure[side][1] - timing.sure[side][0] for side in timing.start)
+    speed = query / match if match else 1.0
+    both = f"{names['match']} takes {match:.2f} s for what {names['query']} does in {query:.2f} s"
+    found = [both + (f" ({speed:.2f}× the speed)." if abs(speed - 1) >= 0.03 else ": the same speed.")]
+    outside = [
+        when for when, is_left_out in zip(("before", "after"), timing.is_cut, strict=True) if is_left_out
+    ]
+    if outside:
+        found.append(
+            f"Only {begin:.2f}–{end:.2f} s of {names['query']} are compared: {' and '.join(outside)} that, "
+            "frames look too much alike to say which belong together."
+        )
+    return found

@@ -194,7 +194,7 @@ def test_times_count_from_the_moment_on_show(empty: Tab, takes: list[Path]) -> N
     page.reload()
     page.locator(".report").get_by_text("Times count from 0:01.00 of the first video").wait_for()
     page.get_by_role("button", name="Count from the start").click()
-    page.locator(".report").get_by_text("Times count from where the movement starts").wait_for()
+    page.locator(".report").get_by_text("Times count from the start of what both show").wait_for()
 
 
 def test_frames_of_portrait_videos_are_not_distorted(empty: Tab, tmp_path: Path) -> None:

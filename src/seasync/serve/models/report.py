@@ -16,7 +16,8 @@ class ReportRequest(AlignmentRequest):
 
     since: Moment | None = Field(
         default=None,
-        description="Second of the query from which times count. Default: the start of what both show.",
+        description="Second of the query from which times count. Default: the first moment whose partner is "
+        "sure, which is the start of what both show unless somebody waits there.",
     )
 
 

@@ -19,21 +19,22 @@ export function reportPanel(session) {
     const report = await get(`/seas/${session.sea}/alignment/report`, { ...session.asked, since }).catch((error) => error);
     if (mine !== turn) return;
     if (report instanceof Error) {
-      box.replaceChildren(h("p.bad", {}, report.message), ...(since ? [h("button.small", { type: "button", onclick: () => count(null) }, "Count from the start")] : []));
+      box.replaceChildren(h("p.bad", {}, report.message), ...(since ? [h("button.small", { type: "button", onclick: () => count(null) }, "Count from the first sure moment")] : []));
       return;
     }
     const pictures = Object.fromEntries(SIDES.map((side) => [side, { source: strip(session.sea, session.request[side], report, side, 60), shape: session.reels[side].width / session.reels[side].height }]));
     const nouns = Object.fromEntries(SIDES.map((side) => [side, capital(session.nouns[side]).replace(" video", "")]));
     const table = moments(report, { pictures, nouns, go: (one) => session.go("query", one.query) });
-    box.replaceChildren(...[summary(report), table, phases(report, nouns), zeroButtons(), links(session, since)].filter(Boolean));
+    box.replaceChildren(...[summary(report), table, phases(report, nouns), zeroButtons(report), links(session, since)].filter(Boolean));
   }
 
-  /** From when times count: the start, or a moment that both videos must reach together. */
-  function zeroButtons() {
-    const words = since ? `Times count from ${clock(Number(since))} of the ${session.nouns.query}.` : "Times count from where the movement starts.";
-    return h("p.actions", {}, h("span.faint", {}, words),
+  /** From when times count: the first sure moment, or one that both videos must reach together. */
+  function zeroButtons(report) {
+    const fromStart = Math.abs(report.zero.query - report.start.query) < 0.001;
+    return h("p.actions", {}, h("span.faint", {}, zeroWords(report, since, `the ${session.nouns.query}`)),
       h("button.small", { type: "button", title: "Both videos are in time at this moment; how far apart are they before and after it?", onclick: () => count(session.times.query.toFixed(3)) }, "Count from this moment"),
-      since ? h("button.small", { type: "button", onclick: () => count(null) }, "Count from the start") : null);
+      since ? h("button.small", { type: "button", onclick: () => count(null) }, "Count from the first sure moment") : null,
+      fromStart ? null : h("button.small", { type: "button", onclick: () => count(report.start.query.toFixed(3)) }, "Count from the start"));
   }
 
   function count(from) {
@@ -46,6 +47,12 @@ export function reportPanel(session) {
   session.addEventListener("alignment", draw);
   draw();
   return box;
+}
+
+/** From when times count, in words. */
+function zeroWords({ zero, start }, since, name) {
+  if (Math.abs(zero.query - start.query) < 0.001) return "Times count from the start of what both show.";
+  return `Times count from ${clock(zero.query)} of ${name}${since ? "" : ", the first sure moment"}.`;
 }
 
 function links(session, since) {
@@ -143,5 +150,5 @@ export async function reportView({ sea, params, place, signal }) {
     h("div.heading", {}, h("h1", {}, `${report.names.match} compared with ${report.names.query}`), h("span.space"),
       h("button.primary", { type: "button", onclick: () => print() }, icon("print"), "Print"),
       h("a.button", { href: link(sea, "sync", asked) }, "Back to the videos")),
-    summary(report), moments(report, { pictures, nouns: report.names }), h("p.faint", {}, `Times count from ${asked.since ? `${clock(Number(asked.since))} of ${report.names.query}` : "where the movement starts"}.`), phases(report, report.names), tempo(report)));
+    summary(report), moments(report, { pictures, nouns: report.names }), h("p.faint", {}, zeroWords(report, asked.since, report.names.query)), phases(report, report.names), tempo(report)));
 }
