@@ -78,12 +78,38 @@ def test_the_grid_is_made_a_film(tab: Tab, refs: dict[str, str], tmp_path: Path)
     followers = "".join(f"&follower={refs[name]}" for name in ("right/b", "right/c"))
     page = tab.open(f"#/small/grid?leader={refs['right/a']}{followers}")
     page.wait_for_selector(".many")
-    page.get_by_role("button", name="Make a film of the grid").click()
     with page.expect_download() as download:
-        page.locator("#tray .row", has_text="in a grid").get_by_text("Download").click()
+        page.get_by_role("button", name="Download film").click()
     download.value.save_as(tmp_path / "grid.mp4")
     made = probe(tmp_path / "grid.mp4")
     assert (made.width, made.height) == (320, 240)
+
+
+def test_a_grid_is_heard_zoomed_and_shown_alone(tab: Tab, refs: dict[str, str]) -> None:
+    page = tab.open(f"#/small/grid?leader={refs['right/a']}&follower={refs['right/b']}")
+    page.wait_for_selector(".many")
+    muted = "[seasync.lead, seasync.player.followers[0].reel].map((reel) => reel.video.muted)"
+    assert page.evaluate(muted) == [True, True]
+    page.get_by_label("Sound").select_option("a.mp4's sound")
+    assert page.evaluate(muted) == [False, True]
+    page.reload()
+    page.wait_for_selector(".many")
+    tab.until(f"window.seasync?.player && !seasync.player.seeking && !{muted}[0]")
+    page.keyboard.press("+")
+    expect_count(page.locator(".many.zoomed"), 1)
+    scale = "all => all.map((one) => getComputedStyle(one).scale)"
+    assert page.eval_on_selector_all(".tile-many canvas", scale) == ["1.25", "1.25"]
+    before = page.evaluate("location.hash")
+    box = page.locator(".tile-many.follower .screen").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    drag(page, (x, y), (x - 20, y))  # moves the pictures, not the tile
+    assert page.evaluate("document.querySelector('.many').style.getPropertyValue('--pan-x')") == "-20px"
+    assert page.evaluate("location.hash") == before
+    page.keyboard.press("f")
+    tab.until("document.fullscreenElement?.querySelector('.many')")
+    page.keyboard.press("f")
+    tab.until("!document.fullscreenElement")
 
 
 def test_dropped_takes_play_in_a_grid_and_another_one_leads(tab: Tab, tmp_path: Path) -> None:

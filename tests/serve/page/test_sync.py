@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seasync.serve import Client
-from tests.serve.browser import Tab, decoded, drop, scrub, warp_of
+from tests.serve.browser import Tab, decoded, drop, expect_count, scrub, warp_of
 from tests.serve.films import frame, number_of, pace
 from tests.videos import write
 
@@ -57,6 +57,32 @@ def test_frames_are_stepped_one_by_one(tab: Tab, refs: dict[str, str]) -> None:
         page.keyboard.press(key)
         tab.settle()
         assert tab.frame("query") == number
+
+
+def test_after_a_click_keys_are_meant_for_the_player(tab: Tab, refs: dict[str, str]) -> None:
+    page = tab.sync(refs["right/a"], refs["right/b"])
+    page.locator(".strips .row.query .tile").nth(2).click()
+    tab.settle()
+    at = tab.frame("query")
+    assert at > 0
+    page.keyboard.press("Space")
+    tab.until(f"Number(document.querySelector('canvas.query').dataset.frame) > {at + 3}")
+    page.keyboard.press("Space")
+    tab.settle()
+    page.get_by_role("radio", name="Stack").click()
+    page.get_by_label("Corrected by other matches").click()
+    tab.settle()
+    at = tab.frame("query")
+    page.keyboard.press("ArrowLeft")
+    tab.settle()
+    assert tab.frame("query") == at - 1
+    expect_count(page.locator(".panes.stack"), 1)
+    page.locator(".tabs summary", has_text="Mark").focus()  # with the keyboard, buttons are pressed as ever
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Key moment").wait_for()
+    assert not page.evaluate("seasync.player.playing")
 
 
 def test_playing_keeps_both_in_step_and_stops_on_a_pair(

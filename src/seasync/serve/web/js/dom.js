@@ -94,7 +94,7 @@ export function choice(label, options, value, change) {
     "aria-label": label,
     onkeydown: (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
+      if (!step || !isReached(event.target)) return;
       event.preventDefault();
       event.stopPropagation();
       const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
@@ -108,9 +108,13 @@ export function choice(label, options, value, change) {
 }
 
 export function menu(label, options, value, change) {
-  const select = h("select", { "aria-label": label, title: label, onchange: () => change(select.value) },
+  const select = h("select", { "aria-label": label, title: label, onchange: pick },
     options.map(([key, text]) => h("option", { value: key }, text)));
   select.value = value;
+  function pick() {
+    change(select.value);
+    if (!select.matches(":focus-visible")) select.blur(); // chosen with the mouse: the next key is meant for the page
+  }
   return select;
 }
 
@@ -124,6 +128,12 @@ export function clock(seconds, places = 2) {
 /** Whether this person asked for as little motion as possible: nothing plays by itself then. */
 export function isStill() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/** Show an element alone on the screen, or the page again. */
+export function fullScreen(element) {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else element.requestFullscreen();
 }
 
 export function capital(text) {
@@ -245,9 +255,26 @@ export async function copyText(text) {
   field.remove();
 }
 
-/** Whether a key is meant for a field rather than for the page. */
+/** Whether a key is meant for a field rather than for the page. A tick takes the space bar only. */
 export function isTyping(event) {
   const { target } = event;
-  return event.ctrlKey || event.metaKey || event.altKey || target.isContentEditable ||
-    ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || document.querySelector("dialog[open]") !== null;
+  const field = target.type === "checkbox" ? event.key === " " : ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName);
+  return event.ctrlKey || event.metaKey || event.altKey || target.isContentEditable || field || document.querySelector("dialog[open]") !== null;
+}
+
+const BUTTONS = "button, a, summary";
+let clicked = null; // what the mouse or a finger has pressed last
+addEventListener("pointerdown", (event) => (clicked = event.target.closest?.(BUTTONS) ?? null), { capture: true });
+addEventListener("keydown", (event) => event.key === "Tab" && (clicked = null), { capture: true });
+
+/** Whether a button or link has the focus because somebody went there with the keyboard. After a click, keys are meant
+ *  for the page: the space bar plays, the arrows step. */
+function isReached(target) {
+  const button = target.closest?.(BUTTONS);
+  return Boolean(button) && button !== clicked;
+}
+
+/** Whether the space bar presses a button or a link. */
+export function isPressing(event) {
+  return event.key === " " && isReached(event.target);
 }

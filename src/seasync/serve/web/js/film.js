@@ -20,27 +20,23 @@ export async function filmAhead(session) {
   if (end - start > AHEAD_SECONDS) return;
   const request = filmRequest(session, DEFAULTS);
   early.add(JSON.stringify(request));
-  await ask(session, request);
+  tell(await ask(session, request));
 }
 
 /** The job that makes a film; one that was made ahead is not made again. */
 async function ask(session, request) {
-  const job = await post(`/seas/${session.sea}/alignment/film`, { ...request, ahead: early.has(JSON.stringify(request)) });
-  tell(job);
-  return job;
+  return post(`/seas/${session.sea}/alignment/film`, { ...request, ahead: early.has(JSON.stringify(request)) });
 }
 
-/** Make a film and download it. progress(share) is called as it goes. */
-async function downloadFilm(session, film, progress) {
-  const job = await ask(session, filmRequest(session, film));
-  const made = await done(job, (news) => progress(news.progress));
-  h("a", { href: address(`/jobs/${made.id}/result`), download: "" }).click();
-}
-
-/** A button that downloads a film; `film()` gives its settings. While it is made, the button shows how far it is. */
+/** A button that downloads the film of a session; `film()` gives its settings. */
 export function filmButton(session, kind, text, film = () => DEFAULTS) {
+  return downloadButton(kind, text, "Both videos in step, as one film", () => ask(session, filmRequest(session, film())));
+}
+
+/** A button that downloads what a job makes, which `begin()` starts. It shows how far the job is. */
+export function downloadButton(kind, text, title, begin) {
   const words = h("span", {}, text);
-  const button = h(kind, { type: "button", title: "Both videos in step, as one film", onclick: start }, icon("film"), words);
+  const button = h(kind, { type: "button", title, onclick: start }, icon("film"), words);
   return button;
 
   async function start() {
@@ -48,7 +44,8 @@ export function filmButton(session, kind, text, film = () => DEFAULTS) {
     button.ariaBusy = "true";
     words.textContent = "Making the film…";
     try {
-      await downloadFilm(session, film(), (share) => share && (words.textContent = `Making the film… ${Math.round(100 * share)} %`));
+      const made = await done(await begin(), ({ progress }) => progress && (words.textContent = `Making the film… ${Math.round(100 * progress)} %`));
+      h("a", { href: address(`/jobs/${made.id}/result`), download: "" }).click();
     } catch (error) {
       toast(error.message, "bad");
     }

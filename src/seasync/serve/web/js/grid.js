@@ -2,14 +2,15 @@
 
 import { get, post } from "./api.js";
 import { NO_SEA } from "./comparisons.js";
-import { clock, drag, h, icon, iconButton, link, loading, notice, remember, toast } from "./dom.js";
+import { clock, drag, fullScreen, h, icon, iconButton, isTyping, link, loading, menu, notice, remember } from "./dom.js";
+import { downloadButton } from "./film.js";
 import { InStep } from "./instep.js";
-import { tell } from "./jobs.js";
 import { openReel } from "./reel.js";
 import { transport } from "./transport.js";
 import { UndoStack } from "./undo.js";
 import { rememberMoment } from "./view_memory.js";
 import { Warp } from "./warp.js";
+import { zoomable } from "./zoom.js";
 
 const MOST = 8; // followers
 const FEWEST = 3; // followers that can correct each other
@@ -59,14 +60,22 @@ export async function gridView({ sea, params, place, signal, ready }) {
   for (const name of ["time", "state"]) player.addEventListener(name, () => session.dispatchEvent(new Event(name)));
   window.seasync = session; // for tests and the curious
   const control = transport(session, { signal });
+  const sound = menu("Sound", [["none", "no sound"], ["lead", `${lead.footage.name}'s sound`], ...tiles.map(({ ref, reel }) => [ref, `${reel.footage.name}'s sound`])], "none", setSound);
+  const watch = h("section.watch-many", { "aria-label": "Videos" }, grid,
+    h("div.settings", {}, h("p.tempo-key.faint", {}, "Bars: played slower", h("span", { "aria-hidden": "true" }), "faster, to stay in step"), h("span.space"),
+      h("div.field", {}, h("span.faint", {}, "Sound"), sound), document.fullscreenEnabled && iconButton("full", "Full screen (F)", { onclick: () => fullScreen(watch) })),
+    control);
   place.replaceChildren(
     h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"), consensusTick(), undo.buttons(),
-      h("button.small", { type: "button", onclick: makeFilm }, icon("film"), "Make a film of the grid"),
+      downloadButton("button.small.primary", "Download film", "The grid as one film", makeFilm),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
     ...failed.map(({ error }) => h("p.bad", {}, error.message)),
-    h("section", { "aria-label": "Videos" }, grid, h("p.tempo-key.faint", {}, "Bars: played slower", h("span", { "aria-hidden": "true" }), "faster, to stay in step"), control));
+    watch);
   for (const one of tiles) if (params.getAll("hidden").includes(one.ref)) setHidden(one, true);
   layout();
+  if (params.has("sound")) setSound((sound.value = params.get("sound")));
+  zoomable(grid, { signal, step: (frames) => player.step(frames), tap: () => player.toggle() });
+  window.addEventListener("keydown", (event) => event.key === "f" && !isTyping(event) && fullScreen(watch), { signal });
   await player.seek(Number(params.get("t")) || lead.start);
   rememberMoment(session, signal);
 
@@ -97,6 +106,12 @@ export async function gridView({ sea, params, place, signal, ready }) {
     const known = new URLSearchParams(location.hash.split("?")[1]);
     const values = Object.fromEntries([...known.keys()].map((key) => [key, known.getAll(key)]));
     location.replace(link(sea, "grid", { ...values, consensus: yes ? "true" : "" }));
+  }
+
+  function setSound(whose) {
+    remember({ sound: whose === "none" ? "" : whose });
+    const follower = tiles.findIndex(({ ref }) => ref === whose);
+    player.setSound(follower < 0 ? whose : follower);
   }
 
   /** How fast a follower is played to stay in step with the leader. */
@@ -177,7 +192,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
 
   /** Drag a tile by its picture onto another one: it takes that place. */
   function lift(event, one) {
-    if (event.button || event.pointerType === "touch") return;
+    if (event.button || event.pointerType === "touch" || grid.classList.contains("zoomed")) return;
     const { figure } = one;
     const from = [event.clientX, event.clientY];
     let target = null;
@@ -208,11 +223,11 @@ export async function gridView({ sea, params, place, signal, ready }) {
     show(alone ? tiles : [one]);
   }
 
-  async function makeFilm() {
+  /** The job that makes a film of what is shown. */
+  function makeFilm() {
     const shown = order.filter((ref) => !tiles.find((one) => one.ref === ref)?.hidden);
     const asked = Object.fromEntries(Object.entries({ start: request.start && Number(request.start), end: request.end && Number(request.end), recipe: request.recipe, consensus: request.consensus === "true", takes: areTakes && request.consensus === "true" }).filter(([, value]) => value));
-    tell(await post(`/seas/${sea}/alignment/grid`, { leader, followers: shown, ...asked }));
-    toast("The film is being made. Its progress is at the top of the page.");
+    return post(`/seas/${sea}/alignment/grid`, { leader, followers: shown, ...asked });
   }
 }
 

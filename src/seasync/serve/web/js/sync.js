@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { bodiesPanel } from "./bodies.js";
 import { choicesOf } from "./choices.js";
 import { alignmentOf, changeComparison, comparisonBar, comparisonLink, keepButton, keepComparison, NO_SEA } from "./comparisons.js";
-import { capital, choice, h, icon, iconButton, isStill, isTyping, link, loading, menu, recall, remember, toast } from "./dom.js";
+import { capital, choice, fullScreen, h, icon, iconButton, isStill, isTyping, link, loading, menu, recall, remember, toast } from "./dom.js";
 import { corrector } from "./correct.js";
 import { curve } from "./curve.js";
 import { downloads } from "./downloads.js";
@@ -67,7 +67,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const mirror = iconButton("mirror", `Mirror the ${the.match} (I)`, { "aria-pressed": "false", onclick: turnMirror });
   const draw = drawingTools(session, shown, { signal });
   const watch = h("section.watch", { "aria-label": "Videos" }, shown, control,
-    h("div.settings", {}, labelled("Layout", layouts, through, mirror, document.fullscreenEnabled && iconButton("full", "Full screen (F)", { onclick: fullScreen })), labelled("Keeps its speed", keeps), labelled("Sound", sound), labelled("Align", parts, helped), draw.tools, session.undo.buttons()),
+    h("div.settings", {}, labelled("Layout", layouts, through, mirror, document.fullscreenEnabled && iconButton("full", "Full screen (F)", { onclick: () => fullScreen(watch) })), labelled("Keeps its speed", keeps), labelled("Sound", sound), labelled("Align", parts, helped), draw.tools, session.undo.buttons()),
     strips(session));
 
   place.replaceChildren(
@@ -161,12 +161,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
     session.dispatchEvent(new Event("mirror"));
   }
 
-  function fullScreen() {
-    if (document.fullscreenElement) document.exitFullscreen();
-    else watch.requestFullscreen();
-  }
-
-  const keys = { o: () => chooseLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: fullScreen, x: swap, q: nextSound };
+  const keys = { o: () => chooseLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: () => fullScreen(watch), x: swap, q: nextSound };
   window.addEventListener("keydown", (event) => !isTyping(event) && keys[event.key]?.(), { signal });
 }
 

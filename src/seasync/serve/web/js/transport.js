@@ -1,6 +1,6 @@
 // Play, step, scrub, speed, loop: one control for all that is shown.
 
-import { clock, drag, h, icon, iconButton, isTyping, menu, recall, remember } from "./dom.js";
+import { clock, drag, h, icon, iconButton, isPressing, isTyping, menu, recall, remember } from "./dom.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2];
 
@@ -143,9 +143,12 @@ export function transport(session, { ticks = () => [], signal }) {
   };
   window.addEventListener("keydown", (event) => {
     const act = keys[event.key];
-    if (!act || event.defaultPrevented || isTyping(event) || (event.key === " " && event.target.closest("button, a"))) return;
+    if (!act || event.defaultPrevented || isTyping(event) || isPressing(event)) return;
     event.preventDefault();
     act(event);
+  }, { signal });
+  window.addEventListener("keyup", (event) => {
+    if (event.key === " " && !isTyping(event) && !isPressing(event)) event.preventDefault(); // Firefox presses buttons now
   }, { signal });
 
   session.addEventListener("time", drawTime);

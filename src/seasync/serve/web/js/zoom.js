@@ -23,7 +23,7 @@ export function zoomable(box, { signal, step = () => {}, tap = () => {} }) {
     set(zoom * Math.exp(-event.deltaY / 300));
   }, { passive: false });
   box.addEventListener("pointerdown", (event) => {
-    if (event.button || box.classList.contains("drawing")) return;
+    if (event.button || box.classList.contains("drawing") || event.target.closest("button, a, label")) return;
     if (zoom === 1) return event.pointerType === "touch" ? swipe(event) : undefined;
     const from = [event.clientX - left, event.clientY - top];
     drag(event, (move) => set(zoom, move.clientX - from[0], move.clientY - from[1]));
