@@ -18,7 +18,7 @@ export function anglePlot(session, { mirrored }) {
   const table = h("a.button.small", { download: "" }, icon("download"), "CSV");
   const box = h("div.angles", { hidden: true }, notes, h("div.line", {}, names, h("span.space"), table), h("div.plot", { onclick: jump }, scale, drawing), values);
   let known = null;
-  let name = "left knee";
+  let name = null; // of the angle on show
   let turn = 0;
 
   const asked = () => ({ ...session.asked, mirror: mirrored() || undefined });
@@ -33,6 +33,7 @@ export function anglePlot(session, { mirrored }) {
     const found = await get(`/seas/${session.sea}/alignment/angles`, asked());
     if (mine !== turn) return;
     known = found;
+    name ??= mostSeen(known.angles);
     table.href = address(`/seas/${session.sea}/alignment/angles.csv`, asked());
     names.replaceChildren(menu("Angle", known.angles.map((one) => [one.name, capital(one.name)]), name, (chosen) => ((name = chosen), draw())));
     notes.replaceChildren(...known.notes.map((note) => h("li", {}, note)));
@@ -94,4 +95,10 @@ export function anglePlot(session, { mirrored }) {
   session.addEventListener("alignment", () => known && session.alignment.detail === "full" && load());
   session.addEventListener("mirror", () => known && load());
   return { box, load };
+}
+
+/** The name of the angle that is in sight of both videos for longest. */
+function mostSeen(angles) {
+  const seen = ({ difference }) => difference.filter((value) => value !== null).length;
+  return angles.reduce((best, one) => (seen(one) > seen(best) ? one : best)).name;
 }

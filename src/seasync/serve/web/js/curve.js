@@ -21,9 +21,9 @@ export function curve(session) {
   const x = (seconds) => (1000 * (seconds - range()[0])) / (range()[1] - range()[0]);
 
   function draw() {
-    title.textContent = `Speed of the ${session.nouns[session.other]}`;
+    title.textContent = `Playback speed of the ${session.nouns[session.other]}`;
     const unsure = unsureSpans(session, session.keep);
-    title.title = unsure.length ? "Hatched: the other video could be a quarter of a second off, or more." : "";
+    title.title = `How fast it plays to stay in step.${unsure.length ? " Hatched: it could be a quarter of a second off, or more." : ""}`;
     hatches.setAttribute("d", unsure.map(([from, to]) => hatched(x(from), x(to))).join(""));
     const { warp } = session;
     const parts = warp.spans.map(([from, to]) => {

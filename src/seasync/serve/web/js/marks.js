@@ -1,6 +1,7 @@
 // Key moments and phases of one video: set with keys, listed, carried over along an alignment, exported.
 
 import { address, get, put } from "./api.js";
+import { NO_SEA } from "./comparisons.js";
 import { clock, h, icon, iconButton, isTyping, toast } from "./dom.js";
 
 const NEAR = 1.5; // frames: a mark so close counts as the one meant
@@ -93,8 +94,8 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
     const warp = session.follow ? session.warp : null;
     list.replaceChildren(...(marks.length ? marks.map((mark) => row(mark, warp)) : [h("li.faint", {}, "None yet. Go to a moment and press M, or P where a phase begins.")]));
     const file = (text, params) => h("a", { href: address(`/seas/${session.sea}/marks.csv`, params), download: "" }, text);
-    exports.replaceChildren("All marks of the sea: ", file("events.csv", { form: "events" }), ", ", file("phases.csv", { form: "phases" }),
-      ...(warp && marks.length ? [". Carried over: ", h("a", { href: address(`/seas/${session.sea}/alignment/marks.csv`, { ...session.asked, to: session.other }), download: "" }, `marks of the ${session.other}`)] : []));
+    exports.replaceChildren(`All marks ${session.sea === NO_SEA ? "of all comparisons" : "of the sea"}: `, file("events.csv", { form: "events" }), ", ", file("phases.csv", { form: "phases" }),
+      ...(warp && marks.length ? [". Carried over: ", h("a", { href: address(`/seas/${session.sea}/alignment/marks.csv`, { ...session.asked, to: session.other }), download: "" }, `marks of the ${session.nouns[session.other]}`)] : []));
     fillNames();
     changed();
   }
