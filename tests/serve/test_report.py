@@ -111,6 +111,23 @@ def test_waiting_before_the_movement_counts_for_nothing(server: Server, tmp_path
     assert whole["zero"]["query"] == 0
 
 
+def test_a_pair_that_does_not_align_is_said_to_mean_little(server: Server, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (40, 15, 20, 3), np.uint8).repeat(8, 1).repeat(8, 2)
+    files = [write(tmp_path / "noise.mp4", noise), film(tmp_path / "arc.mp4", pace(60), action="arc")]
+    query, match = (server.upload(file).json()["ref"] for file in files)
+    report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
+    assert report["summary"][0] == "These two do not align, so their differences mean little."
+
+
+def test_a_mark_stands_for_the_moment_beside_it(server: Server, pair: dict[str, str]) -> None:
+    before = server.client.get(f"{API}/alignment/report", params=pair).json()["moments"][0]
+    server.client.put(f"{API}/marks/{pair['query']}", json=[mark("moment", "finish", before["query"])])
+    moments = server.client.get(f"{API}/alignment/report", params=pair).json()["moments"]
+    near = [one["name"] for one in moments if abs(one["query"] - before["query"]) < 0.05]
+    assert near == ["finish"]
+    server.client.put(f"{API}/marks/{pair['query']}", json=[])
+
+
 def test_a_pause_in_one_video_is_named(server: Server, tmp_path: Path) -> None:
     steady = pace(60)
     pausing = [*steady[:30], *[steady[30]] * 20, *steady[30:]]

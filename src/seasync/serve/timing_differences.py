@@ -14,6 +14,8 @@ from seasync.serve.pair_timing import NOTABLE_SECONDS, PairTiming
 if TYPE_CHECKING:
     from seasync.align import Alignment
 
+SAME_SECONDS = 0.1  # between a mark and a moment without one: closer ones are one moment
+
 
 def compare_timing(
     alignment: Alignment,
@@ -50,10 +52,12 @@ def compare_timing(
     marked = [timing.moment(*one) for one in _carried(alignment, marks)]
     phase_names = {mark.name for side in marks for mark in marks[side] if mark.kind == "phase"}
     phases = timing.phases(marked, phase_names)
-    moments = sorted([*marked, *timing.differences()], key=lambda one: -abs(one.later))
+    found = [one for one in timing.differences() if not _is_marked(one, marked)]
+    moments = sorted([*marked, *found], key=lambda one: -abs(one.later))
+    doubt = [] if alignment.alignable else ["These two do not align, so their differences mean little."]
     return Report(
         names=dict(names),
-        summary=_summary(timing, moments, phases),
+        summary=[*doubt, *_summary(timing, moments, phases)],
         start=timing.start,
         zero=timing.zero,
         seconds=timing.seconds,
@@ -97,6 +101,11 @@ def _carried(
         if name not in own["query"] and backward.covers(seconds):
             found.append((name, "match", backward.at(seconds), seconds))
     return found
+
+
+def _is_marked(one: TimedMoment, marked: Sequence[TimedMoment]) -> bool:
+    """Whether a mark is so close that it says the same with a name."""
+    return any(abs(one.query - mark.query) < SAME_SECONDS for mark in marked)
 
 
 def _summary(timing: PairTiming, moments: Sequence[TimedMoment], phases: Sequence[TimedPhase]) -> list[str]:

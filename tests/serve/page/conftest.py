@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,3 +55,13 @@ def client(address: str) -> Iterator[Client]:
 def refs(client: Client) -> dict[str, str]:
     """right/a and so on, as references."""
     return {f"{clip.label}/{clip.name[0]}": clip.ref for clip in client.clips("small") if clip.label}
+
+
+@pytest.fixture(scope="package")
+def axe() -> str:
+    """The script of axe-core. Where it is missing: a visible skip, and a failure in CI."""
+    if os.environ.get("CI"):
+        package = import_module("axe_playwright_python")
+    else:
+        package = pytest.importorskip("axe_playwright_python")
+    return next(Path(str(package.__file__)).parent.rglob("axe.min.js")).read_text(encoding="utf-8")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +13,6 @@ from tests.serve.live import live
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The script of axe-core. Where it is missing: a visible skip, and a failure in CI."""
-    if os.environ.get("CI"):
-        package = import_module("axe_playwright_python")
-    else:
-        package = pytest.importorskip("axe_playwright_python")
-    return next(Path(str(package.__file__)).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
 
 
 VIEWS = {

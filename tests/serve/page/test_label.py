@@ -20,7 +20,9 @@ def address(served: Callable[..., AbstractContextManager[str]]) -> Iterator[str]
         yield address
 
 
-def test_a_collection_is_labeled_with_a_few_keys(tab: Tab, refs: dict[str, str], tmp_path: Path) -> None:
+def test_a_collection_is_labeled_with_a_few_keys(
+    tab: Tab, refs: dict[str, str], axe: str, tmp_path: Path
+) -> None:
     page = tab.open("#/")
     page.locator("a.way", has_text="Label a collection").click()
     page.locator("a", has_text="Choose a clip to mark").click()
@@ -45,8 +47,14 @@ def test_a_collection_is_labeled_with_a_few_keys(tab: Tab, refs: dict[str, str],
     tab.settle()
     assert page.locator(".check-marks li[aria-current]").get_attribute("data-frame") == str(before + 1)
     assert tab.frame("query") == before + 1
-    page.keyboard.press("Control+z")
+    page.get_by_role("button", name="Undo").click()
     page.wait_for_selector(f".check-marks li[data-frame='{before}']")
+    page.evaluate(axe)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.wait_for_timeout(300)  # transitions of colors
+        found = page.evaluate("axe.run(document)")["violations"]
+        assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]
     page.keyboard.press("ArrowRight")
 
     first = page.inner_text("h1 .query")

@@ -60,4 +60,7 @@ def test_when_nothing_aligns_it_says_what_may_help(tab: Tab, tmp_path: Path) -> 
     page.get_by_text("What moves in step").wait_for()
     drop(page, "body", [write(tmp_path / "noise.mp4", noise)])
     page.get_by_text("Nothing here moves in step").wait_for()
-    assert "Trim the query" in page.locator(".hints").inner_text()
+    hints = page.locator(".hints").inner_text()
+    assert "Trim the query" in hints
+    assert "The best of 6 candidates" in hints
+    assert "DRAQ" not in page.inner_text("main")

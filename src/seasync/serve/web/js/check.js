@@ -35,7 +35,7 @@ export async function checkView({ sea, params, place, signal, ready }) {
   const control = transport(session, { ticks: () => marks, signal });
   place.replaceChildren(
     h("div.heading", {},
-      h("h1", {}, "Check ", h("span.query", { title: row.clip.file }, row.clip.name)), h("span.space"),
+      h("h1", {}, "Check ", h("span.query", { title: row.clip.file }, row.clip.name)), h("span.space"), session.undo.buttons(),
       h("a.button.small", { href: link(sea, "label") }, icon("back"), "All clips")),
     h("div.sync", {},
       h("section.watch", {}, shown, control),

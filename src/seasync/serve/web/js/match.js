@@ -29,7 +29,7 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
       isPartial(match) ? partsBar(match.pieces, ranges()) : null,
       numbers(match),
       h("div.line", {},
-        h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), "Open in step", spoken(` with ${clip.name}`)),
+        h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), match.alignable ? "Open in step" : "Open both", spoken(` with ${clip.name}`)),
         h("span.space"),
         h("label.tick", { title: "Play several matches together in a grid" }, pick, "Grid"))));
   let touched = false;

@@ -7,7 +7,7 @@ import { choice, h, icon, link, loading, menu, notice, prose } from "./dom.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
 import { matchCard } from "./match.js";
-import { isLikely } from "./quality.js";
+import { isLikely, movementWords } from "./quality.js";
 import { trimmer } from "./trim.js";
 import { Warp } from "./warp.js";
 
@@ -159,10 +159,17 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
 
   function hints(answer) {
     return h("div.hints", {},
-      h("p", {}, `${answer.verdict} What may help:`),
+      h("p", { title: answer.verdict }, `${best(answer)} What may help:`),
       h("ul", {},
         h("li", {}, "Trim the query to one action, from its beginning to its end."),
         options.label && h("li", {}, "Search among all labels."),
         h("li", {}, "Add more footage: this sea may not have the movement yet.")));
   }
+}
+
+/** How near the best match is to the query's movement, in words. */
+function best({ matches, candidates }) {
+  const [first] = matches.toSorted((one, other) => (other.likelihood ?? 0) - (one.likelihood ?? 0));
+  const words = movementWords(first);
+  return words ? `The best of ${candidates} candidates: ${words}.` : `None of ${candidates} candidates aligns with it.`;
 }
