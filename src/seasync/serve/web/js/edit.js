@@ -1,7 +1,7 @@
 // Changing clips and seas: names, labels, tags; seas made and deleted; the page on a phone.
 
 import { ask, del, get, post } from "./api.js";
-import { askDialog, h, showDialog, toast } from "./dom.js";
+import { askDialog, capital, h, prose, showDialog, toast } from "./dom.js";
 
 /** Set name, label and tags of a clip; the answer is the clip as it is then. */
 export function changeClip(sea, { id }, { name, label, tags }) {
@@ -55,7 +55,7 @@ export async function showPhone() {
     content = [h("p", {}, "Scan this with a phone in the same network. Show it only to people who may open the page."), picture, h("code.command", {}, address),
       h("p.faint", {}, "In the phone's browser menu, “Add to home screen” installs it as an app.")];
   } catch (error) {
-    content = [h("p", {}, error.message.replaceAll("`", ""))];
+    content = [h("p", {}, prose(`${capital(error.message)}.`))];
   }
   showDialog(h("dialog.phone", { "aria-label": "On a phone" }, h("h2", { tabindex: -1, autofocus: true }, "On a phone"), content, h("form", { method: "dialog" }, h("button.primary", {}, "Close"))));
 }

@@ -7,7 +7,7 @@ const KEYS = {
   "Sea": [["/", "filter"], ["Arrows", "from clip to clip"], ["Enter", "search with it"], ["M", "mark it"], ["E", "edit its name, label and tags"], ["Delete", "remove it from the sea"]],
   "In step": [
     ["Space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "first, last frame"],
-    ["[ ]", "slower, faster"], ["L", "loop"], ["B", "loop a span: press at its start, at its end, and once more to end it"], ["S", "skip frames without a counterpart"], ["O", "side by side, stacked, overlaid"], ["X", "swap query and match"], ["Q", "sound: none, the query's, the match's"], ["K", "keep the query's clock, or the match's"], ["I", "mirror the match"], ["F", "full screen"], ["+ − 0", "zoom in, out, reset; drag to move the picture"],
+    ["[ ]", "slower, faster"], ["L", "loop"], ["B", "loop a span: press at its start, at its end, and once more to end it"], ["S", "skip frames without a counterpart"], ["O", "side by side, stacked, overlaid"], ["X", "swap the two videos"], ["Q", "sound: none, of the first video, of the second"], ["K", "keep the clock of the first video, or of the second"], ["I", "mirror the second video"], ["F", "full screen"], ["+ − 0", "zoom in, out, reset; drag to move the picture"],
     ["A", "set an anchor: ← → move the other video, Enter pins, Esc leaves"],
   ],
   "Check carried marks": [["Enter", "confirm, then the next doubtful clip"], ["N", "next without confirming"], ["← →", "move the mark by a frame; with Shift, ten"], ["↑ ↓", "choose another mark"]],
