@@ -29,8 +29,8 @@ class Caption:
 def captions(film: Film, number: int) -> Iterator[Caption]:
     """What is written on frame `number`: names and time codes at the top of their cells, marks at the bottom.
 
-    Titles give way to time codes, first their first word, then the score does; what still has no room is
-    left out.
+    The score gives way to titles, and titles to time codes, first their first word; what still has no room
+    is left out.
     """
     size, margin = film.letters, film.letters // 2
     width, height = film.size
@@ -43,13 +43,13 @@ def captions(film: Film, number: int) -> Iterator[Caption]:
         )  # in an overlay cells lie on each other
         time = clock_text(float(cell.source.seconds[number])) if is_known else "no counterpart"
         room = cell.width - 2 * margin
-        if film.corner and top == margin and cell.left + cell.width == width:
-            beside = room - plate_width(film.corner, size) - margin
-            if plate_width(time, size) <= beside and margin + row <= height:
-                yield Caption(film.corner, width - margin - plate_width(film.corner, size), margin, size)
-                room = beside
         short = cell.title.rpartition("  ")[2]  # without "query" or a number
         texts = (f"{cell.title}   {time}", f"{short}   {time}", time, "" if is_known else "–")
+        if film.corner and top == margin and cell.left + cell.width == width:
+            beside = room - plate_width(film.corner, size) - margin
+            if plate_width(texts[1], size) <= beside and margin + row <= height:
+                yield Caption(film.corner, width - margin - plate_width(film.corner, size), margin, size)
+                room = beside
         text = _fitting(texts, size, room)
         if text and top + row <= cell.top + cell.height:
             yield Caption(text, cell.left + margin, top, size)
