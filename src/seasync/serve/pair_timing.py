@@ -178,10 +178,13 @@ class PairTiming:
             ends.append((max(whole["query"], starts[-1].query), max(whole["match"], starts[-1].match)))
         for one, end in zip(starts, ends, strict=False):
             name = one.name if one.name in names else f"{one.name} to {_name_at(starts, end[0])}"
-            found.append(self._phase(name, (one.query, end[0]), (one.match, end[1])))
+            after = next((other.sure for other in starts if other.query == end[0]), True)
+            found.append(self._phase(name, (one.query, end[0]), (one.match, end[1]), one.sure and after))
         return found
 
-    def _phase(self, name: str, query: tuple[float, float], match: tuple[float, float]) -> TimedPhase:
+    def _phase(
+        self, name: str, query: tuple[float, float], match: tuple[float, float], sure: bool
+    ) -> TimedPhase:
         seconds: dict[Side, float] = {"query": query[1] - query[0], "match": match[1] - match[0]}
         difference = seconds["match"] - seconds["query"]
         words = "longer" if difference > 0 else "shorter"
@@ -194,7 +197,7 @@ class PairTiming:
             match=match,
             seconds={side: round(value, 4) for side, value in seconds.items()},
             difference=round(difference, 4),
-            text=f"{takes}{than}.",
+            text=f"{takes}{than}{'' if sure else ' (unsure)'}.",
         )
 
     def tempo(self) -> list[Tempo]:
