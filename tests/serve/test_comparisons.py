@@ -96,6 +96,26 @@ def test_a_comparison_is_kept_named_changed_and_forgotten(empty: Server, takes: 
     assert empty.client.post("/api/v1/comparisons", json=missing).status_code == 404
 
 
+def test_several_takes_are_kept_as_a_grid(empty: Server, takes: list[Path], tmp_path: Path) -> None:
+    pair = compare(empty, takes)
+    third = empty.upload(film(tmp_path / "take 3.mp4", pace(44), action="right")).json()["ref"]
+    asked = {"alignment": pair | {"takes": [third], "consensus": True}, "grid": True}
+    kept = empty.client.post("/api/v1/comparisons", json=asked).json()
+    assert (kept["name"], kept["grid"]) == ("take 1.mp4 and 2 takes", True)
+    assert empty.client.post("/api/v1/comparisons", json=asked).json()["id"] == kept["id"]
+    two = empty.client.post("/api/v1/comparisons", json=asked | {"grid": False}).json()
+    assert (two["id"] != kept["id"], two["grid"]) == (True, False)
+    empty.client.delete(f"/api/v1/comparisons/{two['id']}")
+    place = f"/api/v1/comparisons/{kept['id']}"
+    led = {"query": third, "match": pair["query"], "takes": [pair["match"]]}  # another one leads
+    changed = empty.client.patch(place, json={"alignment": led}).json()
+    assert (changed["name"], changed["grid"]) == (kept["name"], True)
+    assert changed["videos"] == {"query": "take 3.mp4", "match": "take 1.mp4"}
+    for ref in (third, *pair.values()):
+        assert empty.client.delete(f"/api/v1/uploads/{ref[7:]}").status_code == 409  # all are needed
+    assert empty.client.get(f"{place}/file").status_code == 409
+
+
 def test_uploads_of_a_comparison_do_not_expire(start: Start, tmp_path: Path, takes: list[Path]) -> None:
     first = start(tmp_path / "none.sea", state=tmp_path / "state")
     pair = compare(first, takes)

@@ -23,18 +23,26 @@ class ComparisonStore:
         self._state = state
 
     def add(
-        self, sea: str, alignment: AlignmentRequest, videos: Mapping[Side, str], *, name: str | None
+        self,
+        sea: str,
+        alignment: AlignmentRequest,
+        videos: Mapping[Side, str],
+        *,
+        name: str | None,
+        grid: bool = False,
     ) -> Comparison:
         """Keep a comparison. The same request again in the same sea is the same comparison."""
         text = alignment.model_dump_json()
-        rows = self._state("SELECT * FROM comparisons WHERE sea = ? AND alignment = ?", sea, text)
+        same = "SELECT * FROM comparisons WHERE sea = ? AND alignment = ? AND grid = ?"
+        rows = self._state(same, sea, text, int(grid))
         if rows:
             return self.update(rows[0]["id"], name=name)
         now = time.time()
         comparison = secrets.token_hex(16)
+        others = f"{1 + len(alignment.takes)} takes" if grid else _shortened(videos["match"])
+        default = f"{_shortened(videos['query'])} and {others}"
         row = {"id": comparison, "sea": sea, "videos": json.dumps(videos), "created": now, "changed": now}
-        default = " and ".join(_shortened(videos[side]) for side in ("query", "match"))
-        self._put(row | {"name": name or default}, alignment)
+        self._put(row | {"name": name or default, "grid": int(grid)}, alignment)
         return self.get(comparison)
 
     def get(self, comparison: str) -> Comparison:
@@ -46,17 +54,18 @@ class ComparisonStore:
         return [_model(row) for row in self._state("SELECT * FROM comparisons ORDER BY changed DESC")]
 
     def update(
-        self, comparison: str, *, name: str | None = None, alignment: AlignmentRequest | None = None
+        self,
+        comparison: str,
+        *,
+        name: str | None = None,
+        alignment: AlignmentRequest | None = None,
+        videos: Mapping[Side, str] | None = None,
     ) -> Comparison:
-        """Change the name or the alignment of a comparison."""
+        """Change the name of a comparison, or its alignment and the names of the videos."""
         row = dict(self._row(comparison))
         known = AlignmentRequest.model_validate_json(row["alignment"])
-        if alignment and (alignment.query, alignment.match) == (known.match, known.query) != (
-            known.query,
-            known.match,
-        ):
-            videos = json.loads(row["videos"])
-            row["videos"] = json.dumps({"query": videos["match"], "match": videos["query"]})
+        if videos is not None:
+            row["videos"] = json.dumps(videos)
         self._put(row | {"name": name or row["name"], "changed": time.time()}, alignment or known)
         return self.get(comparison)
 
@@ -92,6 +101,7 @@ def _model(row: sqlite3.Row) -> Comparison:
         name=row["name"],
         sea=row["sea"],
         alignment=AlignmentRequest.model_validate_json(row["alignment"]),
+        grid=bool(row["grid"]),
         videos=json.loads(row["videos"]),
         created=row["created"],
         changed=row["changed"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from seasync.errors import ServeError
 from seasync.files import Place, atomic_write, fetch
 from seasync.serve.connection import Connection
@@ -46,8 +48,13 @@ class ComparisonsClient:
         end: float | None = None,
         match_start: float | None = None,
         match_end: float | None = None,
+        takes: Sequence[str] = (),
+        grid: bool = False,
     ) -> Comparison:
-        """Keep two videos, or spans of them, as a comparison. Without a sea, both are uploads."""
+        """Keep two videos, or spans of them, as a comparison. Without a sea, both are uploads.
+
+        With `grid`, the match and the `takes` follow the query in a grid.
+        """
         alignment = AlignmentRequest(
             query=query,
             match=match,
@@ -55,8 +62,9 @@ class ComparisonsClient:
             end=end,
             match_start=match_start,
             match_end=match_end,
+            takes=list(takes),
         )
-        asked = ComparisonRequest(sea=sea, name=name, alignment=alignment)
+        asked = ComparisonRequest(sea=sea, name=name, alignment=alignment, grid=grid)
         return self._http.model(Comparison, "POST", "/comparisons", json=asked.model_dump())
 
     def rename(self, comparison: Comparison, name: str) -> Comparison:

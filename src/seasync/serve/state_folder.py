@@ -30,6 +30,7 @@ MIGRATIONS = (
         created REAL, changed REAL
     );
     """,
+    "ALTER TABLE comparisons ADD COLUMN grid INTEGER NOT NULL DEFAULT 0;",
 )
 
 

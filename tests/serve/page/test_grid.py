@@ -124,6 +124,16 @@ def test_dropped_takes_play_in_a_grid_and_another_one_leads(tab: Tab, tmp_path: 
     page.get_by_role("button", name="Lead").last.click()
     page.locator(".tile-many.leader", has_text="63.mp4").wait_for()
     expect_count(page.locator(".tile-many"), 3)
+    page.get_by_role("button", name="41.mp4 and 2 takes").click()  # it is kept, and can be named
+    page.get_by_label("Name", exact=True).last.fill("Three takes")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Three takes").wait_for()
+    page.get_by_role("button", name="Move 52.mp4 to the left").click()
+    page.locator("#bar").get_by_role("link", name="Compare").click()
+    page.locator(".comparison").get_by_role("link", name="Three takes").click()
+    page.wait_for_selector(".many")
+    names = page.locator(".tile-many .name").all_inner_texts()
+    assert names == ["63.mp4", "52.mp4", "41.mp4"]
 
 
 def test_dropped_takes_correct_each_other_until_that_is_switched_off(

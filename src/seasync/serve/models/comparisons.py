@@ -22,6 +22,10 @@ class ComparisonRequest(Model):
         examples=[NO_SEA, "footage"],
     )
     alignment: AlignmentRequest
+    grid: bool = Field(
+        default=False,
+        description="Whether it is a grid: the query leads, the match and `takes` of the alignment follow.",
+    )
 
 
 class ComparisonUpdate(Model):
@@ -32,12 +36,13 @@ class ComparisonUpdate(Model):
 
 
 class Comparison(Model):
-    """Two videos that somebody compares. Uploads stay as long as a comparison needs them."""
+    """Two videos that somebody compares, or several in a grid. Uploads stay as long as it needs them."""
 
     id: Id
     name: str
     sea: str
     alignment: AlignmentRequest
-    videos: dict[Side, str] = Field(description="Names of the two files.")
+    grid: bool = Field(default=False, description="Whether it opens as a grid of several videos.")
+    videos: dict[Side, str] = Field(description="Names of the files of query and match.")
     created: float = Field(description="Seconds since 1970.")
     changed: float

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import ServeError
 from seasync.serve import comparison_file, models
+from seasync.serve.backend import Backend
 from seasync.serve.routes import BackendDep
 
 router = APIRouter(prefix="/comparisons", tags=["comparisons"])
@@ -37,11 +38,21 @@ def list_comparisons(backend: BackendDep) -> list[models.Comparison]:
 
 @router.post("", status_code=201)
 def keep_comparison(backend: BackendDep, request: models.ComparisonRequest) -> models.Comparison:
-    """Keep two videos as a comparison. It needs no sea: uploads are compared in the sea called `-`."""
-    sea = backend.sea(request.sea)
-    query, match = (File(backend.library.opened(sea, span).file).name for span in request.alignment.spans)
-    videos: dict[models.Side, str] = {"query": query, "match": match}
-    return backend.comparisons.add(request.sea, request.alignment, videos, name=request.name)
+    """Keep two videos as a comparison, or several as a grid.
+
+    It needs no sea: uploads are compared in the sea called `-`.
+    """
+    videos = _names(backend, request.sea, request.alignment)
+    return backend.comparisons.add(
+        request.sea, request.alignment, videos, name=request.name, grid=request.grid
+    )
+
+
+def _names(backend: Backend, sea: str, alignment: models.AlignmentRequest) -> dict[models.Side, str]:
+    """The names of the files of query and match, which must be there."""
+    opened = backend.sea(sea)
+    query, match = (File(backend.library.opened(opened, span).file).name for span in alignment.spans)
+    return {"query": query, "match": match}
 
 
 @router.post("/file", status_code=201, openapi_extra=BODY)
@@ -65,7 +76,10 @@ def change_comparison(
     backend: BackendDep, comparison: ComparisonId, change: models.ComparisonUpdate
 ) -> models.Comparison:
     """Rename a comparison, or change its alignment."""
-    return backend.comparisons.update(comparison, name=change.name, alignment=change.alignment)
+    videos = None
+    if change.alignment is not None:
+        videos = _names(backend, backend.comparisons.get(comparison).sea, change.alignment)
+    return backend.comparisons.update(comparison, name=change.name, alignment=change.alignment, videos=videos)
 
 
 @router.delete("/{comparison}", status_code=204)
@@ -83,6 +97,8 @@ def save_comparison_file(
 ) -> FileResponse:
     """A comparison as one `.seasync` file, with anchors and marks, to open on another machine."""
     found = backend.comparisons.get(comparison)
+    if found.grid:
+        raise ServeError("a grid cannot be saved as a file; save the pairs that you open from it", status=409)
     folder = File(tempfile.mkdtemp(dir=backend.state.folder))
     try:
         file = folder / "comparison.seasync"

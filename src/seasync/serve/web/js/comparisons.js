@@ -9,8 +9,10 @@ export const NO_SEA = "-"; // uploads are compared there without any sea
 const WITHOUT_VIDEOS = 409; // the answer to a file whose videos the server does not have
 const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order", "consensus", "takes"];
 
-/** The address of a comparison in the sync view. */
-export function comparisonLink({ id, sea, alignment }) {
+/** The address of a comparison in the sync view, or in the grid. */
+export function comparisonLink({ id, sea, alignment, grid }) {
+  const { query, match, takes, start, end, recipe, consensus } = alignment;
+  if (grid) return link(sea, "grid", { leader: query, follower: [match, ...takes], start, end, recipe, consensus: consensus || "", comparison: id });
   return link(sea, "sync", { ...Object.fromEntries(FIELDS.map((key) => [key, alignment[key] || ""])), comparison: id });
 }
 
@@ -18,9 +20,9 @@ export function listComparisons(signal) {
   return get("/comparisons", {}, signal);
 }
 
-/** Keep two videos as a comparison; the same two again are the same comparison. */
-export function keepComparison(sea, request, name) {
-  return post("/comparisons", { sea, alignment: alignmentOf(request), name: name ?? null });
+/** Keep two videos as a comparison, or several as a grid; the same again are the same comparison. */
+export function keepComparison(sea, request, { grid = false } = {}) {
+  return post("/comparisons", { sea, alignment: alignmentOf(request), grid });
 }
 
 /** What a comparison keeps of a request. */
@@ -83,7 +85,7 @@ export function comparisonList(comparisons) {
       h("a.open", { href: comparisonLink(comparison) }, h("div.pair", {}, picture(alignment.query), picture(alignment.match)), name),
       h("div.line", {}, h("span.faint", {}, new Date(1000 * comparison.changed).toLocaleDateString()), h("span.space"),
         iconButton("rename", `Rename ${comparison.name}`, { onclick: () => renameDialog(comparison, (changed) => ((comparison.name = changed.name), (name.textContent = changed.name))) }),
-        iconButton("save", `Save ${comparison.name} as a file`, { onclick: () => saveDialog(comparison) }),
+        comparison.grid ? null : iconButton("save", `Save ${comparison.name} as a file`, { onclick: () => saveDialog(comparison) }),
         iconButton("trash", `Delete ${comparison.name}`, { onclick: () => remove(comparison, item) })));
     return item;
   }
@@ -105,7 +107,7 @@ export function comparisonBar(session, id) {
     box.replaceChildren(
       h("button.small", { type: "button", title: "Rename the comparison", onclick: () => renameDialog(comparison, show) }, icon("rename"), h("span.name", {}, comparison.name)),
       h("button.small", { type: "button", onclick: copyLink }, icon("link"), "Copy link"),
-      h("button.small", { type: "button", onclick: () => saveDialog(comparison) }, icon("save"), "Save file"));
+      comparison.grid ? "" : h("button.small", { type: "button", onclick: () => saveDialog(comparison) }, icon("save"), "Save file"));
   };
 
   async function copyLink() {
@@ -117,11 +119,11 @@ export function comparisonBar(session, id) {
   return box;
 }
 
-/** A button that keeps the pair on show as a comparison. */
+/** A button that keeps what is on show as a comparison. */
 export function keepButton(session) {
   const button = h("button.small", { type: "button", onclick: keep }, icon("save"), "Keep");
   async function keep() {
-    const kept = await keepComparison(session.sea, session.request);
+    const kept = await keepComparison(session.sea, session.request, { grid: session.isGrid });
     remember({ comparison: kept.id });
     button.replaceWith(comparisonBar(session, kept.id));
     toast("Kept. You find it on the start page.");

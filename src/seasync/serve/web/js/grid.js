@@ -1,8 +1,8 @@
 // Many in step: one leader and up to eight followers in a grid, with one playhead.
 
 import { get, post } from "./api.js";
-import { NO_SEA } from "./comparisons.js";
-import { clock, drag, fullScreen, h, icon, iconButton, isTyping, link, loading, menu, notice, remember } from "./dom.js";
+import { alignmentOf, changeComparison, comparisonBar, keepButton, NO_SEA } from "./comparisons.js";
+import { clock, drag, fullScreen, h, icon, iconButton, isTyping, link, loading, menu, notice, recall, remember } from "./dom.js";
 import { downloadButton } from "./film.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
@@ -48,6 +48,19 @@ export async function gridView({ sea, params, place, signal, ready }) {
     return { ref, alignment, reel, warp: new Warp(alignment.warps.query), hidden: false };
   }
 
+  /** What a comparison keeps of this grid: the leader, and its followers in their order. */
+  function asked(change = {}) {
+    const [match, ...takes] = order;
+    return { ...request, query: leader, match, takes, ...change };
+  }
+
+  /** The comparison on show keeps a change. */
+  async function keepChange(change) {
+    session.request = asked(change);
+    const comparison = recall("comparison");
+    if (comparison) await changeComparison(comparison, { alignment: alignmentOf(session.request) });
+  }
+
   const undo = new UndoStack();
   undo.listen(signal);
   const grid = h("div.many", { role: "list" });
@@ -56,7 +69,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
   const player = new InStep(lead, tiles.map(({ reel, warp }) => [reel, warp]), tiles[0].warp, draw);
   signal.addEventListener("abort", () => player.close());
   // What the transport needs of a session: all followers have a counterpart or not, each for itself.
-  const session = Object.assign(new EventTarget(), { player, lead, keep: "query", alignment: null, warp: Warp.identity(lead.start, lead.end), leftOut: () => [] });
+  const session = Object.assign(new EventTarget(), { sea, request: asked(), isGrid: true, player, lead, keep: "query", alignment: null, warp: Warp.identity(lead.start, lead.end), leftOut: () => [] });
   for (const name of ["time", "state"]) player.addEventListener(name, () => session.dispatchEvent(new Event(name)));
   window.seasync = session; // for tests and the curious
   const control = transport(session, { signal });
@@ -67,6 +80,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
     control);
   place.replaceChildren(
     h("div.heading", {}, h("h1", {}, `${tiles.length + 1} videos in step`), h("span.space"), consensusTick(), undo.buttons(),
+      params.has("comparison") ? comparisonBar(session, params.get("comparison")) : keepButton(session),
       downloadButton("button.small.primary", "Download film", "The grid as one film", makeFilm),
       sea === "-" ? null : h("a.button.small", { href: link(sea, "search", { query: leader, start: request.start, end: request.end }) }, icon("search"), "Matches")),
     ...failed.map(({ error }) => h("p.bad", {}, error.message)),
@@ -102,7 +116,8 @@ export async function gridView({ sea, params, place, signal, ready }) {
     return h("label.tick", { title }, h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), areTakes ? "Takes correct each other" : "Corrected by other matches");
   }
 
-  function setConsensus(yes) {
+  async function setConsensus(yes) {
+    await keepChange({ consensus: yes });
     const known = new URLSearchParams(location.hash.split("?")[1]);
     const values = Object.fromEntries([...known.keys()].map((key) => [key, known.getAll(key)]));
     location.replace(link(sea, "grid", { ...values, consensus: yes ? "true" : "" }));
@@ -165,6 +180,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
     order = next;
     remember({ follower: order });
     layout();
+    await keepChange();
   }
 
   function shownTiles() {
@@ -186,8 +202,10 @@ export async function gridView({ sea, params, place, signal, ready }) {
   }
 
   /** Make another video the reference; the one before becomes a follower. */
-  function leadWith(ref) {
-    location.hash = link(sea, "grid", { recipe: request.recipe, consensus: request.consensus, leader: ref, follower: [leader, ...order.filter((one) => one !== ref)].slice(0, MOST) });
+  async function leadWith(ref) {
+    const follower = [leader, ...order.filter((one) => one !== ref)].slice(0, MOST);
+    await keepChange({ query: ref, match: follower[0], takes: follower.slice(1), start: null, end: null });
+    location.hash = link(sea, "grid", { recipe: request.recipe, consensus: request.consensus, leader: ref, follower, comparison: recall("comparison") });
   }
 
   /** Drag a tile by its picture onto another one: it takes that place. */

@@ -120,7 +120,9 @@ export async function startView({ sea, place, signal }) {
     }
     if (failed.length) listRefused(failed, taken.length);
     state.hidden = true;
-    if (refs.length > 1) location.hash = link(NO_SEA, "grid", { leader: refs[0], follower: refs.slice(1), consensus: "true" });
+    if (refs.length < 2 || signal.aborted) return;
+    const [query, match, ...takes] = refs;
+    location.hash = comparisonLink(await keepComparison(NO_SEA, { query, match, takes, consensus: true }, { grid: true }));
   }
 
   async function withModel(file) {
