@@ -21,7 +21,7 @@ from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.found import Found
 from seasync.sea.match import Match, Matches
 from seasync.sea.query import Query
-from seasync.sea.rows import CLIP_COLUMNS, NUMBERS, lists, matrix
+from seasync.sea.rows import NUMBERS, lists, matrix
 from seasync.sea.snapshot import Snapshot
 from seasync.sea.surroundings import spans_around
 from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
@@ -180,10 +180,11 @@ class Candidates:
 
         A stretch is cut to what corresponds, and left out if one before it shows most of it.
         """
+        known = self.snapshot.clip_table
         if self.stretches:
-            table = self.snapshot.take(self.rows[order], CLIP_COLUMNS)
+            table = known.take(self.snapshot, self.rows[order])
         else:  # what the alignments need besides is read with it
-            table = self.snapshot.take(self.rows[order[:k]], [*CLIP_COLUMNS, *self._missing])
+            table = known.take(self.snapshot, self.rows[order[:k]], self._missing)
             self._complete(order[:k], table)
         found: dict[int, tuple[Clip, float, Clip | None]] = {}
         for n, clip, duration in zip(

@@ -15,7 +15,7 @@ from seasync.encoders import content_hash
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
-from seasync.sea.rows import CLIP_COLUMNS, clip_id
+from seasync.sea.rows import ID_DIGITS, clip_id
 
 if TYPE_CHECKING:
     from seasync.sea.found import RowIds
@@ -88,13 +88,15 @@ def _again(snapshot: Snapshot, query: Query) -> Query:
 
 def _look_up(snapshot: Snapshot, clip: Clip, content: str | None, encode: Encode) -> Query:
     """Find a clip, by its id or by the hash of its file, and its own footage; encode what is not there."""
-    own = f"id = '{clip.id}'" if clip.id else f"content = '{content}'"
-    table = snapshot.table([*CLIP_COLUMNS, "content"], own)
+    known = snapshot.clip_table
+    table = (
+        known.equal(snapshot, "id", clip.id) if clip.id else known.equal(snapshot, "content", str(content))
+    )
     if clip.id is not None:
         if not len(table):
             raise SeaError(f"{snapshot.dataset.uri}: no clip has the id {clip.id}")
         (clip,) = snapshot.clips_of(table)
-        table = snapshot.table([*CLIP_COLUMNS, "content"], f"content = '{table['content'][0]}'")
+        table = known.equal(snapshot, "content", table["content"][0].as_py())
     elif len(table):
         this = clip_id(table["content"][0].as_py(), clip.start, clip.end)
         clip = replace(clip, id=this if this in table["id"].to_pylist() else None)
@@ -114,7 +116,10 @@ def _look_up(snapshot: Snapshot, clip: Clip, content: str | None, encode: Encode
 def _named(snapshot: Snapshot, name: str) -> Clip:
     if Path(name).exists() or not re.fullmatch("[0-9a-f]{8,32}", name):
         return Clip(name)
-    found = snapshot.clips(f"starts_with(id, '{name}')", limit=2)
+    if len(name) == ID_DIGITS:
+        found = snapshot.clips_of(snapshot.clip_table.equal(snapshot, "id", name))
+    else:
+        found = snapshot.clips(f"starts_with(id, '{name}')", limit=2)
     if len(found) > 1:
         raise SeaError(f"{name}: several clips have an id that begins with this; give more digits")
     return found[0] if found else Clip(name)

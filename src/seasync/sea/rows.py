@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 FACTS = "seasync"
+ID_DIGITS = 32
 CLIP_COLUMNS = ["id", "file", "start", "end", "duration", "label"]
 LATER_COLUMNS = {"damage"}  # not there in seas of the first format; they read as null
 SCORED_COLUMNS = ["seconds_0", "shots_0", "found_0", "features_0"]  # of clips with one stream
@@ -108,7 +109,7 @@ class Row:
 def clip_id(content: str, start: float, end: float | None) -> str:
     """32 hex digits that name a span of a content, whatever its file is called."""
     text = f"{content} {float(start)!r} {None if end is None else float(end)!r}"
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
 def schema(facts: SeaFacts) -> pa.Schema:

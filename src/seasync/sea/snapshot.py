@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from seasync.align import Recipe
+    from seasync.sea.clip_table import ClipTable
     from seasync.sea.exact import Exact
 
 Move = tuple[str, str]
@@ -209,6 +210,13 @@ class Snapshot:
         from seasync.sea.exact import Exact
 
         return self.index or Exact(self)
+
+    @cached_property
+    def clip_table(self) -> ClipTable:
+        """Finds clips by id, content and row."""
+        from seasync.sea.clip_table import ClipTable
+
+        return ClipTable(self)
 
     @cached_property
     def has_parts(self) -> bool:
