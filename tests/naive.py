@@ -192,6 +192,17 @@ def best_priced_gain(cost, rows, columns, jump):
     return chain(0, 0)
 
 
+def medians(direct, reached, weight, fewest):
+    """The median of each moment's direct partner, counted `weight` times, and of those reached; rising."""
+    out, highest = [], -np.inf
+    for n, partner in enumerate(direct):
+        known = [row[n] for row in reached if not np.isnan(row[n])]
+        median = np.median([partner] * weight + known) if len(known) >= fewest else partner
+        highest = max(highest, median)
+        out.append(highest)
+    return np.array(out)
+
+
 def whittaker(values, weights, bending):
     bend = np.diff(np.eye(len(values)), n=2, axis=0)
     return np.linalg.solve(np.diag(weights) + bending * bend.T @ bend, weights * values)

@@ -9,7 +9,10 @@ import pytest
 
 from seasync.align import align_many
 from seasync.align.consensus import apply_consensus, disagreement
+from seasync.align.detours import DirectWay
+from seasync.align.kernels.courses import medians
 from seasync.errors import FeatureError
+from tests import naive
 from tests.align.clips import encoding, retimed, walk
 
 
@@ -115,3 +118,23 @@ def test_disagreement_rises_with_noise_in_the_features(performed):
     assert disagreement(clips[0], [clips[0]] * 4) == pytest.approx(0, abs=1e-9)
     with pytest.raises(FeatureError, match="three matches or more"):
         disagreement(clips[0], clips[1:3])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 9])
+@pytest.mark.parametrize("first", [0, 4])
+def test_medians_are_those_of_numpy(count, first):
+    rng = np.random.default_rng(count)
+    direct, reached = np.sort(rng.normal(size=40)), rng.normal(size=(count, 40 + first))
+    reached[rng.random(reached.shape) < 0.4] = np.nan
+    out = np.empty(40)
+    medians(direct, reached, first, 3, 2, out)
+    np.testing.assert_array_equal(out, naive.medians(direct, reached[:, first:], 3, 2))
+
+
+@pytest.mark.parametrize("partial", ["never", "always"])
+def test_a_direct_way_leads_where_the_warp_does(performed, partial):
+    (query, *matches), _ = performed
+    for alignment in align_many(query, matches, partial=partial):
+        alignment = alignment.of(None, None, ends=(7.0, 6.0))
+        moments = np.linspace(-1, 9, 50)
+        np.testing.assert_array_equal(DirectWay(alignment).at(moments), alignment.warp().at(moments))

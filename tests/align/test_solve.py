@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
@@ -26,6 +28,7 @@ from seasync.align import matrix as matrix_module
 from seasync.align import solve as solve_module
 from seasync.align.cost_pair import CostPair
 from seasync.align.prepare import prepare
+from seasync.align.threads import in_this_thread, in_threads
 from seasync.errors import FeatureError
 from tests.align.clips import encoding, retimed, walk
 
@@ -105,6 +108,16 @@ def test_threads_do_not_disturb_each_other():
         found = list(pool.map(lambda _: score_many(query, matches, partial="auto").score, range(40)))
     for each in found:  # the last bit of a sum may depend on where the arrays lie in memory
         np.testing.assert_allclose(each, expected, rtol=1e-6)
+
+
+def test_work_can_be_kept_in_one_thread():
+    threads = lambda _: threading.get_ident()  # noqa: E731
+    here = threading.get_ident()
+    with in_this_thread():
+        assert in_threads(threads, range(4)) == [here] * 4
+        with ThreadPoolExecutor(1) as pool:  # it holds for this thread alone
+            assert here not in pool.submit(in_threads, threads, range(4)).result()
+    assert (os.cpu_count() == 1) == (here in in_threads(threads, range(4)))
 
 
 def test_a_penalty_is_a_share_of_the_mean_cost_and_not_part_of_draq():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.recipe import Recipe
-from seasync.align.scores import coverage_score, draq_ratio
+from seasync.align.scores import draq_of, score_of
 from seasync.align.speed import speed_warnings
 from seasync.align.verdict import Verdict
 from seasync.align.warp import Stretch, Warp
@@ -46,7 +46,7 @@ class Piece:
     @cached_property
     def draq(self) -> float:
         """DRAQ of this piece alone."""
-        return float(draq_ratio(self.dtw_cost, self.random_cost))
+        return draq_of(self.dtw_cost, self.random_cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class Alignment:
     @cached_property
     def draq(self) -> float:
         """Cost of the path over the mean cost of random ones: 0 is perfect, 1 is no better than chance."""
-        return float(draq_ratio(self.dtw_cost, self.random_cost))
+        return draq_of(self.dtw_cost, self.random_cost)
 
     @property
     def whole(self) -> bool:
@@ -134,7 +134,7 @@ class Alignment:
     @property
     def score(self) -> float:
         """DRAQ, raised by the share of the query that is left out; ranks matches, lower is better."""
-        return float(coverage_score(self.draq, self.coverage[0]))
+        return score_of(self.draq, self.coverage[0])
 
     @property
     def alignable(self) -> bool:

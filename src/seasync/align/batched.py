@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from seasync.align.cost_pair import CostPair
 from seasync.align.kernels import lanes
 from seasync.align.kernels.disordered import disordered as disordered_totals
-from seasync.align.kernels.lane_costs import lane_costs, put_side
+from seasync.align.kernels.lane_costs import fill_pairs, lane_costs
 from seasync.align.kernels.vectors import LANES
 from seasync.align.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
 from seasync.align.scores import draq_ratio
@@ -155,13 +155,12 @@ class BatchedCosts:
         sizes[:, : len(pairs)] = np.transpose([pair.shape for pair in pairs])
         frames = np.array([pair.frames for pair in pairs]).max(0).tolist()
 
-        def fill(planes: Floats, *sides: Floats) -> None:
-            for lane, pair in enumerate(pairs):
-                # Nothing moves: all costs are one.
-                keep, half = (recipe.stillness, (1 - recipe.stillness) / 2) if pair.moving else (1.0, 0.0)
-                put_side(pair.grids[0], lane, np.float32(keep), np.float32(half), sides[0])
-                put_side(pair.grids[1], lane, np.float32(0), np.float32(half), sides[1])
-                pair.write_products(planes[lane])
+        sides = [(pair.query.streams[0].arrays, pair.match.streams[0].arrays) for pair in pairs]
+        queries, matches = zip(*sides, *[sides[0]] * (LANES - len(sides)), strict=True)
+        moving = np.array([pair.moving for pair in pairs])
+
+        def fill(planes: Floats, *both: Floats) -> None:
+            fill_pairs(queries, matches, moving, recipe.stillness, recipe.context, planes, *both)
 
         return cls.filled(fill, len(pairs), sizes, frames, np.array(*factors), recipe.power)
 

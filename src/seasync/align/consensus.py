@@ -9,7 +9,7 @@ import numpy as np
 
 from seasync.align.alignment import Alignment, Piece
 from seasync.align.detours import DirectWay, SolvedWay, follow, onward_ways
-from seasync.align.kernels.courses import cells_around
+from seasync.align.kernels.courses import cells_around, medians
 from seasync.align.prepare import PreparedClip
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.solve import align_many
@@ -51,16 +51,16 @@ def apply_consensus(
     worst = max((alignment.draq for alignment in alignments), default=0.0)
     helpers = [n for n, alignment in enumerate(alignments) if _helps(alignment, worst)][: HELPERS + 1]
     onward = onward_ways(helpers, matches, alignments[0].recipe, partial) if helpers else {}
+    ways = [DirectWay(alignment) for alignment in alignments]
     reached: list[list[Seconds]] = [[] for _ in matches]
     for helper in helpers:
-        there = DirectWay(alignments[helper])
         for n, alignment in enumerate(alignments):
             if n == helper or len(reached[n]) == HELPERS:
                 continue
-            way, side = onward[helper, n]
-            if _helps(alignments[helper], alignment.draq) and _helps(way, alignment.draq):
-                reached[n].append(follow(alignment.query_seconds, there, "query", way, side))
-    return [_corrected(*pair) for pair in zip(alignments, reached, strict=True)]
+            onward_way, side = onward[helper, n]
+            if _helps(alignments[helper], alignment.draq) and _helps(onward_way, alignment.draq):
+                reached[n].append(follow(alignment.query_seconds, ways[helper], "query", onward_way, side))
+    return [_corrected(*pair) for pair in zip(ways, reached, strict=True)]
 
 
 def _helps(way: Alignment | SolvedWay, direct_draq: float) -> bool:
@@ -104,26 +104,21 @@ def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe
     return float(np.mean(apart))
 
 
-def _corrected(alignment: Alignment, reached: Sequence[Seconds]) -> Alignment:
+def _corrected(way: DirectWay, reached: Sequence[Seconds]) -> Alignment:
     """The alignment with its paths moved to the medians of direct partners and of where detours lead."""
+    alignment = way.alignment
     if len(reached) < FEWEST:
         return alignment
-    own, paths, pieces, stop = alignment.warp(), [], [], 0
+    detours, paths, pieces, stop = np.stack(reached), [], [], 0
+    grid = np.arange(len(alignment.match_seconds))
     for piece in alignment.pieces:
-        cells = alignment.path[piece.start : piece.stop]
-        rows = np.unique(cells[:, 0])
-        partners = _medians(own.at(alignment.query_seconds[rows]), [places[rows] for places in reached])
-        places = np.interp(partners, alignment.match_seconds, np.arange(len(alignment.match_seconds)))
-        paths.append(cells_around(rows, places, int(cells[0, 1]), int(cells[-1, 1])))
+        (first, left), (last, right) = alignment.path[[piece.start, piece.stop - 1]].tolist()
+        rows = np.arange(first, last + 1)  # a path without jumps leaves none out
+        direct = way.at(alignment.query_seconds[first : last + 1])
+        partners = np.empty(len(direct))
+        medians(direct, detours, first, DIRECT, FEWEST, partners)
+        places = np.interp(partners, alignment.match_seconds, grid)
+        paths.append(cells_around(rows, places, left, right))
         start, stop = stop, stop + len(paths[-1])
         pieces.append(replace(piece, start=start, stop=stop))
     return replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces))
-
-
-def _medians(direct: Seconds, reached: Sequence[Seconds]) -> Seconds:
-    """The median partner of each moment, shape (N,), never decreasing."""
-    found = np.stack([*[direct] * DIRECT, *reached])
-    found.sort(axis=0)  # NaN comes last
-    count, moment = np.isfinite(found).sum(0), np.arange(len(direct))
-    median = (found[(count - 1) // 2, moment] + found[count // 2, moment]) / 2
-    return np.maximum.accumulate(np.where(count >= DIRECT + FEWEST, median, direct))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from seasync.align.kernels import cosines as kernels
-from seasync.align.kernels.lane_costs import base_products
 from seasync.align.kernels.products import products
 from seasync.align.prepare import PreparedClip, PreparedStream, prepare, shared_streams
 from seasync.align.recipe import MOTION, Recipe
@@ -76,20 +75,6 @@ class CostPair:
             return self.query.factor, self.match.factor
         return None
 
-    @property
-    def grids(self) -> tuple[Floats, Floats]:
-        """Weight, 1 / norm and motion at each grid point, shape (3, n) and (3, m); zeros if nothing moves."""
-        if self.moving:
-            return self.streams[0].query.grid, self.streams[0].match.grid
-        return np.zeros((3, self.shape[0]), np.float32), np.zeros((3, self.shape[1]), np.float32)
-
-    def write_products(self, out: Floats) -> None:
-        """Write ⟨x_i, x_j⟩ of the leading stream's frames into `out`, at least (T, T' + 1)."""
-        if self.moving:
-            self.streams[0].write_products(out)
-        else:
-            out[:] = 0.0
-
     def mirrored(self) -> CostPair | None:
         """The pair with the match seen in a mirror; None if no stream has a left and a right."""
         if not any(pair.match.name in MIRRORS for pair in self.streams):
@@ -152,12 +137,6 @@ class _StreamPair:
 
     def __init__(self, query: PreparedStream, match: PreparedStream, context: bool) -> None:
         self.query, self.match, self.context = query, match, context
-
-    def write_products(self, out: Floats) -> None:
-        """Write the products of all frames into `out`."""
-        n = self.query.length
-        gram = _products(self.query.rows, self.match.rows)
-        base_products(gram[:n], gram[n:], self.query.sides, self.match.sides, self.context, out)
 
     def add(self, first: int, out: Floats) -> None:
         """Add the cosines of the grid rows from `first` on to `out`, shape (k, m), from one Gram block."""

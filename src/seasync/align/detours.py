@@ -22,7 +22,7 @@ from seasync.align.likelihood import likelihood
 from seasync.align.partial_policy import Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_ratio
+from seasync.align.scores import draq_of
 from seasync.align.solve import as_alignment, solve_pairs
 from seasync.align.verdict import Verdict
 from seasync.align.warp import Warp
@@ -81,6 +81,15 @@ class DirectWay:
                 )
         return self._read[side]
 
+    def at(self, moments: Seconds) -> Seconds:
+        """Where the way leads from moments of the query, shape (N,), increasing; as `Warp.at`."""
+        there = self.map_of("query")
+        if isinstance(there, Warp):
+            return there.at(moments)
+        out = np.empty(len(moments))
+        kernels.course_at(moments, there.times, there.values, there.last, out)
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class SolvedWay:
@@ -92,7 +101,7 @@ class SolvedWay:
     @cached_property
     def draq(self) -> float:
         """DRAQ of the way."""
-        return float(draq_ratio(self.found.cost, self.found.random))
+        return draq_of(self.found.cost, self.found.random)
 
     @cached_property
     def alignable(self) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.kernels import single
-from seasync.align.scores import draq_ratio
+from seasync.align.scores import draq_of
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
 
@@ -123,7 +123,7 @@ def draq(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> float:
     matrix = check_cost(cost)
     solved = solve_whole(matrix)
     mean = solved.random if paths is None else random_cost(matrix, paths=paths, seed=seed)
-    return float(draq_ratio(solved.cost, mean))
+    return draq_of(solved.cost, mean)
 
 
 def disordered(cost: Floats) -> tuple[Floats, Floats]:

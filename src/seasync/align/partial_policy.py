@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from seasync.align.batched import BatchedCosts
 from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import coverage_score, draq_ratio
+from seasync.align.scores import draq_of, draq_ratio, score_of
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -62,12 +63,27 @@ class Pieces:
     @property
     def whole_draq(self) -> float:
         """DRAQ of both clips as a whole."""
-        return float(draq_ratio(self.whole_cost, self.whole_random))
+        return draq_of(self.whole_cost, self.whole_random)
 
     @property
     def score(self) -> float:
         """Coverage-adjusted DRAQ; see `coverage_score`."""
-        return float(coverage_score(draq_ratio(self.cost, self.random), self.coverage[0]))
+        return score_of(draq_of(self.cost, self.random), self.coverage[0])
+
+
+class _Weighed(NamedTuple):
+    """The matrices of a batch that are solved in pieces, and all pieces that were weighed.
+
+    lanes (C,), sums (C, 5): cost, prices of rows and columns, random and disordered cost of their pieces;
+    coverage (C, 2); boxes (P, 5), measures (P, 3), randoms (P,): see `BatchedPrices.all_pieces`.
+    """
+
+    lanes: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    coverage: NDArray[np.float64]
+    boxes: NDArray[np.int64]
+    measures: NDArray[np.float64]
+    randoms: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -150,20 +166,13 @@ class PartialPolicy:
         if self.order == "any":
             costs = {lane: batch.matrix(lane) for lane, moves in enumerate(moving) if moves}
             return [self.choose(costs.get(lane), whole, random_cost) for lane, whole in enumerate(wholes)]
-        priced = BatchedPrices(batch, self.share)
-        better = priced.better(np.array([whole.cost for whole in wholes]))
-        chosen = [
-            lane for lane, moves in enumerate(moving) if moves and (self.partial == "always" or better[lane])
-        ]
-        pieces = {lane: priced.pieces(lane) for lane in chosen}
-        boxes = [(lane, *_corners(piece)) for lane, some in pieces.items() for piece in some]
-        randoms = iter(batch.box_costs(np.array(boxes, np.int64).reshape(-1, 5), contrast=False)[0].tolist())
-        for lane, some in pieces.items():
-            measures = [priced.measure(lane, piece) for piece in some]
-            own = [next(randoms) for _ in some]
-            found = _measured(measures, priced.totals[lane], some, own, wholes[lane])
-            if self._earns_its_place(found):
-                out[lane] = found
+        priced, cost = BatchedPrices(batch, self.share), np.array([whole.cost for whole in wholes])
+        whole_draq = draq_ratio(cost, [whole.random for whole in wholes])
+        found = self._weigh(batch, priced, np.array(moving), cost, whole_draq, contrast=False)
+        for lane in found.lanes.tolist():
+            own, pieces = found.boxes[:, 0] == lane, priced.pieces(lane)
+            measures, randoms = found.measures[own].tolist(), found.randoms[own].tolist()
+            out[lane] = _measured(measures, priced.totals[lane], pieces, randoms, wholes[lane])
         return out
 
     def score_batched(
@@ -194,20 +203,35 @@ class PartialPolicy:
         broken = batch.disordered() if contrast else np.zeros(batch.count)
         if self.partial != "never":
             priced = BatchedPrices(batch, self.share)
-            chosen = np.flatnonzero(moving & (priced.better(cost) | (self.partial == "always")))
-            boxes, measures = priced.all_pieces(chosen)
-            sums = np.zeros((batch.count, 5))
-            np.add.at(sums, boxes[:, 0], np.hstack([measures, batch.box_costs(boxes, contrast=contrast).T]))
-            sums, totals = sums[chosen], priced.totals[chosen]
-            covered = np.divide(sums[:, 1:3], totals, out=np.ones(totals.shape), where=totals > 0)
-            kept = self._earn_their_place(sums[:, 0], sums[:, 3], covered, whole_draq[chosen])
-            chosen, sums, covered = chosen[kept], sums[kept], covered[kept]
+            found = self._weigh(batch, priced, moving, cost, whole_draq, contrast=contrast)
+            chosen, sums, covered = found.lanes, found.sums, found.coverage
             out[chosen, 0], out[chosen, 1], out[chosen, 2:4] = sums[:, 0], sums[:, 3], covered
             in_part = (covered != 1).any(1)
             broken[chosen[in_part]] = sums[in_part, 4]
         if contrast:
             out[:, 4] = draq_ratio(out[:, 0], broken)
         return out
+
+    def _weigh(
+        self,
+        batch: BatchedCosts,
+        priced: BatchedPrices,
+        moving: NDArray[np.bool_],
+        cost: NDArray[np.float64],
+        whole_draq: NDArray[np.float64],
+        *,
+        contrast: bool,
+    ) -> _Weighed:
+        """Which matrices of a batch are better solved in pieces, given what the whole paths cost."""
+        chosen = np.flatnonzero(moving & (priced.better(cost) | (self.partial == "always")))
+        boxes, measures = priced.all_pieces(chosen)
+        costs = batch.box_costs(boxes, contrast=contrast)
+        sums = np.zeros((batch.count, 5))
+        np.add.at(sums, boxes[:, 0], np.hstack([measures, costs.T]))
+        sums, totals = sums[chosen], priced.totals[chosen]
+        covered = np.divide(sums[:, 1:3], totals, out=np.ones(totals.shape), where=totals > 0)
+        kept = self._earn_their_place(sums[:, 0], sums[:, 3], covered, whole_draq[chosen])
+        return _Weighed(chosen[kept], sums[kept], covered[kept], boxes, measures, costs[0])
 
     def _earns_its_place(self, found: Pieces) -> bool:
         return bool(self._earn_their_place(found.cost, found.random, found.coverage, found.whole_draq))
@@ -234,7 +258,7 @@ def contrast_of(cost: Floats, found: Pieces) -> float:
     """The cost of pieces over that of paths through the same boxes with the match's order broken."""
     whole = found.coverage == (1.0, 1.0)
     boxes = [cost] if whole else _boxes(cost, [piece.path for piece in found.pieces])
-    return float(draq_ratio(found.cost, sum(map(disordered_cost, boxes))))
+    return draq_of(found.cost, sum(map(disordered_cost, boxes)))
 
 
 def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:

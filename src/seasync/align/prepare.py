@@ -82,6 +82,11 @@ class PreparedStream:
         """What the kernels take besides the rows."""
         return self.links, self.scales, self.lower, self.grid
 
+    @property
+    def arrays(self) -> tuple[Floats, Int32s, Floats, Int32s, Floats]:
+        """The rows, and what the kernels take besides."""
+        return self.rows, *self.sides
+
 
 @dataclass(frozen=True, eq=False)
 class PreparedClip:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -38,6 +39,11 @@ def draq_ratio(dtw_cost: ArrayLike, random_cost: ArrayLike) -> NDArray[np.float6
     return np.divide(cost, mean, out=np.ones(cost.shape), where=mean > 0)
 
 
+def draq_of(dtw_cost: float, random_cost: float) -> float:
+    """`draq_ratio` of one path."""
+    return float(dtw_cost / random_cost) if random_cost > 0 else 1.0
+
+
 def coverage_score(draq: ArrayLike, query_coverage: ArrayLike) -> NDArray[np.float64]:
     """Raise DRAQ by the share of the query that a partial alignment leaves out.
 
@@ -62,6 +68,11 @@ def coverage_score(draq: ArrayLike, query_coverage: ArrayLike) -> NDArray[np.flo
     [0.5, 0.75]
     """
     return np.asarray(1 - np.sqrt(query_coverage) * (1 - np.asarray(draq, np.float64)))
+
+
+def score_of(draq: float, query_coverage: float) -> float:
+    """`coverage_score` of one path."""
+    return 1 - math.sqrt(query_coverage) * (1 - draq)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,12 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seasync.align.threads import in_this_thread
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
@@ -63,6 +65,8 @@ class ServedSea:
         self._prepare = threading.Lock()
         self._warmed: str | None = None
         self._info: tuple[int, dict[str, Any]] | None = None
+        self._counting = threading.Lock()
+        self._asked = 0  # searches that run or wait
         # More searches at once than cores only slow each other down: they take turns.
         self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
@@ -157,17 +161,19 @@ class ServedSea:
 
         def search() -> Matches:
             self._load()
-            return self.sea.search(
-                asked,
-                k=k,
-                recipe=recipe,
-                rerank=rerank,
-                candidates=candidates,
-                max_draq=max_draq,
-                partial=partial,
-                consensus=consensus,
-                label=label,
-            )
+            # Threads for one search would only hinder the others.
+            with in_this_thread() if self._asked > 1 else nullcontext():
+                return self.sea.search(
+                    asked,
+                    k=k,
+                    recipe=recipe,
+                    rerank=rerank,
+                    candidates=candidates,
+                    max_draq=max_draq,
+                    partial=partial,
+                    consensus=consensus,
+                    label=label,
+                )
 
         try:
             return self._in_turn(search)
@@ -178,14 +184,19 @@ class ServedSea:
 
     def _in_turn(self, search: Callable[[], Matches]) -> Matches:
         closed = ServeError("this sea is being closed", status=503)
+        with self._counting:
+            self._asked += 1
         try:
-            turn = self._searches.submit(search)
-        except RuntimeError:  # `close` has been called
-            raise closed from None
-        try:
+            try:
+                turn = self._searches.submit(search)
+            except RuntimeError:  # `close` has been called
+                raise closed from None
             return turn.result()
         except CancelledError:
             raise closed from None
+        finally:
+            with self._counting:
+                self._asked -= 1
 
     def warm(self) -> None:
         """Search once in the background, so that the first visitor does not wait for the index to load."""

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def longest_over_shortest(seconds):
     """The longest step between sampled times (T,) over the shortest one; 1 if there is none."""
     if len(seconds) == 1:
@@ -23,7 +23,7 @@ def longest_over_shortest(seconds):
     return longest / shortest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def clock(seconds, limit):
     """The rate of sampled times (T,), how many samples a uniform clock of that rate has, and how far the
     times are from it, in steps (infinite if their number differs).

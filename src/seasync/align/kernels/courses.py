@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def _sum(values, cells, first, stop):
     """The sum of values[cells[first:stop]], added in numpy's order, so that both give the same digits."""
     total = values[cells[first]]
@@ -32,7 +32,7 @@ def _sum(values, cells, first, stop):
     return total + rest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def knots(kept, cells, times, others, mean):
     """The knots (times, values) of a path without jumps, and the last point that it keeps.
 
@@ -56,7 +56,7 @@ def knots(kept, cells, times, others, mean):
     return at[:count].copy(), values[:count].copy(), kept[length - 1]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def _at(moment, place, times, values, last):
     """What a moment maps to, given a knot at or before it (or 0)."""
     if moment > times[-1]:
@@ -72,7 +72,7 @@ def _at(moment, place, times, values, last):
     return min(inside + beyond, max(last, values[-1]))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def follow(moments, times1, values1, end1, last1, times2, values2, end2, last2, out):
     """Where two maps lead one after the other from moments (N,), increasing; NaN where one is not defined."""
     one = 0
@@ -88,7 +88,44 @@ def follow(moments, times1, values1, end1, last1, times2, values2, end2, last2, 
         out[n] = _at(between, two, times2, values2, last2) if there else np.nan
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
+def course_at(moments, times, values, last, out):
+    """What one map leads to from moments (N,), increasing."""
+    place = 0
+    for n in range(len(moments)):
+        while place + 1 < len(times) and times[place + 1] <= moments[n]:
+            place += 1
+        out[n] = _at(moments[n], place, times, values, last)
+
+
+@njit(cache=True)
+def medians(direct, reached, first, weight, fewest, out):
+    """The median of direct (N,), counted `weight` times, and of reached (R, ≥ N) from `first` on, into out.
+
+    It never decreases. NaN does not count; where fewer than `fewest` of reached are numbers, it is direct.
+    """
+    sorted_values = np.empty(weight + len(reached), np.float64)
+    highest = -np.inf
+    for n in range(len(direct)):
+        sorted_values[:weight] = direct[n]
+        count = weight
+        for r in range(len(reached)):
+            value = reached[r, first + n]
+            if not np.isnan(value):
+                at = count
+                while at > 0 and sorted_values[at - 1] > value:
+                    sorted_values[at] = sorted_values[at - 1]
+                    at -= 1
+                sorted_values[at] = value
+                count += 1
+        median = direct[n]
+        if count >= weight + fewest:
+            median = (sorted_values[(count - 1) // 2] + sorted_values[count // 2]) / 2
+        highest = max(highest, median)
+        out[n] = highest
+
+
+@njit(cache=True)
 def cells_around(rows, places, first, last):
     """Cells (L, 2) int32 from column `first` to `last` in unit steps, centered on each row's place.
 

@@ -11,6 +11,7 @@ from numba import njit
 
 from seasync.align.kernels.cosines import base_row, plain_reach
 from seasync.align.kernels.lanes import interleave
+from seasync.align.kernels.products import products
 from seasync.align.kernels.vectors import LANES, address, fill, load, store, where_less
 
 _ONE = np.float32(1.0)
@@ -48,6 +49,32 @@ def put_side(grid, lane, keep, half, out):
         out[0, a, lane] = _ZERO
         out[1, a, lane] = _ZERO
         out[2, a, lane] = _ZERO
+
+
+@njit(cache=True, nogil=True)
+def fill_pairs(queries, matches, moving, stillness, context, planes, query_side, match_side):
+    """What `lane_costs` needs of up to LANES pairs, from their rows to the products of their frames.
+
+    queries, matches: of LANES pairs, rows, links, scales, lower and grid of a stream, see `PreparedStream`;
+    moving (B,) bool: whether something moves in each of the B pairs. Of others, all costs are one.
+    """
+    half = np.float32((1.0 - stillness) / 2.0)
+    for lane in range(len(moving)):
+        rows1, links1, scales1, lower1, grid1 = queries[lane]
+        rows2, links2, scales2, lower2, grid2 = matches[lane]
+        if not moving[lane]:
+            planes[lane] = _ZERO
+            put_side(np.zeros_like(grid1), lane, _ONE, _ZERO, query_side)
+            put_side(np.zeros_like(grid2), lane, _ZERO, _ZERO, match_side)
+            continue
+        gram = np.empty((len(rows1), len(rows2)), np.float32)
+        products(rows1, rows2, gram)
+        frames = links1.shape[1]
+        one = links1, scales1, lower1, grid1
+        other = links2, scales2, lower2, grid2
+        base_products(gram[:frames], gram[frames:], one, other, context, planes[lane])
+        put_side(grid1, lane, np.float32(stillness), half, query_side)
+        put_side(grid2, lane, _ZERO, half, match_side)
 
 
 @njit(cache=True, nogil=True)

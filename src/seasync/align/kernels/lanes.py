@@ -80,7 +80,7 @@ def interleave_all(addresses, rows, columns, cells):
         interleave(starts, widths, m, cells[i])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def take_boxes(cells, lanes, tops, lefts, rows, columns, out):
     """Parts of the matrices in cells as matrices of their own, into out (n, m * LANES), zero beyond each.
 
@@ -100,7 +100,7 @@ def take_boxes(cells, lanes, tops, lefts, rows, columns, out):
                     row[j * LANES + k] = source[first + j * LANES]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def matrix_of(cells, lane, out):
     """The matrix (n, m) of one lane out of cells."""
     for i in range(out.shape[0]):
@@ -256,7 +256,7 @@ def score_matrices(addresses, rows, columns, shares, out):
         _put_totals(i, rows, columns, totals, means, out)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def trace(moves, rows, columns, paths, lengths):
     """The path of every lane with rows: the last lengths[lane] pairs of paths (LANES, n + m − 1, 2) int32."""
     for lane in range(LANES):

@@ -133,7 +133,7 @@ def lane_gains(cells, row_prices, column_prices, jump, moves, sources, best, end
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def lane_pieces(cells, row_prices, column_prices, moves, sources, ends, chosen):
     """The boxes around the pieces of the best paths in the lanes `chosen`, and what `measure` says of them.
 

@@ -47,7 +47,7 @@ def prices(costs, share, rows, columns):
     return row_total, column_total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def trace(moves, sources, end, lane, lanes):
     """The path to a cell, and where its pieces begin, as `priced_path` returns them.
 
@@ -140,7 +140,7 @@ def priced_path(costs, rows, columns, jump):
     return best, *trace(moves, sources, end, 0, 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def measure(costs, rows, columns, lane, lanes, path):
     """What a piece (L, 2) costs, and the prices of the rows and of the columns it enters.
 

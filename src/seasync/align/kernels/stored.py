@@ -20,7 +20,7 @@ _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def plan_clips(seconds, frames_of, shots_of, settings, longest, plans, rates):
     """How clips are prepared: plans (B, 5) int64 and rates (B,), written.
 
