@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import json
 import os
 import shutil
 import subprocess
@@ -30,7 +29,6 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,6 +37,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.in_step import dropped, film, play, server
+from benchmarks.load_client import run_clients
 from benchmarks.page_tasks import coach, loop
 from benchmarks.search import WIDTH, Clips
 from seasync.encoders import get_encoder
@@ -48,15 +47,32 @@ from seasync.serve import Client
 
 CLIPS, CLIENTS, K = 10_000, 32, 10
 ADDED = 24
-# Every commit's benchmark has these two functions; its options differ.
+WARM_SECONDS = 6.0  # of searches that are not counted: a server loads much when it starts
+# Every commit's benchmark has these functions; its options differ. The clients are ours for all of them:
+# heavier ones would take more from a server that answers faster. None counts how it starts.
 LOAD_ALONE = """
 import sys, tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from benchmarks import serve
 from benchmarks.goals import Goals
-from benchmarks.serve import load, tiny_model
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        load(Path(folder), f"onnx:{tiny_model(Path(folder) / 'tiny.onnx')}", float(sys.argv[1]), Goals())
+seconds, warm_seconds, folder_of_clients = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+sys.path.append(folder_of_clients)
+from load_client import run_clients
+
+def clients(address, seconds):
+    return run_clients(address, serve.CLIENTS, serve.CLIPS, serve.K, seconds)
+
+@contextmanager
+def warm_server(*places, cold=serve.server):
+    with cold(*places) as (address, process):
+        clients(address, warm_seconds)
+        yield address, process
+
+serve.clients, serve.server = clients, warm_server
+with tempfile.TemporaryDirectory() as folder:
+    model = serve.tiny_model(Path(folder) / "tiny.onnx")
+    serve.load(Path(folder), f"onnx:{model}", seconds, Goals())
 """
 
 
@@ -138,7 +154,14 @@ def against(other: Path, seconds: float, goals: Goals) -> None:
     rates: dict[Path, list[float]] = {other: [], here: []}
     for place in (other, here) * 2:
         code = os.pathsep.join((str(place.resolve() / "src"), str(place.resolve())))
-        command = [sys.executable, "-c", LOAD_ALONE, str(seconds)]
+        command = [
+            sys.executable,
+            "-c",
+            LOAD_ALONE,
+            str(seconds),
+            str(WARM_SECONDS),
+            str(Path(__file__).parent),
+        ]
         run = subprocess.run(
             command, cwd=place, env=os.environ | {"PYTHONPATH": code}, text=True, capture_output=True
         )  # it may miss a goal
@@ -183,34 +206,8 @@ def cpu_seconds(process: int) -> float:
 
 
 def clients(address: str, seconds: float) -> tuple[list[float], int]:
-    """Seconds that each answered search took, and how many failed; two processes share the clients."""
-    with get_context("spawn").Pool(2) as pool:
-        parts = pool.starmap(search_for, [(address, CLIENTS // 2, seconds, n) for n in range(2)])
-    return [took for times, _ in parts for took in times], sum(failed for _, failed in parts)
-
-
-def search_for(address: str, count: int, seconds: float, seed: int) -> tuple[list[float], int]:
-    def client(number: int) -> tuple[list[float], int]:
-        rng = np.random.default_rng([seed, number])
-        times, failed = [], 0
-        connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            body = json.dumps({"query": {"ref": f"clip:{rng.integers(CLIPS):032x}"}, "k": K})
-            began = time.monotonic()
-            connection.request(
-                "POST", "/api/v1/seas/large/search", body, {"Content-Type": "application/json"}
-            )
-            answer = connection.getresponse()
-            good = answer.status == 200 and len(answer.read()) > 1000
-            times.append(time.monotonic() - began)
-            failed += not good
-        connection.close()
-        return times, failed
-
-    with ThreadPoolExecutor(count) as pool:
-        parts = list(pool.map(client, range(count)))
-    return [took for times, _ in parts for took in times], sum(failed for _, failed in parts)
+    """Seconds that each answered search took, and how many failed."""
+    return run_clients(address, CLIENTS, CLIPS, K, seconds)
 
 
 class Visits:
