@@ -11,7 +11,8 @@ from seasync.serve.backend import Backend
 from seasync.serve.served_sea import ServedSea
 
 
-def backend_of(request: Request) -> Backend:
+# Coroutines: FastAPI would run plain functions in other threads, which takes longer than their work.
+async def backend_of(request: Request) -> Backend:
     """The backend of the application that answers."""
     backend: Backend = request.app.state.backend
     return backend
@@ -20,7 +21,7 @@ def backend_of(request: Request) -> Backend:
 BackendDep = Annotated[Backend, Depends(backend_of)]
 
 
-def sea_of(
+async def sea_of(
     backend: BackendDep,
     sea: Annotated[str, Path(max_length=100, description="Name of a sea, as `GET /api/v1` lists them.")],
 ) -> ServedSea:
