@@ -7,12 +7,14 @@ needs. It knows nothing of the code that serves, so that two commits can be comp
 from __future__ import annotations
 
 import json
+import os
 import random
 import selectors
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 
@@ -23,6 +25,20 @@ def run_clients(address: str, count: int, clips: int, k: int, seconds: float) ->
     command = [sys.executable, __file__, *arguments]
     times, failed = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return times, failed
+
+
+def cpu_seconds(process: int) -> float:
+    """CPU seconds of a process and of those that it started, where the system reports them."""
+    spent, started = 0.0, {process}
+    for stat in sorted(Path("/proc").glob("[0-9]*/stat"), key=lambda stat: int(stat.parent.name)):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(stat.parent.name) == process or int(fields[1]) in started:
+            started.add(int(stat.parent.name))
+            spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return spent or float("nan")
 
 
 class Connection:

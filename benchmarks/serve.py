@@ -37,7 +37,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.in_step import dropped, film, play, server
-from benchmarks.load_client import run_clients
+from benchmarks.load_client import cpu_seconds, run_clients
 from benchmarks.page_tasks import coach, loop
 from benchmarks.search import WIDTH, Clips
 from seasync.encoders import get_encoder
@@ -58,7 +58,7 @@ from benchmarks import serve
 from benchmarks.goals import Goals
 seconds, warm_seconds, folder_of_clients = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 sys.path.append(folder_of_clients)
-from load_client import run_clients
+from load_client import cpu_seconds, run_clients
 
 def clients(address, seconds):
     return run_clients(address, serve.CLIENTS, serve.CLIPS, serve.K, seconds)
@@ -69,7 +69,7 @@ def warm_server(*places, cold=serve.server):
         clients(address, warm_seconds)
         yield address, process
 
-serve.clients, serve.server = clients, warm_server
+serve.clients, serve.server, serve.cpu_seconds = clients, warm_server, cpu_seconds
 with tempfile.TemporaryDirectory() as folder:
     model = serve.tiny_model(Path(folder) / "tiny.onnx")
     serve.load(Path(folder), f"onnx:{model}", seconds, Goals())
@@ -137,7 +137,7 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     p50, p99 = np.percentile(times, (50, 99))
     print(f"{f'{CLIENTS} clients over HTTP, adding':34} {rate:8.1f} {p50:8.0f} {p99:8.0f}")
     each = 1000 * alone[2], 1000 * spent / len(times)
-    print(f"CPU of a search: {each[0]:.0f} ms in process, {each[1]:.0f} ms of the server's, page included")
+    print(f"CPU of a search: {each[0]:.0f} ms in process, {each[1]:.0f} ms of the server's, all included")
     p50, p95 = np.percentile(visits.times, (50, 95))
     print(f"the page meanwhile: p50 {1000 * p50:.0f} ms, p95 {1000 * p95:.0f} ms")
     goals.at_least("serve throughput over in process", rate / alone[0], 0.7)
@@ -194,15 +194,6 @@ def in_process(sea: Sea, seconds: float) -> tuple[float, str, float]:
         rate, spent = count / (time.monotonic() - began), time.process_time() - spent
         best = max(best, (rate, f"{threads} threads" if threads > 1 else "1 thread", spent / count))
     return best
-
-
-def cpu_seconds(process: int) -> float:
-    """CPU seconds of a process without its worker processes, where the system reports them."""
-    stat = Path(f"/proc/{process}/stat")
-    if not stat.exists():
-        return float("nan")
-    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def clients(address: str, seconds: float) -> tuple[list[float], int]:

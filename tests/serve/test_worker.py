@@ -153,3 +153,14 @@ def test_searches_that_wait_for_the_encoder_hold_up_no_others(sea: Path, films: 
         each.join(60)
     served.close()
     assert answered == [1]
+
+
+def test_as_many_callers_as_there_are_places_have_their_turn() -> None:
+    turn = Turn(wait_seconds=0.05, places=2)
+    with turn.taken() as first:
+        with turn.taken() as second:
+            assert (first, second) == (0, 1)
+            with pytest.raises(ServeError, match="too much to do"), turn.taken():
+                pass
+        with turn.taken() as again:
+            assert again == 1

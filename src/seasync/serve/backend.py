@@ -24,6 +24,7 @@ from seasync.serve.mark_tables import film_marks, marks_of
 from seasync.serve.phone import Access
 from seasync.serve.proxy import make_proxy
 from seasync.serve.roots import Roots
+from seasync.serve.search_processes import SearchProcesses
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.solver import Solver
 from seasync.serve.state_folder import StateFolder
@@ -73,6 +74,9 @@ class Backend:
         self._adder, self._maker, self._carrier = (
             WorkerProcess(name, low_priority=True) for name in ("add", "make", "carry")
         )
+        self._searches = SearchProcesses(
+            limits.search_processes, wait_seconds=wait, seconds=limits.encode_seconds
+        )
         self.seas = {name: self._serve(name, location) for name, location in seas.items()}
         for folder in sorted(self.state.seas.glob("*.sea")):
             self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))
@@ -110,7 +114,8 @@ class Backend:
         return self.seas[name]
 
     def _serve(self, name: str, location: tasks.SeaLocation) -> ServedSea:
-        return ServedSea(name, location, self._encoder, self.limits.encode_seconds)
+        seconds = self.limits.encode_seconds
+        return ServedSea(name, location, self._encoder, seconds, processes=self._searches)
 
     def make_sea(self, name: str) -> ServedSea:
         """Make an empty sea in the state folder, with the encoder of the first sea."""
@@ -184,6 +189,7 @@ class Backend:
             sea.close()
         for worker in (self.inspector, self._encoder, self._adder, self._maker, self._carrier):
             worker.close()
+        self._searches.close()
         self.state.close()
 
     def _add_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:

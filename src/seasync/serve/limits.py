@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 GIB = 1 << 30
@@ -33,6 +34,9 @@ class Limits:
         Disk space of thumbnails and browser copies together, and of films.
     alignment_bytes
         Memory of the alignments that are remembered.
+    search_processes
+        Processes that search while more searches wait than there are cores. Each holds the clip vectors or
+        the index of the seas it searches.
     job_days, job_records
         How long, and how many, finished jobs are remembered.
     """
@@ -51,5 +55,6 @@ class Limits:
     cache_bytes: int = 5 * GIB
     film_bytes: int = 10 * GIB
     alignment_bytes: int = GIB // 2
+    search_processes: int = min(os.cpu_count() or 1, 4) if (os.cpu_count() or 1) > 1 else 0
     job_days: float = 7.0
     job_records: int = 1000

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from seasync.sea.query import Query
 from seasync.search import Sea
 from seasync.serve import tasks
 from seasync.serve.annotation_store import AnnotationStore
+from seasync.serve.search_processes import SearchProcesses
 from seasync.serve.worker import WorkerProcess
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from seasync.options import Partial, Rerank
     from seasync.sea.match import Matches
     from seasync.sea.snapshot import Snapshot
+
+CORES = os.cpu_count() or 1
 
 
 class ServedSea:
@@ -51,9 +55,11 @@ class ServedSea:
         seconds: float,
         *,
         annotations: str | None = None,
+        processes: SearchProcesses | None = None,
     ) -> None:
         self.name, self.location = name, location
-        self._worker, self._seconds = worker, seconds
+        self._worker, self._seconds, self._processes = worker, seconds, processes
+        self._key = uuid4().hex  # another one if it is deleted and made again
         self.sea = Sea(
             location.uri,
             location.encoder,
@@ -68,7 +74,7 @@ class ServedSea:
         self._counting = threading.Lock()
         self._asked = 0  # searches that run or wait
         # More searches at once than cores only slow each other down: they take turns.
-        self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
+        self._searches = ThreadPoolExecutor(CORES, thread_name_prefix="search")
 
     @property
     def uri(self) -> str:
@@ -158,45 +164,56 @@ class ServedSea:
         """
         self.expect_clips()
         asked = query if query.id is not None else self.sea.query(query)
-
-        def search() -> Matches:
-            self._load()
-            # Threads for one search would only hinder the others.
-            with in_this_thread() if self._asked > 1 else nullcontext():
-                return self.sea.search(
-                    asked,
-                    k=k,
-                    recipe=recipe,
-                    rerank=rerank,
-                    candidates=candidates,
-                    max_draq=max_draq,
-                    partial=partial,
-                    consensus=consensus,
-                    label=label,
-                )
-
+        options = {
+            "k": k,
+            "recipe": recipe,
+            "rerank": rerank,
+            "candidates": candidates,
+            "max_draq": max_draq,
+            "partial": partial,
+            "consensus": consensus,
+            "label": label,
+        }
         try:
-            return self._in_turn(search)
-        except SeaError:
+            with self._counted() as others:
+                if others >= CORES and self._processes is not None:
+                    if self._processes.ready:
+                        return self._processes.search(self._key, self.location, asked, options)
+                    self._processes.start(self._key, self.location, asked, options)
+                return self._in_turn(lambda: self._search_here(asked, options))
+        except (SeaError, ServeError):
             if query.id is not None:
                 self.clip(query.id)  # a missing clip gets its own error
             raise
 
-    def _in_turn(self, search: Callable[[], Matches]) -> Matches:
-        closed = ServeError("this sea is being closed", status=503)
+    @contextmanager
+    def _counted(self) -> Iterator[int]:
+        """Count this search; gives how many others run or wait."""
         with self._counting:
             self._asked += 1
+            others = self._asked - 1
         try:
-            try:
-                turn = self._searches.submit(search)
-            except RuntimeError:  # `close` has been called
-                raise closed from None
-            return turn.result()
-        except CancelledError:
-            raise closed from None
+            yield others
         finally:
             with self._counting:
                 self._asked -= 1
+
+    def _search_here(self, asked: Clip | Query, options: dict[str, Any]) -> Matches:
+        self._load()
+        # Threads for one search would only hinder the others.
+        with in_this_thread() if self._asked > 1 else nullcontext():
+            return self.sea.search(asked, **options)
+
+    def _in_turn(self, search: Callable[[], Matches]) -> Matches:
+        closed = ServeError("this sea is being closed", status=503)
+        try:
+            turn = self._searches.submit(search)
+        except RuntimeError:  # `close` has been called
+            raise closed from None
+        try:
+            return turn.result()
+        except CancelledError:
+            raise closed from None
 
     def warm(self) -> None:
         """Search once in the background, so that the first visitor does not wait for the index to load."""

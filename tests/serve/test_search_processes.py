@@ -1,0 +1,70 @@
+"""Searches in processes of their own find what the server itself finds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seasync.align import MOTION
+from seasync.clip import Clip
+from seasync.errors import ServeError
+from seasync.sea.match import Matches
+from seasync.search import Sea
+from seasync.serve import served_sea
+from seasync.serve.search_processes import SearchProcesses
+from seasync.serve.served_sea import ServedSea
+from seasync.serve.tasks import SeaLocation
+from seasync.serve.worker import WorkerProcess
+
+
+@pytest.fixture
+def processes() -> Iterator[SearchProcesses]:
+    made = SearchProcesses(2, wait_seconds=60, seconds=60)
+    yield made
+    made.close()
+
+
+def assert_same(found: Matches, expected: Matches) -> None:
+    assert [match.to_json() for match in found] == [match.to_json() for match in expected]
+    assert (found.verdict, found.candidates) == (expected.verdict, expected.candidates)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.alignment.path, other.alignment.path)
+
+
+def test_a_busy_server_searches_in_processes_once_they_are_up(
+    sea: Path, processes: SearchProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served_sea, "CORES", 0)  # every search finds the server busy
+    served = ServedSea("small", SeaLocation(str(sea)), WorkerProcess("test"), 60, processes=processes)
+    (clip,) = served.snapshot().clips(limit=1)
+    expected = Sea(sea).search(str(clip.id), k=3)
+    assert_same(served.search(Clip("by its id", id=clip.id), k=3, recipe=MOTION), expected)
+    for thread in threading.enumerate():
+        if thread.name == "search-start":
+            thread.join(120)
+    assert processes.ready
+    found = served.search(Clip("by its id", id=clip.id), k=3, recipe=MOTION)
+    assert_same(found, expected)
+    assert found[0].alignment.cost is None
+    assert_same(served.search(Clip(clip.file), k=3, recipe=MOTION), Sea(sea).search(clip.file, k=3))
+    with pytest.raises(ServeError, match="no such clip") as refused:
+        served.search(Clip("by its id", id="0" * 32), k=3, recipe=MOTION)
+    assert refused.value.status == 404
+    processes.close()
+    with pytest.raises(ServeError, match="stopping"):
+        served.search(Clip("by its id", id=clip.id), k=3, recipe=MOTION)
+    served.close()
+
+
+def test_a_server_that_is_not_busy_starts_no_process(sea: Path, processes: SearchProcesses) -> None:
+    served = ServedSea("small", SeaLocation(str(sea)), WorkerProcess("test"), 60, processes=processes)
+    (clip,) = served.snapshot().clips(limit=1)
+    for _ in range(3):
+        served.search(Clip("by its id", id=clip.id), k=1, recipe=MOTION)
+    assert not processes.ready
+    assert not any(thread.name == "search-start" for thread in threading.enumerate())
+    served.close()
