@@ -23,7 +23,7 @@ from seasync.serve.worker import WorkerProcess
 
 @pytest.fixture
 def processes() -> Iterator[SearchProcesses]:
-    made = SearchProcesses(2, wait_seconds=60, seconds=60)
+    made = SearchProcesses(2, wait_seconds=60)
     yield made
     made.close()
 

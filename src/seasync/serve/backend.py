@@ -74,9 +74,7 @@ class Backend:
         self._adder, self._maker, self._carrier = (
             WorkerProcess(name, low_priority=True) for name in ("add", "make", "carry")
         )
-        self._searches = SearchProcesses(
-            limits.search_processes, wait_seconds=wait, seconds=limits.encode_seconds
-        )
+        self._searches = SearchProcesses(limits.search_processes, wait_seconds=wait)
         self.seas = {name: self._serve(name, location) for name, location in seas.items()}
         for folder in sorted(self.state.seas.glob("*.sea")):
             self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))

@@ -35,13 +35,11 @@ class SearchProcesses:
         How many processes. 0: the server searches by itself only.
     wait_seconds
         How long a search waits for its turn at most.
-    seconds
-        Time limit of one search.
     """
 
-    def __init__(self, count: int, *, wait_seconds: float | None, seconds: float) -> None:
+    def __init__(self, count: int, *, wait_seconds: float | None) -> None:
         self._workers = [WorkerProcess(f"search-{number}") for number in range(count)]
-        self._turn, self._seconds = Turn(wait_seconds, places=max(count, 1)), seconds
+        self._turn = Turn(wait_seconds, places=max(count, 1))
         self._guard = threading.Lock()
         self._starting = self._ready = False
 
@@ -67,7 +65,7 @@ class SearchProcesses:
     def _start(self, *search: Any) -> None:
         for worker in self._workers:
             try:
-                worker.run(search_in_process, *search, seconds=self._seconds)
+                worker.run(search_in_process, *search)
             except ServeError as error:  # whoever asked for this search gets the error as well
                 log.info("start of %s: %s", worker.name, error)
         self._ready = True
@@ -83,10 +81,10 @@ class SearchProcesses:
         Raises
         ------
         ServeError
-            With the message of a SeasyncError; also if the wait or the search takes too long.
+            With the message of a SeasyncError; also if the wait takes too long.
         """
         with self._turn.taken() as place:
-            found: Matches = self._workers[place].run(search_in_process, *search, seconds=self._seconds)
+            found: Matches = self._workers[place].run(search_in_process, *search)
         return found
 
     def close(self) -> None:

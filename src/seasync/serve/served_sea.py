@@ -74,7 +74,7 @@ class ServedSea:
         self._counting = threading.Lock()
         self._asked = 0  # searches that run or wait
         # More searches at once than cores only slow each other down: they take turns.
-        self._searches = ThreadPoolExecutor(CORES, thread_name_prefix="search")
+        self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
     @property
     def uri(self) -> str:

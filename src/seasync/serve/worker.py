@@ -121,7 +121,7 @@ class WorkerProcess:
     ) -> Any:
         self._expect_open()
         pipe = self._ready()
-        pipe.send((function, args, report is not None))
+        pipe.send((function, args, seconds is not None, report is not None))
         # A process that starts slowly, on a busy machine, must not be killed and started for each call anew.
         until = None if seconds is None else time.monotonic() + START_SECONDS
         while True:
@@ -195,10 +195,11 @@ def _serve_calls(pipe: Connection, memory_bytes: int | None, low_priority: bool)
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     while True:
         try:
-            function, args, reports = pipe.recv()
+            function, args, limited, reports = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(("begun", None))
+        if limited:
+            pipe.send(("begun", None))
         keywords = {"report": lambda value: pipe.send(("report", value))} if reports else {}
         pipe.send(_outcome(function, args, keywords))
 
