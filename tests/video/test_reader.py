@@ -74,6 +74,9 @@ def test_sampling_takes_the_frame_on_screen_and_changes_no_pixel(
     everything, got = whole(truth.file), whole(truth.file, fps=fps, start=start, end=end)
     assert got.numbers.tolist() == sampled_at(truth.seconds, fps, start, end)
     np.testing.assert_array_equal(got.data, everything.data[got.numbers])
+    one_by_one = whole(truth.file, fps=fps, start=start, end=end, frame_threads=False)
+    assert one_by_one.numbers.tolist() == got.numbers.tolist()
+    np.testing.assert_array_equal(one_by_one.data, got.data)
 
 
 def test_far_apart_samples_of_a_long_file_are_the_same_as_in_a_full_read(tmp_path: Path) -> None:
@@ -134,6 +137,17 @@ def test_squash_keeps_all_crop_keeps_the_middle_and_within_keeps_the_shape(tmp_p
     assert (cropped[0], cropped[-1]) == pytest.approx((86, 169), abs=5)
     assert whole(file, size=(60, 60), fit="within").data.shape == (3, 20, 60, 3)
     assert whole(file, size=(600, 600), fit="within").data.shape == (3, 100, 300, 3)
+
+
+@pytest.mark.parametrize("shrunk", [3, 4, 10])
+def test_a_smaller_picture_shows_the_mean_of_what_it_leaves_out(tmp_path: Path, shrunk: int) -> None:
+    rng = np.random.default_rng(0)
+    fine = np.repeat(rng.integers(40, 215, (24 * shrunk, 24 * shrunk, 1), np.uint8), 3, axis=2)
+    file = write(tmp_path / "a.mkv", [fine] * 2, options={"crf": "0"})
+    small = whole(file, size=(24, 24)).data[0][..., 1].astype(float)
+    means = fine[..., 1].reshape(24, shrunk, 24, shrunk).mean((1, 3))
+    error = np.abs(small - means).mean()
+    assert error < 2 if shrunk >= 4 else error < 20  # otherwise bicubic, which is sharper
 
 
 @pytest.mark.parametrize("matrix", [1, 5, 9])

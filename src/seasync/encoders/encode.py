@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 BATCH = 8
 AHEAD = 10  # batches: the next window is read while this one is encoded
+FEW_CORES = 3  # up to as many, the encoder keeps all of them busy: then frames are decoded one by one
 
 
 def encode_clip(
@@ -105,7 +107,16 @@ def encode_part(
         if (found := kept.load(key)) is not None:
             return found
     size, fit = encoder.input_size, encoder.fit
-    frames = read(clip.file, fps=rate, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH)
+    frames = read(
+        clip.file,
+        fps=rate,
+        start=clip.start,
+        end=clip.end,
+        size=size,
+        fit=fit,
+        batch=BATCH,
+        frame_threads=(os.cpu_count() or 1) > FEW_CORES,
+    )
     batches = ahead(frames, depth=AHEAD)
     try:
         encoding = encoder.encode(batches if progress is None else _watched(batches, clip, progress))

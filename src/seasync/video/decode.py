@@ -27,13 +27,14 @@ SKIPS = {"h264", "hevc", "mpeg2video", "mpeg4", "vp8"}
 Numbered = tuple[VideoFrame, int]
 
 
-def chosen(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
+def chosen(table: FrameTable, wanted: NDArray[np.int64], *, frame_threads: bool = True) -> Iterator[Numbered]:
     """The frames with the numbers `wanted` (increasing) that decode, as stored but deinterlaced.
 
-    Raises VideoError if none of them does.
+    Threads that decode several frames at the same time take an eighth more CPU time. Raises VideoError if
+    none of the frames decodes.
     """
     came = False
-    for frame, number in _whole(table, wanted):
+    for frame, number in _whole(table, wanted, frame_threads):
         came = True
         yield frame, number
     if not came:
@@ -42,13 +43,13 @@ def chosen(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
         )
 
 
-def _whole(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
-    for frame, number in _stored(table, wanted):
+def _whole(table: FrameTable, wanted: NDArray[np.int64], frame_threads: bool) -> Iterator[Numbered]:
+    for frame, number in _stored(table, wanted, frame_threads):
         if frame.interlaced_frame:
             rest = wanted[wanted >= number]
             # Deinterlacing looks at the frames around, so it needs them all, and one more at each end.
             around = np.arange(max(int(rest[0]) - 1, 0), min(int(rest[-1]) + 2, len(table)))
-            yield from _among(_deinterlaced(_stored(table, around)), rest)
+            yield from _among(_deinterlaced(_stored(table, around, frame_threads)), rest)
             return
         yield frame, number
 
@@ -58,12 +59,12 @@ def _among(frames: Iterator[Numbered], wanted: NDArray[np.int64]) -> Iterator[Nu
     return ((frame, number) for frame, number in frames if number in numbers)
 
 
-def _stored(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
+def _stored(table: FrameTable, wanted: NDArray[np.int64], frame_threads: bool) -> Iterator[Numbered]:
     if fetch(table.file).is_dir():
         return _pictures(table, wanted)
     if table.pts is None:
         return _among(_counted(table), wanted)
-    return _sought(table, wanted)
+    return _sought(table, wanted, frame_threads)
 
 
 def _pictures(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
@@ -81,12 +82,12 @@ def _counted(table: FrameTable) -> Iterator[Numbered]:
             yield frame, number
 
 
-def _sought(table: FrameTable, wanted: NDArray[np.int64]) -> Iterator[Numbered]:
+def _sought(table: FrameTable, wanted: NDArray[np.int64], frame_threads: bool) -> Iterator[Numbered]:
     """Frames found by their times, jumping over stretches of which nothing is wanted."""
     at = np.searchsorted(table.keys, wanted, "right") - 1  # the keyframe before each; -1 without any
     starts = table.keys[at] if len(table.keys) else at
     leaps = np.flatnonzero(starts[1:] - wanted[:-1] > LEAP) + 1
-    with open_picture(table.file) as (container, stream):
+    with open_picture(table.file, frame_threads=frame_threads) as (container, stream):
         for run, key in zip(np.split(wanted, leaps), at[[0, *leaps]].tolist(), strict=True):
             if key > 0:
                 yield from _after_seeking(container, stream, table, run, key)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seasync.errors import VideoError
 from seasync.video.color import Fit, ToRGB
 from seasync.video.damage import report_damage
-from seasync.video.decode import chosen
+from seasync.video.decode import Numbered, chosen
 from seasync.video.source import File
 from seasync.video.timetable import FrameTable, frame_table
 
@@ -61,6 +61,7 @@ def read(
     size: tuple[int, int] | None = None,
     batch: int = 16,
     fit: Fit = "squash",
+    frame_threads: bool = True,
 ) -> Iterator[Frames]:
     """The frames of a video that are shown from `start` to `end` seconds, in batches.
 
@@ -84,6 +85,9 @@ def read(
     fit
         How the picture's shape meets `size`: "squash" scales each side, "crop" scales evenly and cuts the
         longer side, "within" scales evenly until it is nowhere larger.
+    frame_threads
+        Whether several frames may be decoded at the same time. That is faster where cores are free, and takes
+        more CPU time.
 
     Yields
     ------
@@ -104,16 +108,17 @@ def read(
         wanted = np.arange(span.start, span.stop)
     else:
         wanted = table.sampled(fps, start, end)
-    return _batches(table, wanted, ToRGB(table.sar, size, fit), batch, table.short(end))
+    frames = chosen(table, wanted, frame_threads=frame_threads)
+    return _batches(table, len(wanted), frames, ToRGB(table.sar, size, fit), batch, table.short(end))
 
 
 def _batches(
-    table: FrameTable, wanted: NDArray[np.int64], to_rgb: ToRGB, batch: int, short: int
+    table: FrameTable, wanted: int, frames: Iterator[Numbered], to_rgb: ToRGB, batch: int, short: int
 ) -> Iterator[Frames]:
     data: NDArray[np.uint8] | None = None
     numbers: list[int] = []
     good = 0
-    for frame, number in chosen(table, wanted):
+    for frame, number in frames:
         image = to_rgb(frame)
         good += not frame.is_corrupt
         if data is None:
@@ -125,7 +130,7 @@ def _batches(
             data, numbers = None, []
     if data is not None:
         yield _frames(table, data[: len(numbers)], numbers)
-    warn_if_damaged(table, len(wanted), good, short)
+    warn_if_damaged(table, wanted, good, short)
 
 
 def _frames(table: FrameTable, data: NDArray[np.uint8], numbers: list[int]) -> Frames:

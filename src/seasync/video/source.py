@@ -136,12 +136,15 @@ def open_file(file: File) -> Iterator[InputContainer]:
 
 
 @contextmanager
-def open_picture(file: File) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """The container and its picture: the first video stream that is not a cover, ready to decode."""
+def open_picture(file: File, *, frame_threads: bool = True) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """The container and its picture: the first video stream that is not a cover, ready to decode.
+
+    With `frame_threads`, several frames may be decoded at the same time.
+    """
     with open_file(file) as container:
         for stream in container.streams.video:
             if not stream.disposition & Disposition.attached_pic and stream.codec_context is not None:
-                stream.thread_type = "AUTO"
+                stream.thread_type = "AUTO" if frame_threads else "SLICE"
                 stream.codec_context.options = {"max_pixels": str(LARGEST_PICTURE)}
                 only(container, stream)
                 yield container, stream
