@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,7 +27,9 @@ import numpy as np
 from benchmarks.goals import Goals
 from benchmarks.still_part import compare
 from seasync.encoders import encode_clip, get_encoder
-from seasync.video import Writer, read
+from seasync.encoders.encode import BATCH, FEW_CORES
+from seasync.encoders.encoder import TakesFrames
+from seasync.video import Frames, Writer, read
 
 SIZES = {"256 px": (454, 256), "1080p": (1920, 1080)}
 
@@ -96,13 +99,14 @@ def speed(film: Path, name: str, *, rounds: int) -> tuple[float, float]:
     """How fast the whole path is, as a share of the encoder's own speed, and the share left to it when
     the encoder keeps all cores busy and decoding takes its part of them (medians over rounds)."""
     encoder = get_encoder(name)
-    batches = list(read(film, fps=encoder.fps, size=encoder.input_size, batch=8))
+    assert isinstance(encoder, TakesFrames)
+    batches = list(read_for(encoder, film))
     count = sum(len(batch.data) for batch in batches)
     encoder.encode(batches[:1])
     shares, bounds = [], []
     for _ in range(rounds):
         alone, encoding = timed(lambda: encoder.encode(batches))
-        _, decoding = timed(lambda: deque(read(film, fps=encoder.fps, size=encoder.input_size, batch=8), 0))
+        _, decoding = timed(lambda: deque(read_for(encoder, film), 0))
         whole, _ = timed(lambda: encode_clip(film, encoder, cache=False))
         shares.append(alone / whole)
         bounds.append(encoding / (encoding + decoding))
@@ -111,6 +115,12 @@ def speed(film: Path, name: str, *, rounds: int) -> tuple[float, float]:
             f"a core each; decoding {1e3 * decoding / count:.1f} ms; whole {count / whole:.1f} frames/s"
         )
     return float(np.median(shares)), float(np.median(bounds))
+
+
+def read_for(encoder: TakesFrames, film: Path) -> Iterator[Frames]:
+    """The frames of a film, read as `encode_clip` reads them."""
+    threads = (os.cpu_count() or 1) > FEW_CORES
+    return read(film, fps=encoder.fps, size=encoder.input_size, batch=BATCH, frame_threads=threads)
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
