@@ -9,7 +9,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from seasync.errors import ServeError
+from seasync.errors import SeaError, ServeError
 from seasync.search import Sea
 from seasync.serve.roots import Roots
 from seasync.serve.run import default_state
@@ -322,3 +322,13 @@ def test_two_servers_do_not_share_a_state_folder(start: Start, sea: Path, tmp_pa
 def test_each_set_of_seas_has_a_state_folder_of_its_own() -> None:
     assert default_state(["a.sea"]) != default_state(["b.sea"])
     assert default_state(["a.sea", "b.sea"]) == default_state(["b.sea", "a.sea"])
+
+
+def test_a_server_that_cannot_begin_leaves_its_folder_to_others(
+    start: Start, sea: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("no sea")
+    with pytest.raises(SeaError) as refused:
+        start(tmp_path / "note.txt", state=tmp_path / "state")
+    start(sea, state=tmp_path / "state")
+    assert refused.tb  # kept until here, and with it what was open when it happened

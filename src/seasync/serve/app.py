@@ -95,8 +95,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        backend.start()
         try:
+            backend.start()
             yield
         finally:
             # With a limit of its own: requests that wait may hold every other thread.

@@ -68,6 +68,15 @@ class Backend:
         self.limits = limits = limits or Limits()
         self._warm = warm
         self.state = StateFolder(state)
+        try:
+            self._open(seas, roots, limits)
+        except BaseException:
+            self.state.close()
+            raise
+
+    def _open(
+        self, seas: Mapping[str, tasks.SeaLocation], roots: Sequence[str | Path] | None, limits: Limits
+    ) -> None:
         wait = limits.wait_seconds
         self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes, wait_seconds=wait)
         self._encoder = WorkerProcess("encode", wait_seconds=wait)
