@@ -255,6 +255,8 @@ def check(report: Figures) -> int:
             goals.at_least(
                 f"{name}, {column} as shipped", rows["shipped"][column]["mean"], max(target, vector)
             )
+    for name, rows in report.get("views", {}).items():
+        goals.at_most(f"views, {name}", rows["motion"]["mean"], rows["uniform stretch"]["mean"], " ms")
     for name, row in report["per cent"].items():
         if name.startswith("all"):
             goals.at_most(f"error of the per cent, {name}", row["error"], 0.05)

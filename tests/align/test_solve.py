@@ -25,7 +25,6 @@ from seasync.align import (
 )
 from seasync.align import cost_pair as cost_module
 from seasync.align import matrix as matrix_module
-from seasync.align import solve as solve_module
 from seasync.align.cost_pair import CostPair
 from seasync.align.prepare import prepare
 from seasync.align.threads import in_this_thread, in_threads
@@ -140,7 +139,7 @@ def test_no_matches_give_no_alignments():
 def test_long_pairs_are_solved_block_by_block_with_the_same_result(monkeypatch):
     query, match, _ = warped_pair(length=150)
     whole = align_encodings(query, match)
-    monkeypatch.setattr(solve_module, "_WHOLE", 1000)
+    monkeypatch.setattr(cost_module, "_WHOLE", 1000)
     monkeypatch.setattr(cost_module, "_BLOCK", 2000)
     blocks = align_encodings(query, match)
     assert blocks.cost is None

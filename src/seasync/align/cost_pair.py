@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +15,8 @@ from seasync.encoding import MIRRORS, Encoding, Floats
 
 # Cells of cost computed at a time: 16 MB.
 _BLOCK = 1 << 22
+# A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.
+_WHOLE = 1 << 26
 
 
 def cost_matrix(query: Encoding, match: Encoding, *, recipe: Recipe = MOTION) -> Floats:
@@ -86,6 +89,10 @@ class CostPair:
         out = np.empty(self.shape, np.float32)
         self.rows(0, out)
         return out
+
+    def matrix_unless_large(self) -> Floats | None:
+        """All costs, shape (n, m), or None if they are too many to keep."""
+        return self.matrix() if math.prod(self.shape) <= _WHOLE else None
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield (first row, costs of shape (k, m)) in bounded memory; a block is valid until the next one."""

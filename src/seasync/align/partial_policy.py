@@ -14,7 +14,7 @@ from seasync.align.batched import BatchedCosts
 from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_of, draq_ratio, score_of
+from seasync.align.scores import draq_of, draq_ratio, order_doubt, score_of
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -154,7 +154,10 @@ class PartialPolicy:
         randoms = [random(box) for box in _boxes(cost, pieces)]
         measures = [prices.measure(cost, piece) for piece in pieces]
         found = _measured(measures, prices.totals, pieces, randoms, whole)
-        return found if self._earns_its_place(found) else Pieces.whole(whole)
+        sure = False
+        if self._depends_on_doubt(found):
+            sure = prices.better(gain, whole.cost, float(order_doubt(whole.cost, disordered_cost(cost))))
+        return found if self._earns_its_place(found, sure) else Pieces.whole(whole)
 
     def choose_batched(
         self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool]
@@ -168,7 +171,7 @@ class PartialPolicy:
             return [self.choose(costs.get(lane), whole, random_cost) for lane, whole in enumerate(wholes)]
         priced, cost = BatchedPrices(batch, self.share), np.array([whole.cost for whole in wholes])
         whole_draq = draq_ratio(cost, [whole.random for whole in wholes])
-        found = self._weigh(batch, priced, np.array(moving), cost, whole_draq, contrast=False)
+        found = self._weigh(batch, priced, np.array(moving), cost, whole_draq, None)
         for lane in found.lanes.tolist():
             own, pieces = found.boxes[:, 0] == lane, priced.pieces(lane)
             measures, randoms = found.measures[own].tolist(), found.randoms[own].tolist()
@@ -203,7 +206,7 @@ class PartialPolicy:
         broken = batch.disordered() if contrast else np.zeros(batch.count)
         if self.partial != "never":
             priced = BatchedPrices(batch, self.share)
-            found = self._weigh(batch, priced, moving, cost, whole_draq, contrast=contrast)
+            found = self._weigh(batch, priced, moving, cost, whole_draq, broken if contrast else None)
             chosen, sums, covered = found.lanes, found.sums, found.coverage
             out[chosen, 0], out[chosen, 1], out[chosen, 2:4] = sums[:, 0], sums[:, 3], covered
             in_part = (covered != 1).any(1)
@@ -219,34 +222,55 @@ class PartialPolicy:
         moving: NDArray[np.bool_],
         cost: NDArray[np.float64],
         whole_draq: NDArray[np.float64],
-        *,
-        contrast: bool,
+        disordered: NDArray[np.float64] | None,
     ) -> _Weighed:
-        """Which matrices of a batch are better solved in pieces, given what the whole paths cost."""
+        """Which matrices of a batch are better solved in pieces, given what the whole paths cost.
+
+        If the cost of paths with the match's order broken is given, it is measured of the pieces as well.
+        """
         chosen = np.flatnonzero(moving & (priced.better(cost) | (self.partial == "always")))
         boxes, measures = priced.all_pieces(chosen)
-        costs = batch.box_costs(boxes, contrast=contrast)
+        costs = batch.box_costs(boxes, contrast=disordered is not None)
         sums = np.zeros((batch.count, 5))
         np.add.at(sums, boxes[:, 0], np.hstack([measures, costs.T]))
         sums, totals = sums[chosen], priced.totals[chosen]
         covered = np.divide(sums[:, 1:3], totals, out=np.ones(totals.shape), where=totals > 0)
-        kept = self._earn_their_place(sums[:, 0], sums[:, 3], covered, whole_draq[chosen])
+        kept, if_sure = (
+            self._earn_their_place(sums[:, 0], sums[:, 3], covered, whole_draq[chosen], sure)
+            for sure in (False, True)
+        )
+        if (kept != if_sure).any():
+            doubt = order_doubt(cost, batch.disordered() if disordered is None else disordered)
+            kept |= if_sure & priced.better(cost, doubt)[chosen]
         return _Weighed(chosen[kept], sums[kept], covered[kept], boxes, measures, costs[0])
 
-    def _earns_its_place(self, found: Pieces) -> bool:
-        return bool(self._earn_their_place(found.cost, found.random, found.coverage, found.whole_draq))
+    def _depends_on_doubt(self, found: Pieces) -> bool:
+        """Whether pieces earn their place only if they are sure to be better."""
+        return self._earns_its_place(found, True) and not self._earns_its_place(found, False)
+
+    def _earns_its_place(self, found: Pieces, sure: bool) -> bool:
+        return bool(self._earn_their_place(found.cost, found.random, found.coverage, found.whole_draq, sure))
 
     def _earn_their_place(
-        self, cost: ArrayLike, random: ArrayLike, coverage: ArrayLike, whole_draq: ArrayLike
+        self,
+        cost: ArrayLike,
+        random: ArrayLike,
+        coverage: ArrayLike,
+        whole_draq: ArrayLike,
+        sure: NDArray[np.bool_] | bool,
     ) -> NDArray[np.bool_]:
-        """Whether pieces align by themselves, or at least about as well as the clips as a whole, shape (B,).
+        """Whether pieces are `sure` to be better and align about as well as the clips as a whole, shape (B,).
 
         Where little fits, leaving some of it out gains much by chance, but what remains fits worse.
         Pieces of less than half of either clip stay: then nothing aligns, and the whole must not claim it.
+        So do those that are not `sure` and above the threshold.
         """
-        fit = draq_ratio(cost, random) < np.maximum(self.recipe.threshold, whole_draq) + _HARDLY_WORSE
+        draq = draq_ratio(cost, random)
+        fit = draq < np.maximum(self.recipe.threshold, whole_draq) + _HARDLY_WORSE
+        unclaimed = draq >= self.recipe.threshold
         less_than_half = np.max(coverage, -1) < HALF
-        return np.asarray(fit | less_than_half | (self.partial == "always" or self.order == "any"))
+        asked = self.partial == "always" or self.order == "any"
+        return np.asarray(fit & (sure | unclaimed) | less_than_half | asked)
 
     @property
     def share(self) -> float:

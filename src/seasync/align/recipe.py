@@ -11,7 +11,7 @@ from functools import cached_property
 from seasync.options import Readout, RecipeName, Rerank, expect
 
 # These fields change neither similarity nor score, so a calibration stays valid when they change.
-_NOT_SCORED = ("name", "readout", "candidates", "rerank")
+_NOT_SCORED = ("name", "readout", "candidates", "rerank", "steady")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Recipe:
         How many clips the clip vectors propose for ranking.
     rerank : {"evidence", "product", "draq", "dtw", "none"}
         What orders the candidates; see `seasync.ranking`.
+    steady : bool
+        Take a steadier path where the order of the frames says little; see `seasync.align.steady`.
 
     Raises
     ------
@@ -81,6 +83,7 @@ class Recipe:
     trajectory: bool = False
     candidates: int = 10
     rerank: Rerank = "draq"
+    steady: bool = False
 
     def __post_init__(self) -> None:
         for field in ("change_seconds", "grid_fps", "price"):
@@ -145,6 +148,7 @@ MOTION = Recipe(
     trajectory=True,
     candidates=25,
     rerank="evidence",
+    steady=True,
 )
 
 RECIPES: Mapping[RecipeName, Recipe] = {"motion": MOTION, "paper": PAPER}

@@ -44,6 +44,35 @@ def draq_of(dtw_cost: float, random_cost: float) -> float:
     return float(dtw_cost / random_cost) if random_cost > 0 else 1.0
 
 
+# Cost of the cheapest path over that of paths with the match's order broken: from here on the order says
+# little. Of the ten nearest falls, golf swings and robots' clips, 0.6 % get there, and all films of a mouse,
+# whose cheapest paths are worse than a uniform stretch.
+_LITTLE = 0.85
+
+
+def order_doubt(dtw_cost: ArrayLike, disordered_cost: ArrayLike) -> NDArray[np.float64]:
+    """How little the order of the frames says about the path.
+
+    Parameters
+    ----------
+    dtw_cost : array_like [shape=(...)]
+        Cost of the cheapest path.
+    disordered_cost : array_like [shape=(...)]
+        Cost of the cheapest paths with the match's order broken.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(...)], float64
+        0 where these are clearly more expensive, 1 where they are not.
+
+    Examples
+    --------
+    >>> order_doubt([1.0, 1.0, 2.0], [2.0, 1.0, 1.0]).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    return np.clip((draq_ratio(dtw_cost, disordered_cost) - _LITTLE) / (1 - _LITTLE), 0.0, 1.0)
+
+
 def coverage_score(draq: ArrayLike, query_coverage: ArrayLike) -> NDArray[np.float64]:
     """Raise DRAQ by the share of the query that a partial alignment leaves out.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial as bind
@@ -19,13 +18,12 @@ from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
 from seasync.align.partial_policy import PartialPolicy, Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
+from seasync.align.steady import steadied
 from seasync.align.threads import in_threads
 from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial
 
-# A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.
-_WHOLE = 1 << 26
 # A mirrored match is taken only if its whole path costs less than this share of the other one's.
 _CHEAPER = 0.97
 _AT_ONCE = 16  # clips that a thread prepares before it takes more
@@ -89,7 +87,7 @@ def align_encodings(
     pairs, mirrored_pairs = with_mirrored([(prepare(query, recipe), prepare(match, recipe))], recipe)
     costs, found = [], []
     for pair in pairs:
-        cost = _whole_cost(pair)
+        cost = pair.matrix_unless_large()
         cells = [nearest_cell(pair, *moments) for moments in anchors]
         if crossing and (cost is None or not pair.moving):
             why = "the clips are too long" if cost is None else "nothing moves there"
@@ -102,7 +100,8 @@ def align_encodings(
                 )
             whole = replace(whole, random=random(cost))
         costs.append(cost)
-        found.append(policy.choose(cost if pair.moving else None, whole, random, cells))
+        chosen = policy.choose(cost if pair.moving else None, whole, random, cells)
+        found.append(steadied(pair, chosen, cost, band=band, anchors=cells))
     [best] = _choose_side(found, mirrored_pairs, 1)
     return replace(as_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
 
@@ -143,7 +142,8 @@ def align_pairs(
     order: Order = "same",
 ) -> list[Alignment]:
     """Align many pairs of prepared clips (query, match); as `align_many` does for one query."""
-    return [as_alignment(*each) for each in solve_pairs(clips, recipe=recipe, partial=partial, order=order)]
+    solved = solve_pairs(clips, recipe=recipe, partial=partial, order=order)
+    return [as_alignment(pair, steadied(pair, found, None)) for pair, found in solved]
 
 
 def align_with_costs(
@@ -154,7 +154,8 @@ def align_with_costs(
     costs: dict[int, Floats | None] = {}
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, "same"), costs)
     best = _choose_side(found, mirrored_pairs, len(matches))
-    return [replace(as_alignment(pairs[k], found[k]), cost=costs[k]) for k in best]
+    paths = (steadied(pairs[k], found[k], costs[k]) for k in best)
+    return [replace(as_alignment(pairs[k], path), cost=costs[k]) for k, path in zip(best, paths, strict=True)]
 
 
 def solve_pairs(
@@ -164,7 +165,7 @@ def solve_pairs(
     partial: Partial,
     order: Order = "same",
 ) -> list[tuple[CostPair, Pieces]]:
-    """What `align_pairs` makes alignments of."""
+    """What `align_pairs` makes alignments of, with the cheapest paths."""
     pairs, mirrored_pairs = with_mirrored(clips, recipe)
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order))
     return [(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(clips))]
@@ -227,7 +228,7 @@ def _solve_many(
 
 def solve_alone(pair: CostPair, policy: PartialPolicy) -> tuple[Pieces, Floats | None]:
     """One pair solved whole, or in part where that is better; and its cost matrix, unless it is too large."""
-    cost = _whole_cost(pair)
+    cost = pair.matrix_unless_large()
     return policy.choose(cost if pair.moving else None, _solve(pair, cost), random_cost), cost
 
 
@@ -245,10 +246,6 @@ def with_mirrored(
     pairs = [CostPair(query, match, recipe) for query, match in clips]
     mirrored = {k: other for k, pair in enumerate(pairs) if (other := pair.mirrored())}
     return [*pairs, *mirrored.values()], {k: len(pairs) + at for at, k in enumerate(mirrored)}
-
-
-def _whole_cost(pair: CostPair) -> Floats | None:
-    return pair.matrix() if math.prod(pair.shape) <= _WHOLE else None
 
 
 def _solve(
