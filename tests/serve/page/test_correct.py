@@ -149,7 +149,8 @@ def test_a_mark_set_before_the_others_are_loaded_joins_them(
     page.wait_for_selector(".scrub")
     tab.settle()
     page.keyboard.press("m")
-    held[0].continue_()
+    with page.expect_response(is_saved):
+        held[0].continue_()
     tab.until("document.querySelectorAll('.marks li.moment').length === 2")
     with page.expect_response(is_saved):
         page.keyboard.press("p")
