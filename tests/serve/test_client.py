@@ -122,6 +122,7 @@ def test_a_port_that_is_taken_is_one_clear_line(sea: Path, tmp_path: Path) -> No
         )
     assert isinstance(told.exception, ServeError)
     assert f"127.0.0.1:{port}: cannot listen there" in str(told.exception)
+    assert not (tmp_path / "s").exists()
 
 
 def test_seas_have_short_names_of_their_own() -> None:

@@ -77,17 +77,17 @@ def serve(
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     options = tuple(sorted((storage_options or {}).items()))
-    app = create_app(
-        {name: SeaLocation(uri, encoder, options) for name, uri in _named(seas).items()},
-        state=state or default_state(seas),
-        roots=roots,
-        host=host,
-        names=names,
-        root_path=root_path,
-        token=token,
-        limits=limits,
-    )
-    with _listening(host, port) as listening:
+    with _listening(host, port) as listening:  # first: a taken port leaves the state folder alone
+        app = create_app(
+            {name: SeaLocation(uri, encoder, options) for name, uri in _named(seas).items()},
+            state=state or default_state(seas),
+            roots=roots,
+            host=host,
+            names=names,
+            root_path=root_path,
+            token=token,
+            limits=limits,
+        )
         address = _address(host, listening.getsockname()[1], root_path, token)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
