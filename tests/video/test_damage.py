@@ -156,3 +156,11 @@ def test_200_mutated_files_are_read_or_refused_but_never_crash(tmp_path: Path) -
     assert good > 100
     assert len(refused) > 10
     assert not any("\n" in text for text in refused)
+
+
+def test_sound_in_channels_that_nobody_can_place_is_left_out(tmp_path: Path) -> None:
+    file = numbered(tmp_path / "a.mkv", 40, sound=NOISE, sound_codec="pcm_s16le", width=96, height=64)
+    channels = b"\x9f\x81"  # the element of Matroska, and that it has one byte
+    assert file.read_bytes().count(channels + b"\x01") == 1
+    file.write_bytes(file.read_bytes().replace(channels + b"\x01", channels + b"\x17"))
+    assert not sound(file, rate=8000).any()

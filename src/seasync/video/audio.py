@@ -86,7 +86,12 @@ def sound(
         piece = piece[:, skipped : skipped + room.shape[1]]
         room[:, : piece.shape[1]] = piece
     first, count = round((start - begin / native) * rate), round((end - start) * rate)
-    heard = _resampled(track, native, rate)[:, first : first + count]
+    try:
+        heard = _resampled(track, native, rate)[:, first : first + count]
+    except av.FFmpegError as error:
+        raise VideoError(
+            f"{file}: sound of {native} samples per second cannot be read ({error}); is the file damaged?"
+        ) from error
     return heard.mean(0, keepdims=True) if channels == 1 else np.repeat(heard, 2 // stored, axis=0)
 
 
@@ -132,7 +137,10 @@ def _decoded(
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if kind not in converters:
                 converters[kind] = AudioResampler("fltp", LAYOUTS[channels], native)
-            yield from converters[kind].resample(frame)
+            try:
+                yield from converters[kind].resample(frame)
+            except av.FFmpegError:  # such as 23 channels, which only damage has
+                continue
 
 
 def _resampled(track: Samples, native: int, rate: int) -> Samples:
