@@ -222,7 +222,8 @@ def _solve_many(
     for k, pair in enumerate(pairs):
         if k not in found:
             found[k], alone = solve_alone(pair, policy)
-            (costs if costs is not None else {})[k] = alone
+            if costs is not None:
+                costs[k] = alone
     return [found[k] for k in range(len(pairs))]
 
 
