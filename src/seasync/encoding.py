@@ -259,3 +259,10 @@ class EncodingBatch(Sequence[Encoding]):
     @cached_property
     def _numbers(self) -> Indices:
         return self.read_numbers()
+
+
+def seconds_of(encodings: Sequence[Encoding], n: int) -> Seconds:
+    """When the sampled frames of one of the encodings are shown, without making the encoding of a batch."""
+    if isinstance(encodings, EncodingBatch):
+        return encodings.seconds[slice(*encodings.frames_of[n].tolist())]
+    return encodings[n].seconds

@@ -14,8 +14,10 @@ from seasync.encoders import Encoder, encode_clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.files import Place
+from seasync.json_forms import SearchForm
 from seasync.options import Partial, Rerank
 from seasync.pair import end_of
+from seasync.sea.answer import search_form
 from seasync.sea.candidates import Candidates
 from seasync.sea.clip_library import ClipLibrary
 from seasync.sea.found import Found
@@ -151,6 +153,43 @@ class Sea(ClipLibrary):
             label=label,
             where=where,
         )[0]
+
+    def search_form(
+        self,
+        query: Asked,
+        *,
+        k: int = 10,
+        recipe: Recipe = MOTION,
+        rerank: Rerank | None = None,
+        candidates: int | None = None,
+        max_draq: float | None = None,
+        partial: Partial = "auto",
+        label: str | None = None,
+        where: str | None = None,
+    ) -> SearchForm:
+        """Find what `search` finds, in the form that JSON has: without alignments, in half the time.
+
+        Parameters
+        ----------
+        query, k, recipe, rerank, candidates, max_draq, partial, label, where
+            As in `search`. Consensus is no option, because it changes nothing but paths.
+
+        Returns
+        -------
+        SearchForm
+            What `Matches.to_json` says, as an object.
+
+        Examples
+        --------
+        >>> best = sea.search_form("query.mp4", k=1).matches[0]       # doctest: +SKIP
+        >>> best.clip.file, best.draq                                 # doctest: +SKIP
+        """
+        snapshot = self.record.snapshot()
+        where, count = condition(snapshot, where, label), max(k, candidates or recipe.candidates)
+        asked = resolve(snapshot, query, self._encode)
+        (found,) = retrieve(snapshot, [asked], count, where, trajectory=recipe.trajectory)
+        ranked = self._rank(snapshot, asked, found, recipe, rerank, partial)
+        return search_form(ranked, k, max_draq=max_draq)
 
     def search_many(
         self,

@@ -413,7 +413,7 @@ def test_pieces_that_fit_worse_than_the_whole_leave_it_whole():
     batch = BatchedCosts([cost] * 3)
     together = policy.choose_batched(batch, batch.solve(), [True] * 3)
     assert [each.coverage for each in together] == [(1.0, 1.0)] * 3
-    scores = policy.score_batched(batch, np.ones(3, bool), contrast=True)
+    scores, _ = policy.score_batched(batch, np.ones(3, bool), contrast=True)
     assert scores[:, 2:4].tolist() == [[1.0, 1.0]] * 3
     np.testing.assert_allclose(scores[:, 4], whole.cost / disordered_cost(cost), rtol=1e-4)
     np.testing.assert_allclose(scores[:, 5], whole.cost / whole.random, rtol=1e-4)

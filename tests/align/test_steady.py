@@ -142,7 +142,7 @@ def test_leaving_out_must_save_more_where_the_order_is_in_doubt():
         found, batch = policy.choose(cost, whole, random_cost), BatchedCosts([cost])
         assert policy.choose_batched(batch, [whole], [True])[0].coverage == pytest.approx(found.coverage)
         for contrast in (False, True):
-            scores = policy.score_batched(batch, np.ones(1, bool), contrast=contrast)
+            scores, _ = policy.score_batched(batch, np.ones(1, bool), contrast=contrast)
             assert scores[0, 2:4].tolist() == pytest.approx(found.coverage)
         if prices.better(gain, whole.cost) and not prices.better(gain, whole.cost, doubt):
             claimed = found.cost / found.random < MOTION.threshold

@@ -10,7 +10,7 @@ import av
 import numpy as np
 
 from seasync.align import MOTION, Alignment, Piece
-from seasync.align.alignment import end_of
+from seasync.align.grid import end_of
 from seasync.clip import Clip
 from seasync.video.timetable import frame_table
 from tests.videos import number_of

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seasync.align import MOTION, Alignment, Piece, Warp
-from seasync.align.alignment import Side, end_of
+from seasync.align.grid import end_of
 from seasync.clip import Clip
 from seasync.encoding import Seconds
+from seasync.options import Side
 from seasync.render import export, transfer
 from seasync.render.schedule import film_warp
 from seasync.video import frame_table

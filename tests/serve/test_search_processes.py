@@ -29,8 +29,7 @@ def processes() -> Iterator[SearchProcesses]:
 
 
 def assert_same(found: Matches, expected: Matches) -> None:
-    assert [match.to_json() for match in found] == [match.to_json() for match in expected]
-    assert (found.verdict, found.candidates) == (expected.verdict, expected.candidates)
+    assert found.to_json() == expected.to_json()
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.alignment.path, other.alignment.path)
 
@@ -41,22 +40,25 @@ def test_a_busy_server_searches_in_processes_once_they_are_up(
     monkeypatch.setattr(served_sea, "CORES", 0)  # every search finds the server busy
     served = ServedSea("small", SeaLocation(str(sea)), WorkerProcess("test"), 60, processes=processes)
     (clip,) = served.snapshot().clips(limit=1)
-    expected = Sea(sea).search(str(clip.id), k=3)
-    assert_same(served.search(Clip("by its id", id=clip.id), k=3, recipe=MOTION), expected)
+    query, expected = Clip("by its id", id=clip.id), Sea(sea).search(str(clip.id), k=3, consensus=False)
+    assert served.search(query, k=3, recipe=MOTION) == expected.form()
     for thread in threading.enumerate():
         if thread.name == "search-start":
             thread.join(120)
     assert processes.ready
-    found = served.search(Clip("by its id", id=clip.id), k=3, recipe=MOTION)
+    assert served.search(query, k=3, recipe=MOTION) == expected.form()
+    found = served.matches(query, k=3, recipe=MOTION)
     assert_same(found, expected)
     assert found[0].alignment.cost is None
-    assert_same(served.search(Clip(clip.file), k=3, recipe=MOTION), Sea(sea).search(clip.file, k=3))
+    by_file = Sea(sea).search(clip.file, k=3, consensus=False)
+    assert served.search(Clip(clip.file), k=3, recipe=MOTION) == by_file.form()
+    assert_same(served.matches(Clip(clip.file), k=3, recipe=MOTION), by_file)
     with pytest.raises(ServeError, match="no such clip") as refused:
         served.search(Clip("by its id", id="0" * 32), k=3, recipe=MOTION)
     assert refused.value.status == 404
     processes.close()
     with pytest.raises(ServeError, match="stopping"):
-        served.search(Clip("by its id", id=clip.id), k=3, recipe=MOTION)
+        served.search(query, k=3, recipe=MOTION)
     served.close()
 
 

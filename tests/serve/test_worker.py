@@ -131,7 +131,7 @@ def test_searches_that_wait_for_the_encoder_hold_up_no_others(sea: Path, films: 
 
     def search(query: Clip) -> None:
         with suppress(ServeError):
-            found.append(len(served.search(query, k=1, recipe=MOTION)))
+            found.append(len(served.search(query, k=1, recipe=MOTION).matches))
 
     waiting = [threading.Thread(target=hold, daemon=True)]
     waiting[0].start()

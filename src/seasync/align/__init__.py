@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.align.alignment import Alignment, Piece
+    from seasync.align.alignment import Alignment
     from seasync.align.batched import draq_many, dtw_many
     from seasync.align.cost_pair import cost_matrix
+    from seasync.align.fit import Piece
     from seasync.align.matrix import draq, dtw, random_cost
     from seasync.align.recipe import MOTION, PAPER, RECIPES, Recipe
     from seasync.align.scores import Scores
@@ -23,7 +24,7 @@ _HOMES = {
     "PAPER": "recipe",
     "RECIPES": "recipe",
     "Alignment": "alignment",
-    "Piece": "alignment",
+    "Piece": "fit",
     "Recipe": "recipe",
     "Scores": "scores",
     "Segment": "warp",

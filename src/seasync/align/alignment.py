@@ -11,46 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.align.fit import Judged, Piece
+from seasync.align.grid import end_of
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_of, score_of
 from seasync.align.speed import speed_warnings
-from seasync.align.verdict import Verdict
 from seasync.align.warp import Stretch, Warp
 from seasync.clip import Clip
 from seasync.encoding import Floats, Indices, Seconds
-from seasync.json_forms import AlignmentForm, PieceForm, ScoresForm
+from seasync.json_forms import AlignmentForm
 from seasync.options import Side, expect
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of the path without a jump.
-
-    Attributes
-    ----------
-    start, stop : int
-        Its cells are ``path[start:stop]``.
-    query, match : (float, float)
-        Its span in either file, in seconds.
-    dtw_cost, random_cost : float
-        Its cost, and the mean cost of random paths through the box around it.
-    """
-
-    start: int
-    stop: int
-    query: tuple[float, float]
-    match: tuple[float, float]
-    dtw_cost: float
-    random_cost: float
-
-    @cached_property
-    def draq(self) -> float:
-        """DRAQ of this piece alone."""
-        return draq_of(self.dtw_cost, self.random_cost)
-
-
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(Judged):
     """How two clips correspond in time.
 
     Attributes
@@ -122,68 +95,15 @@ class Alignment:
         return f"Alignment({size} by {self.recipe.name}, DRAQ {self.draq:.3f}, {self.verdict})"
 
     @cached_property
-    def draq(self) -> float:
-        """Cost of the path over the mean cost of random ones: 0 is perfect, 1 is no better than chance."""
-        return draq_of(self.dtw_cost, self.random_cost)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the path covers both clips in one piece."""
-        return len(self.pieces) == 1 and min(self.coverage) == 1
-
-    @property
-    def score(self) -> float:
-        """DRAQ, raised by the share of the query that is left out; ranks matches, lower is better."""
-        return score_of(self.draq, self.coverage[0])
-
-    @property
-    def alignable(self) -> bool:
-        """Whether the clips correspond; see `decision`."""
-        return self.decision.alignable
-
-    @cached_property
-    def decision(self) -> Verdict:
-        """What decides whether the clips correspond: `alignable`, `reason`."""
-        return Verdict(self.draq, self.coverage, self.whole, self.recipe, self.likelihood)
-
-    @property
-    def summary(self) -> str:
-        """The verdict and the number that decides it, in one line."""
-        return f"{self.verdict} ({self.decision.reason})"
-
-    @property
-    def brief(self) -> str:
-        """The verdict in a word or two, for tables."""
-        return ("aligns" if self.whole else "in part") if self.alignable else "–"
-
-    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What to check, in words: long stretches at an absurd speed. None if the clips do not align."""
         if not self.alignable:
             return ()
         return tuple(speed_warnings(self.warp(keep="query"), self.warp(keep="match")))
 
-    @property
-    def verdict(self) -> str:
-        """In words: whether the clips align, and which parts of them."""
-        if not self.alignable:
-            return "does not align"
-        if self.whole:
-            return "aligns in full"
-        of_query, of_match = " of the query", " of the match"
-        spans = []
-        for piece in self.pieces:
-            spans.append(f"{_span(piece.query)}{of_query} with {_span(piece.match)}{of_match}")
-            of_query = of_match = ""
-        return f"aligns in part: {', '.join(spans)}"
-
     def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> Alignment:
         """The alignment as one of these clips; nothing reaches beyond their `ends`, in seconds."""
-        pieces = (
-            replace(piece, query=_until(piece.query, ends[0]), match=_until(piece.match, ends[1]))
-            for piece in self.pieces
-        )
-        return replace(self, query=query, match=match, ends=ends, pieces=tuple(pieces))
+        return replace(self, query=query, match=match, ends=ends, pieces=self.pieces_until(ends))
 
     def warp(self, keep: Side = "query") -> Warp:
         """The map from one clip's seconds to the other's.
@@ -266,35 +186,3 @@ class Alignment:
             uncertainty=uncertainty_rows(self),
         )
         return asdict(form)
-
-    def scores(self) -> ScoresForm:
-        """How well the clips align, in the form that JSON has."""
-        return ScoresForm(
-            recipe=self.recipe.name,
-            draq=self.draq,
-            likelihood=self.likelihood,
-            threshold=self.decision.threshold,
-            dtw_cost=self.dtw_cost,
-            random_cost=self.random_cost,
-            score=self.score,
-            coverage={"query": self.coverage[0], "match": self.coverage[1]},
-            pieces=[
-                PieceForm(query=piece.query, match=piece.match, draq=piece.draq) for piece in self.pieces
-            ],
-            alignable=self.alignable,
-            verdict=self.verdict,
-            reason=self.decision.reason,
-        )
-
-
-def _until(span: tuple[float, float], end: float) -> tuple[float, float]:
-    return span[0], max(span[0], min(span[1], end))
-
-
-def _span(seconds: tuple[float, float]) -> str:
-    return f"{seconds[0]:.1f}–{seconds[1]:.1f} s"
-
-
-def end_of(times: Seconds, last: int, step: float) -> float:
-    """When the grid point `last` ends: at the next one, or a sampling step after the last of all."""
-    return float(times[last + 1] if last + 1 < len(times) else times[last] + step)

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from seasync.align.alignment import Alignment, Piece
+from seasync.align.alignment import Alignment
 from seasync.align.detours import DirectWay, SolvedWay, follow, onward_ways
+from seasync.align.fit import Piece
 from seasync.align.kernels.courses import cells_around, medians
 from seasync.align.prepare import PreparedClip
 from seasync.align.recipe import MOTION, Recipe

@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align.alignment import Alignment, end_of
+from seasync.align.alignment import Alignment
 from seasync.align.cost_pair import CostPair
+from seasync.align.grid import end_of
 from seasync.align.kernels import courses as kernels
 from seasync.align.likelihood import likelihood
-from seasync.align.partial_policy import Pieces
+from seasync.align.pieces import Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import Recipe
 from seasync.align.scores import draq_of

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasync.align.prepare import PreparedClip
 from seasync.align.recipe import MOTION, Recipe
 from seasync.encoding import Floats
 
@@ -64,12 +64,36 @@ The error is that of all pairs together, each rated by a fit to the other sets.
 """
 
 
-def pair_similarity(query: PreparedClip, match: PreparedClip) -> float:
+class ClipVector(Protocol):
+    """What is compared of a clip: its raw mean and trajectory."""
+
+    @property
+    def encoder(self) -> str: ...
+    @property
+    def mean(self) -> Floats: ...
+    @property
+    def trajectory(self) -> Floats: ...
+
+
+class RawVector(NamedTuple):
+    """The raw parts of a clip's vector, and the fingerprint of its encoder."""
+
+    encoder: str
+    mean: Floats
+    trajectory: Floats
+
+
+def pair_similarity(query: ClipVector, match: ClipVector) -> float:
     """½(cosine of means + cosine of trajectories), 1 at most."""
     return (_cosine(query.mean, match.mean) + _cosine(query.trajectory, match.trajectory)) / 2
 
 
-def likelihood(query: PreparedClip, match: PreparedClip, score: float, recipe: Recipe) -> float | None:
+def is_calibrated(encoder: str, recipe: Recipe) -> bool:
+    """Whether `likelihood` knows this encoder, by its fingerprint, and this recipe."""
+    return _shipped(encoder, recipe) is not None
+
+
+def likelihood(query: ClipVector, match: ClipVector, score: float, recipe: Recipe) -> float | None:
     """The probability, at even odds, that both show the same movement, given their best score.
 
     None if encoder and recipe have no calibration, or if the clips come without their vectors.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
 from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
+from seasync.align.pieces import Pieces, corners_of, measured_pieces
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_of, draq_ratio, order_doubt, score_of
+from seasync.align.scores import ScoredPieces, draq_of, draq_ratio, order_doubt
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -24,51 +25,6 @@ from seasync.options import Order, Partial, expect
 _LARGEST = 1 << 25
 # By how much the DRAQ of pieces may exceed what they are compared with.
 _HARDLY_WORSE = 0.02
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """The path between two clips, in one or more pieces.
-
-    Attributes
-    ----------
-    pieces : list of SolvedPath
-        In the query's order.
-    coverage : (float, float)
-        Share of the query's and of the match's random price that they cover.
-    whole_cost, whole_random : float
-        Cost of the path that covers both clips as a whole, and mean cost of random paths through both.
-    """
-
-    pieces: list[SolvedPath]
-    coverage: tuple[float, float]
-    whole_cost: float
-    whole_random: float
-
-    @classmethod
-    def whole(cls, path: SolvedPath) -> Pieces:
-        """Both clips as a whole, in one piece."""
-        return cls([path], (1.0, 1.0), path.cost, path.random)
-
-    @property
-    def cost(self) -> float:
-        """Cost of all pieces."""
-        return sum(piece.cost for piece in self.pieces)
-
-    @property
-    def random(self) -> float:
-        """Mean cost of random paths through the boxes around the pieces."""
-        return sum(piece.random for piece in self.pieces)
-
-    @property
-    def whole_draq(self) -> float:
-        """DRAQ of both clips as a whole."""
-        return draq_of(self.whole_cost, self.whole_random)
-
-    @property
-    def score(self) -> float:
-        """Coverage-adjusted DRAQ; see `coverage_score`."""
-        return score_of(draq_of(self.cost, self.random), self.coverage[0])
 
 
 class _Weighed(NamedTuple):
@@ -84,6 +40,12 @@ class _Weighed(NamedTuple):
     boxes: NDArray[np.int64]
     measures: NDArray[np.float64]
     randoms: NDArray[np.float64]
+
+    @property
+    def pieces(self) -> ScoredPieces:
+        """The pieces of the matrices that are solved in pieces."""
+        own = np.isin(self.boxes[:, 0], self.lanes)
+        return ScoredPieces(self.boxes[own], np.stack([self.measures[own, 0], self.randoms[own]], 1))
 
 
 @dataclass(frozen=True)
@@ -153,7 +115,7 @@ class PartialPolicy:
             return Pieces.whole(whole)
         randoms = [random(box) for box in _boxes(cost, pieces)]
         measures = [prices.measure(cost, piece) for piece in pieces]
-        found = _measured(measures, prices.totals, pieces, randoms, whole)
+        found = measured_pieces(measures, prices.totals, pieces, randoms, whole)
         sure = False
         if self._depends_on_doubt(found):
             sure = prices.better(gain, whole.cost, float(order_doubt(whole.cost, disordered_cost(cost))))
@@ -175,12 +137,12 @@ class PartialPolicy:
         for lane in found.lanes.tolist():
             own, pieces = found.boxes[:, 0] == lane, priced.pieces(lane)
             measures, randoms = found.measures[own].tolist(), found.randoms[own].tolist()
-            out[lane] = _measured(measures, priced.totals[lane], pieces, randoms, wholes[lane])
+            out[lane] = measured_pieces(measures, priced.totals[lane], pieces, randoms, wholes[lane])
         return out
 
     def score_batched(
         self, batch: BatchedCosts, moving: NDArray[np.bool_], *, contrast: bool
-    ) -> NDArray[np.float64]:
+    ) -> tuple[NDArray[np.float64], ScoredPieces]:
         """What `choose_batched` finds, without paths and in the same order.
 
         Parameters
@@ -197,6 +159,8 @@ class PartialPolicy:
         numpy.ndarray [shape=(B, 7)]
             Cost, mean cost of random paths, coverage of query and match, contrast, and DRAQ and cost of both
             clips as a whole.
+        ScoredPieces
+            The pieces of the matrices that are solved in part.
         """
         cost, random = batch.totals()
         random = np.where(moving, random, cost)
@@ -204,6 +168,7 @@ class PartialPolicy:
         out = np.ones((batch.count, 7))
         out[:, 0], out[:, 1], out[:, 5], out[:, 6] = cost, random, whole_draq, cost
         broken = batch.disordered() if contrast else np.zeros(batch.count)
+        pieces = ScoredPieces.none()
         if self.partial != "never":
             priced = BatchedPrices(batch, self.share)
             found = self._weigh(batch, priced, moving, cost, whole_draq, broken if contrast else None)
@@ -211,9 +176,10 @@ class PartialPolicy:
             out[chosen, 0], out[chosen, 1], out[chosen, 2:4] = sums[:, 0], sums[:, 3], covered
             in_part = (covered != 1).any(1)
             broken[chosen[in_part]] = sums[in_part, 4]
+            pieces = found.pieces
         if contrast:
             out[:, 4] = draq_ratio(out[:, 0], broken)
-        return out
+        return out, pieces
 
     def _weigh(
         self,
@@ -287,28 +253,5 @@ def contrast_of(cost: Floats, found: Pieces) -> float:
 
 def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
     """The part of the matrix around each piece."""
-    corners = map(_corners, pieces)
+    corners = map(corners_of, pieces)
     return [cost[top : top + rows, left : left + columns] for top, left, rows, columns in corners]
-
-
-def _corners(piece: Path) -> tuple[int, int, int, int]:
-    """First row and column of the box around a piece, and how many rows and columns it has."""
-    (top, left), (last, right) = piece[0].tolist(), piece[-1].tolist()
-    return top, left, last + 1 - top, right + 1 - left
-
-
-def _measured(
-    measures: Sequence[tuple[float, float, float]],
-    totals: Sequence[float],
-    pieces: list[Path],
-    randoms: list[float],
-    whole: SolvedPath,
-) -> Pieces:
-    """Pieces with their costs and their coverage; each was measured as by `Prices.measure`."""
-    solved = [
-        SolvedPath(piece, along, random)
-        for piece, (along, _, _), random in zip(pieces, measures, randoms, strict=True)
-    ]
-    covered = sum(rows for _, rows, _ in measures), sum(columns for _, _, columns in measures)
-    of_query, of_match = (float(a / b) if b > 0 else 1.0 for a, b in zip(covered, totals, strict=True))
-    return Pieces(solved, (of_query, of_match), whole.cost, whole.random)

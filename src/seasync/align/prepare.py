@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.align.grid import clock_of, grid_factor, grid_points, refined_times, uniform_times
 from seasync.align.kernels import preparation as kernels
-from seasync.align.kernels.clock import clock, longest_over_shortest
 from seasync.align.kernels.half import single
 from seasync.align.recipe import Recipe
 from seasync.encoding import (
@@ -27,10 +27,6 @@ from seasync.encoding import (
 from seasync.errors import FeatureError
 
 Int32s = NDArray[np.int32]
-# Frames within this share of a sampling step from a uniform rate are taken as they are.
-JITTER = 0.02
-# Steps shorter than this many median steps tell the rate.
-ORDINARY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +141,7 @@ class _Samples:
 
 def refined(recipe: Recipe, encoding: Encoding) -> Recipe:
     """The recipe with two grid points per sampled frame, where it has fewer: single pairs gain from it."""
-    rate = _clock(encoding.seconds)[0]
+    rate = clock_of(encoding.seconds)[0]
     if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
         return recipe
     return replace(recipe, grid_fps=2 * rate)
@@ -157,12 +153,9 @@ def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
         return clip
     lead, *others = clip.streams
     samples = _resample(lead, recipe)
-    factor = 1 if recipe.grid_fps is None else max(1, round(recipe.grid_fps / samples.rate))
-    lower, weight = _grid(len(samples.seconds), factor)
-    seconds = samples.seconds
-    if factor > 1:
-        seconds = seconds[lower]
-        seconds[:-1] += weight[:-1] * np.diff(samples.seconds)[lower[:-1]]
+    factor = grid_factor(samples.rate, recipe)
+    lower, weight = grid_points(len(samples.seconds), factor)
+    seconds = refined_times(samples.seconds, factor)
     streams = [_prepare_stream(lead, samples, lower, weight, recipe)]
     for stream in others:
         own = _resample(stream, recipe)
@@ -179,13 +172,6 @@ def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
     )
 
 
-@lru_cache(maxsize=256)
-def _grid(length: int, factor: int) -> tuple[Int32s, Seconds]:
-    """The sample at or before each point of a grid `factor` times as fine, and the way to the next (0–1)."""
-    point = np.arange(factor * (length - 1) + 1, dtype=np.int32)
-    return point // np.int32(factor), point % factor / factor
-
-
 def _resample(stream: Stream, recipe: Recipe) -> _Samples:
     """Resample a stream uniformly at its own rate: linear between timestamps, nearest across a cut."""
     seconds, features, shots = stream.seconds, stream.features, stream.shots
@@ -193,28 +179,16 @@ def _resample(stream: Stream, recipe: Recipe) -> _Samples:
         features = single(features)
     elif features.dtype != np.float32 or not features.flags.c_contiguous:
         features = np.ascontiguousarray(features, np.float32)
-    rate, count, off = _clock(seconds)
-    as_they_are = _Samples(seconds, features, shots, rate)
-    if (recipe.grid_fps is None and not recipe.compares_change) or off < JITTER:
-        return as_they_are
-    if count > 2 * len(seconds) + 16:  # a hole in the timestamps: there is nothing to interpolate
-        return as_they_are
-    uniform = seconds[0] + np.arange(count) / rate
+    uniform, rate = uniform_times(seconds, recipe)
+    if uniform is seconds:
+        return _Samples(seconds, features, shots, rate)
     lower, weight = _between(seconds, uniform)
     weight = _uncut(lower, weight, shots)
     upper = np.minimum(lower + 1, len(seconds) - 1)
     mixed = features[lower] + weight[:, None].astype(np.float32) * (features[upper] - features[lower])
     nearest = np.where(weight > 0.5, upper, lower)
     starts = np.searchsorted(nearest, shots)
-    return _Samples(uniform, mixed, np.unique(starts[starts < count]), rate)
-
-
-def _clock(seconds: Seconds) -> tuple[float, int, float]:
-    """`clock`, where a step is ordinary if it is shorter than one and a half of the median step."""
-    even = longest_over_shortest(seconds) < ORDINARY  # then all are ordinary
-    limit = np.inf if even else ORDINARY * float(np.median(np.diff(seconds)))
-    found: tuple[float, int, float] = clock(seconds, limit)
-    return found
+    return _Samples(uniform, mixed, np.unique(starts[starts < len(uniform)]), rate)
 
 
 def _between(times: Seconds, wanted: Seconds) -> tuple[Int32s, Seconds]:

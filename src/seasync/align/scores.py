@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,6 +104,44 @@ def score_of(draq: float, query_coverage: float) -> float:
     return 1 - math.sqrt(query_coverage) * (1 - draq)
 
 
+class ScoredPieces(NamedTuple):
+    """The pieces of candidates that are aligned in part, without their paths.
+
+    boxes : numpy.ndarray [shape=(P, 5)], int64
+        Candidate, first row, first column, number of rows and of columns of the box around each piece. The
+        pieces of one candidate are in order.
+    costs : numpy.ndarray [shape=(P, 2)], float64
+        What each piece costs, and the mean cost of random paths through its box.
+    """
+
+    boxes: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> ScoredPieces:
+        """No pieces: all candidates are aligned as a whole."""
+        return cls(np.empty((0, 5), np.int64), np.empty((0, 2)))
+
+    @classmethod
+    def joined(cls, parts: Iterable[ScoredPieces]) -> ScoredPieces:
+        """The pieces of all parts."""
+        boxes, costs = zip(*parts, cls.none(), strict=True)
+        return cls(np.concatenate(boxes), np.concatenate(costs))
+
+    def renumbered(self, numbers: ArrayLike) -> ScoredPieces:
+        """The pieces with ``numbers[n]`` for candidate `n`, without those whose number is negative."""
+        boxes = self.boxes.copy()
+        boxes[:, 0] = np.asarray(numbers, np.int64)[boxes[:, 0]]
+        kept = boxes[:, 0] >= 0
+        return ScoredPieces(boxes[kept], self.costs[kept])
+
+    def of(self, n: int) -> list[tuple[list[int], tuple[float, float]]]:
+        """Box and costs of each piece of a candidate; none if it is aligned as a whole."""
+        own = self.boxes[:, 0] == n
+        costs = zip(*self.costs[own].T.tolist(), strict=True)
+        return list(zip(self.boxes[own].tolist(), costs, strict=True))
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Costs and coverage of one query aligned with B candidates, in full or in part.
@@ -121,6 +159,8 @@ class Scores:
         DRAQ of both clips as a whole; infinite where it is not known.
     query_span : float
         Length of the query in seconds.
+    pieces : ScoredPieces
+        The pieces of candidates that are aligned in part.
     """
 
     dtw_cost: NDArray[np.float64]
@@ -130,6 +170,7 @@ class Scores:
     contrast: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     whole_draq: NDArray[np.float64] = field(default_factory=lambda: np.full(1, np.inf))
     query_span: float = field(default=0.0, kw_only=True)
+    pieces: ScoredPieces = field(default_factory=ScoredPieces.none, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("contrast", "whole_draq"):

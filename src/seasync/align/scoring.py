@@ -12,7 +12,7 @@ from seasync.align.kernels.vectors import LANES
 from seasync.align.partial_policy import PartialPolicy, contrast_of
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
-from seasync.align.scores import Scores
+from seasync.align.scores import ScoredPieces, Scores
 from seasync.align.solve import better_sides, solve_alone, with_mirrored
 from seasync.align.stored import StoredMatches
 from seasync.align.threads import in_threads
@@ -46,16 +46,18 @@ def score_many(
     plain, others = stored.blocks() if stored else ([], list(range(len(matches))))
     blocks = plain + _blocks(matches, others)
 
-    def score(at: int) -> NDArray[np.float64]:
+    def score(at: int) -> tuple[NDArray[np.float64], ScoredPieces]:
         if stored and at < len(plain):
             costs, moving = stored.costs(blocks[at])
-            return policy.score_batched(costs, moving, contrast=recipe.rerank == "evidence")[:, :6]
+            return policy.score_batched(costs, moving, contrast=recipe.rerank == "evidence")
         return _score_block(asked, [matches[k] for k in blocks[at]], policy)
 
-    out = np.empty((len(matches), 6))
-    for block, rows in zip(blocks, in_threads(score, range(len(blocks))), strict=True):
-        out[block] = rows
-    return Scores(*out.T, query_span=float(asked.lead.seconds[-1] - asked.lead.seconds[0]))
+    out, pieces = np.empty((len(matches), 6)), []
+    for block, (rows, own) in zip(blocks, in_threads(score, range(len(blocks))), strict=True):
+        out[block] = rows[:, :6]
+        pieces.append(own.renumbered(block))
+    span = float(asked.lead.seconds[-1] - asked.lead.seconds[0])
+    return Scores(*out.T, query_span=span, pieces=ScoredPieces.joined(pieces))
 
 
 def _blocks(clips: Sequence[Encoding | PreparedClip], chosen: Sequence[int]) -> list[list[int]]:
@@ -70,22 +72,28 @@ def _blocks(clips: Sequence[Encoding | PreparedClip], chosen: Sequence[int]) -> 
 
 def _score_block(
     query: PreparedClip, matches: Sequence[Encoding | PreparedClip], policy: PartialPolicy
-) -> NDArray[np.float64]:
-    """What `Scores` holds of each match, shape (B, 6)."""
+) -> tuple[NDArray[np.float64], ScoredPieces]:
+    """As `PartialPolicy.score_batched`, for one query and its matches."""
     recipe = policy.recipe
     contrast = recipe.rerank == "evidence"
     pairs, mirrored_pairs = with_mirrored([(query, prepare(match, recipe)) for match in matches], recipe)
-    rows = np.full((len(pairs), 7), np.nan)
+    rows, pieces = np.full((len(pairs), 7), np.nan), []
     # The batched kernels know no penalty.
     for block in [] if recipe.penalty else batch_blocks([pair.shape for pair in pairs]):
         some = [pairs[k] for k in block]
         moving = np.array([pair.moving for pair in some])
-        rows[block] = policy.score_batched(BatchedCosts.of_pairs(some), moving, contrast=contrast)
+        rows[block], own = policy.score_batched(BatchedCosts.of_pairs(some), moving, contrast=contrast)
+        pieces.append(own.renumbered(block))
     for k in np.flatnonzero(np.isnan(rows[:, 6])).tolist():
         found, cost = solve_alone(pairs[k], policy)
         against = contrast_of(cost, found) if contrast and cost is not None else 1.0
         rows[k] = found.cost, found.random, *found.coverage, against, found.whole_draq, found.whole_cost
+        pieces.append(found.scored(k))
+    parts = ScoredPieces.joined(pieces)
     if mirrored_pairs:
         score = Scores(*rows[:, :6].T).score
-        rows = rows[better_sides(score, rows[:, 6], mirrored_pairs, len(matches))]
-    return rows[:, :6]
+        sides = better_sides(score, rows[:, 6], mirrored_pairs, len(matches))
+        numbers = np.full(len(pairs), -1)
+        numbers[sides] = np.arange(len(matches))
+        rows, parts = rows[sides], parts.renumbered(numbers)
+    return rows, parts

@@ -9,13 +9,16 @@ from functools import partial as bind
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align.alignment import Alignment, Piece, end_of
+from seasync.align.alignment import Alignment
 from seasync.align.anchors import Moments, crossing_anchors, nearest_cell
 from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.cost_pair import CostPair
+from seasync.align.fit import Piece
+from seasync.align.grid import end_of
 from seasync.align.likelihood import likelihood
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
-from seasync.align.partial_policy import PartialPolicy, Pieces
+from seasync.align.partial_policy import PartialPolicy
+from seasync.align.pieces import Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.steady import steadied

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.batched import LONGEST, BatchedCosts
+from seasync.align.grid import JITTER, ORDINARY
 from seasync.align.kernels import stored as kernels
 from seasync.align.kernels.vectors import LANES
-from seasync.align.prepare import JITTER, ORDINARY, PreparedClip
+from seasync.align.prepare import PreparedClip
 from seasync.align.recipe import Recipe
 from seasync.encoding import MIRRORS, WINDOW, WINDOW_FPS, EncodingBatch, Floats, Indices, Seconds
 

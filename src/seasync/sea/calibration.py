@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Alignment, Recipe
+from seasync.align.fit import Fit
 from seasync.align.likelihood import FINGERPRINTS, Calibration, log_product, sigmoid
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
@@ -28,6 +29,7 @@ RANDOM_CLIPS = 24
 
 Doubles = NDArray[np.float64]
 Pair = tuple[int, NDArray[np.int64]]
+Solved = TypeVar("Solved", Alignment, Fit)
 
 
 def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
@@ -58,7 +60,7 @@ def _kept(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     return {FINGERPRINTS.get(key, key): {"recipe": key} | entry for key, entry in kept.items()}
 
 
-def judged(snapshot: Snapshot, alignment: Alignment, similarity: float) -> Alignment:
+def judged(snapshot: Snapshot, alignment: Solved, similarity: float) -> Solved:
     """The alignment with the likelihood by the sea's own calibration; as it is if the sea has none."""
     calibration = calibration_of(snapshot, alignment.recipe)
     if calibration is None:

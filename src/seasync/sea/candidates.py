@@ -44,6 +44,7 @@ class Candidates:
     found : Found
         The B candidates.
     encodings : sequence of Encoding, length B
+        Without their clip vectors.
     recipe, rerank, partial
         As in `seasync.ranking.rank`.
     """
@@ -61,7 +62,7 @@ class Candidates:
     ) -> None:
         self.snapshot, self.query, self.rows = snapshot, query, found.rows
         self.recipe, self.partial = recipe, partial
-        self._given = encodings
+        self.encodings = encodings
         # Where the film around a candidate fits the query better than the candidate itself:
         self.stretches: dict[int, Span] = {}
         # Encodings that take the place of those given: of stretches, and with clip vectors.
@@ -116,9 +117,7 @@ class Candidates:
         cost : bool
             Keep small cost matrices with the alignments.
         """
-        draq = self.ranking.scores.draq
-        order = [n for n in self.ranking.order().tolist() if max_draq is None or draq[n] <= max_draq]
-        best = self._clips(order, k)
+        best = self._clips(self.order(max_draq), k)
         query, clips = (
             prepare(self.query.encoding, self.recipe),
             [prepare(encoding, self.recipe) for encoding in self._with_vectors(list(best))],
@@ -144,8 +143,19 @@ class Candidates:
             encoder=self.snapshot.facts.encoder,
             recipe=self.recipe,
             candidates=len(self.rows),
-            best_draq=float(draq.min()) if len(draq) else None,
+            best_draq=self.best_draq,
         )
+
+    @property
+    def best_draq(self) -> float | None:
+        """The lowest DRAQ of all candidates."""
+        draq = self.ranking.scores.draq
+        return float(draq.min()) if len(draq) else None
+
+    def order(self, max_draq: float | None = None) -> list[int]:
+        """The candidates by their numbers, best first, without those of a higher DRAQ than `max_draq`."""
+        draq = self.ranking.scores.draq
+        return [n for n in self.ranking.order().tolist() if max_draq is None or draq[n] <= max_draq]
 
     def _with_vectors(self, best: list[int]) -> list[Encoding]:
         """The encodings of these candidates with mean and trajectory, which are read only now."""
@@ -157,18 +167,18 @@ class Candidates:
     @property
     def _missing(self) -> list[str]:
         """The columns that encodings lack before they are completed."""
-        return [*_VECTORS, *([NUMBERS] if isinstance(self._given, EncodingBatch) else [])]
+        return [*_VECTORS, *([NUMBERS] if isinstance(self.encodings, EncodingBatch) else [])]
 
     def _complete(self, chosen: list[int], table: pa.Table) -> None:
         """Give the encodings of these candidates what `table` holds of them."""
         vectors = zip(chosen, *(matrix(table[name]) for name in _VECTORS), strict=True)
-        if isinstance(self._given, EncodingBatch):
+        if isinstance(self.encodings, EncodingBatch):
             numbers = iter(lists(table[NUMBERS]))
             for n, mean, trajectory in vectors:
-                self._encodings[n] = self._given.encoding(n, next(numbers), mean, trajectory)
+                self._encodings[n] = self.encodings.encoding(n, next(numbers), mean, trajectory)
         else:
             for n, mean, trajectory in vectors:
-                self._encodings[n] = replace(self._given[n], mean=mean, trajectory=trajectory)
+                self._encodings[n] = replace(self.encodings[n], mean=mean, trajectory=trajectory)
 
     def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
         """Whether the matches can be aligned with each other in well under a tenth of a second."""

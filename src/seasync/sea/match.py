@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
 from seasync.align import Alignment, Recipe
+from seasync.align.fit import Judged
 from seasync.clip import Clip
-from seasync.json_forms import MatchForm, SearchForm
+from seasync.json_forms import ClipForm, MatchForm, SearchForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +73,13 @@ class Match:
     def form(self, rank: int) -> MatchForm:
         """The match in the form that JSON has; `rank` counts from 1."""
         clip = self.part or self.clip
-        return MatchForm(
-            **vars(self.alignment.scores()),
+        return match_form(
+            self.alignment,
             rank=rank,
             clip=clip.form(end=clip.start + self.duration),
             match_start=self.clip.start if self.part else None,
             match_end=self.end if self.part else None,
             similarity=self.similarity,
-            alignability=self.alignability,
             better_than=self.better_than,
         )
 
@@ -136,28 +136,12 @@ class Matches(list[Match]):
     @property
     def verdict(self) -> str:
         """In words: how many matches align, or why none does."""
-        if self.best_draq is None:
-            return "Nothing to compare with: no other clip of the sea meets the conditions."
-        count = sum(match.alignable for match in self)
-        if count:
-            return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}."
-        best = f"the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}"
-        if not self:
-            return f"Every candidate was left out: {best}."
-        likeliest = max(self, key=lambda match: (match.alignability or 0, -match.draq)).alignment.decision
-        if likeliest.likelihood is not None:
-            return f"Nothing here aligns: the best of {self.candidates} candidates is {likeliest.reason}."
-        limit = self.recipe.threshold
-        why = (
-            f", the limit is {limit:g}"
-            if self.best_draq >= limit
-            else f"; the nearest match: {likeliest.reason}"
-        )
-        return f"Nothing here aligns: {best}{why}."
+        fits = [match.alignment for match in self]
+        return verdict_of(fits, self.recipe, candidates=self.candidates, best_draq=self.best_draq)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, as `seasync.json_forms.SearchForm` describes them."""
-        form = SearchForm(
+    def form(self) -> SearchForm:
+        """The answer in the form that JSON has."""
+        return SearchForm(
             query=None if self.query is None else self.query.form(),
             encoder=self.encoder,
             recipe=self.recipe.name,
@@ -167,4 +151,48 @@ class Matches(list[Match]):
             verdict=self.verdict,
             matches=[match.form(rank) for rank, match in enumerate(self, 1)],
         )
-        return asdict(form)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON, as `seasync.json_forms.SearchForm` describes them."""
+        return asdict(self.form())
+
+
+def match_form(
+    fit: Judged,
+    *,
+    rank: int,
+    clip: ClipForm,
+    similarity: float,
+    better_than: float | None,
+    match_start: float | None = None,
+    match_end: float | None = None,
+) -> MatchForm:
+    """A match in the form that JSON has, of which no path is needed."""
+    return MatchForm(
+        **vars(fit.scores()),
+        rank=rank,
+        clip=clip,
+        match_start=match_start,
+        match_end=match_end,
+        similarity=similarity,
+        alignability=fit.likelihood,
+        better_than=better_than,
+    )
+
+
+def verdict_of(fits: Sequence[Judged], recipe: Recipe, *, candidates: int, best_draq: float | None) -> str:
+    """In words: how many matches align, or why none does; see `Matches`."""
+    if best_draq is None:
+        return "Nothing to compare with: no other clip of the sea meets the conditions."
+    count = sum(fit.alignable for fit in fits)
+    if count:
+        return f"{count} of {len(fits)} {'aligns' if count == 1 else 'align'}."
+    best = f"the best DRAQ of {candidates} candidates is {best_draq:.3f}"
+    if not fits:
+        return f"Every candidate was left out: {best}."
+    likeliest = max(fits, key=lambda fit: (fit.likelihood or 0, -fit.draq)).decision
+    if likeliest.likelihood is not None:
+        return f"Nothing here aligns: the best of {candidates} candidates is {likeliest.reason}."
+    limit = recipe.threshold
+    why = f", the limit is {limit:g}" if best_draq >= limit else f"; the nearest match: {likeliest.reason}"
+    return f"Nothing here aligns: {best}{why}."

@@ -13,6 +13,7 @@ from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.files import DiskCache, fetch
 from seasync.files.disk_cache import stamp
+from seasync.json_forms import ClipForm
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.serve import models
 from seasync.serve.inspection import VideoFacts, write_picture_strip
@@ -174,15 +175,21 @@ class VideoLibrary:
         names
             The names that people gave to clips, by their ids.
         """
+        return self.found_clip(clip.form(end=clip.start + duration), names or {}, tags or ())
+
+    def found_clip(self, clip: ClipForm, names: Mapping[str, str], tags: Sequence[str] = ()) -> models.Clip:
+        """`clip_model` of a clip in the form that JSON has, with its end."""
+        assert clip.id is not None
+        assert clip.end is not None
         return models.Clip(
             ref=f"clip:{clip.id}",
-            id=str(clip.id),
-            name=(names or {}).get(str(clip.id)) or Path(clip.file).name,
+            id=clip.id,
+            name=names.get(clip.id) or Path(clip.file).name,
             file=clip.file,
             start=clip.start,
-            end=clip.start + duration if clip.end is None else clip.end,
+            end=clip.end,
             label=clip.label,
-            tags=list(tags or ()),
+            tags=list(tags),
             viewable=self._is_viewable(clip.file),
         )
 

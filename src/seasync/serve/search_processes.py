@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from seasync.align.threads import in_this_thread
 from seasync.clip import Clip
 from seasync.errors import ServeError
+from seasync.json_forms import SearchForm
 from seasync.sea.match import Matches
 from seasync.sea.query import Query
 from seasync.search import Sea
@@ -24,6 +26,8 @@ from seasync.serve.worker import WorkerProcess
 
 log = logging.getLogger("seasync.serve")
 OPEN_SEAS = 8  # that a process keeps open
+Answer = TypeVar("Answer")
+Find = Callable[[Sea, Clip | Query, dict[str, Any]], Answer]
 
 
 class SearchProcesses:
@@ -70,12 +74,12 @@ class SearchProcesses:
                 log.info("start of %s: %s", worker.name, error)
         self._ready = True
 
-    def search(self, *search: Any) -> Matches:
+    def search(self, find: Find[Answer], *search: Any) -> Answer:
         """Search in the next process that is free.
 
         Parameters
         ----------
-        search
+        find, search
             The arguments of `search_in_process`.
 
         Raises
@@ -84,7 +88,7 @@ class SearchProcesses:
             With the message of a SeasyncError; also if the wait takes too long.
         """
         with self._turn.taken() as place:
-            found: Matches = self._workers[place].run(search_in_process, *search)
+            found: Answer = self._workers[place].run(search_in_process, find, *search)
         return found
 
     def close(self) -> None:
@@ -94,21 +98,33 @@ class SearchProcesses:
 
 
 def search_in_process(
-    served: str, location: SeaLocation, asked: Clip | Query, options: dict[str, Any]
-) -> Matches:
-    """`Sea.search`, without the cost matrices of the matches.
+    find: Find[Answer], served: str, location: SeaLocation, asked: Clip | Query, options: dict[str, Any]
+) -> Answer:
+    """Search a sea that stays open.
 
     Parameters
     ----------
+    find
+        `find_form` or `find_matches`.
     served
         Names the served sea: one that is deleted and made again at the same place has another name.
     asked
         A clip of the sea by its id, or what `Sea.query` returned.
     options
-        Options of `Sea.search`.
+        Options of the search.
     """
     with in_this_thread():  # other processes keep the cores busy
-        found = _opened(served, location).search(asked, **options)
+        return find(_opened(served, location), asked, options)
+
+
+def find_form(sea: Sea, asked: Clip | Query, options: dict[str, Any]) -> SearchForm:
+    """`Sea.search_form`: all that the answer to a search says."""
+    return sea.search_form(asked, **options)
+
+
+def find_matches(sea: Sea, asked: Clip | Query, options: dict[str, Any]) -> Matches:
+    """`Sea.search`, without consensus and without cost matrices."""
+    found = sea.search(asked, consensus=False, **options)
     for n, match in enumerate(found):
         found[n] = replace(match, alignment=replace(match.alignment, cost=None))
     return found

@@ -20,11 +20,12 @@ from seasync.sea.query import Query
 from seasync.search import Sea
 from seasync.serve import tasks
 from seasync.serve.annotation_store import AnnotationStore
-from seasync.serve.search_processes import SearchProcesses
+from seasync.serve.search_processes import Answer, Find, SearchProcesses, find_form, find_matches
 from seasync.serve.worker import WorkerProcess
 
 if TYPE_CHECKING:
     from seasync.align import Recipe
+    from seasync.json_forms import SearchForm
     from seasync.options import Partial, Rerank
     from seasync.sea.match import Matches
     from seasync.sea.snapshot import Snapshot
@@ -154,16 +155,9 @@ class ServedSea:
         candidates: int | None = None,
         max_draq: float | None = None,
         partial: Partial = "auto",
-        consensus: bool | None = None,
         label: str | None = None,
-    ) -> Matches:
-        """`Sea.search`, when it is this search's turn.
-
-        A query that must be encoded is encoded before: a search that waits for the worker process takes no
-        turn from those that need none.
-        """
-        self.expect_clips()
-        asked = query if query.id is not None else self.sea.query(query)
+    ) -> SearchForm:
+        """`Sea.search_form`, when it is this search's turn."""
         options = {
             "k": k,
             "recipe": recipe,
@@ -171,16 +165,30 @@ class ServedSea:
             "candidates": candidates,
             "max_draq": max_draq,
             "partial": partial,
-            "consensus": consensus,
             "label": label,
         }
+        return self._find(find_form, query, options)
+
+    def matches(self, query: Clip, *, k: int, recipe: Recipe, partial: Partial = "auto") -> Matches:
+        """`Sea.search` without consensus, when it is this search's turn."""
+        return self._find(find_matches, query, {"k": k, "recipe": recipe, "partial": partial})
+
+    def _find(self, find: Find[Answer], query: Clip, options: dict[str, Any]) -> Answer:
+        """Search here or in another process.
+
+        A query that must be encoded is encoded before: a search that waits for the worker process takes no
+        turn from those that need none.
+        """
+        self.expect_clips()
+        asked = query if query.id is not None else self.sea.query(query)
+        search = find, self._key, self.location, asked, options
         try:
             with self._counted() as others:
                 if others >= CORES and self._processes is not None:
                     if self._processes.ready:
-                        return self._processes.search(self._key, self.location, asked, options)
-                    self._processes.start(self._key, self.location, asked, options)
-                return self._in_turn(lambda: self._search_here(asked, options))
+                        return self._processes.search(*search)
+                    self._processes.start(*search)
+                return self._in_turn(lambda: self._find_here(find, asked, options))
         except (SeaError, ServeError):
             if query.id is not None:
                 self.clip(query.id)  # a missing clip gets its own error
@@ -198,13 +206,13 @@ class ServedSea:
             with self._counting:
                 self._asked -= 1
 
-    def _search_here(self, asked: Clip | Query, options: dict[str, Any]) -> Matches:
+    def _find_here(self, find: Find[Answer], asked: Clip | Query, options: dict[str, Any]) -> Answer:
         self._load()
         # Threads for one search would only hinder the others.
         with in_this_thread() if self._asked > 1 else nullcontext():
-            return self.sea.search(asked, **options)
+            return find(self.sea, asked, options)
 
-    def _in_turn(self, search: Callable[[], Matches]) -> Matches:
+    def _in_turn(self, search: Callable[[], Answer]) -> Answer:
         closed = ServeError("this sea is being closed", status=503)
         try:
             turn = self._searches.submit(search)
@@ -220,7 +228,7 @@ class ServedSea:
         if self.exists() and self.info()["with_frame_features"]:
             (clip,) = self.snapshot().clips(limit=1)
             self._searches.submit(self._load)
-            self._searches.submit(self.sea.search, clip, k=1)
+            self._searches.submit(self.sea.search_form, clip, k=1)
 
     def _load(self) -> None:
         """Load the clip vectors or their index, once for everybody who waits."""

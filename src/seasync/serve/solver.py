@@ -170,13 +170,8 @@ class Solver:
 
         if not sea.exists():
             return []
-        found = sea.search(
-            self._library.query_clip(sea, request.spans[0]),
-            k=HELPERS + 1,
-            recipe=recipe,
-            partial=request.partial,
-            consensus=False,
-        )
+        query = self._library.query_clip(sea, request.spans[0])
+        found = sea.matches(query, k=HELPERS + 1, recipe=recipe, partial=request.partial)
         others = [one for one in found if one.part is None and f"clip:{one.clip.id}" != request.match]
         return [(one.alignment, sea.query(one.clip).encoding) for one in others]
 

@@ -28,7 +28,9 @@ class SearchRequest(Model):
     max_draq: float | None = Field(default=None, ge=0, le=100, allow_inf_nan=False)
     partial: Partial = "auto"
     consensus: bool | None = Field(
-        default=None, description="Let the matches correct each other. Default: with motion and short clips."
+        default=None,
+        description="Without effect: the answer has no paths, and nothing else changes when matches correct "
+        "each other. Ask for it with the alignment of a match.",
     )
     label: Name | None = Field(default=None, description="Search only clips with this label.")
 
