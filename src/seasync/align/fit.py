@@ -146,11 +146,12 @@ class Fit(Judged):
         cost, random = float(scores.dtw_cost[n]), float(scores.random_cost[n])
         pieces = tuple(
             Piece(0, 0, query.span(top, top + rows - 1), match.span(left, left + columns - 1), *costs)
-            for (_, top, left, rows, columns), costs in scores.pieces.of(n)
+            for (_, top, left, rows, columns), *costs in scores.pieces.of(n)
         )
+        if not pieces:
+            pieces = (Piece(0, 0, query.whole, match.whole, cost, random),)
         coverage = float(scores.query_coverage[n]), float(scores.match_coverage[n])
-        whole = Piece(0, 0, query.whole, match.whole, cost, random)
-        return cls(recipe, cost, random, pieces or (whole,), coverage)
+        return cls(recipe, cost, random, pieces, coverage)
 
     def until(self, ends: tuple[float, float]) -> Self:
         """The same, with nothing beyond the `ends` of the clips, in seconds."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
+from seasync.align.kernels.vectors import LANES
 from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
 from seasync.align.pieces import Pieces, corners_of, measured_pieces
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
@@ -44,8 +45,10 @@ class _Weighed(NamedTuple):
     @property
     def pieces(self) -> ScoredPieces:
         """The pieces of the matrices that are solved in pieces."""
-        own = np.isin(self.boxes[:, 0], self.lanes)
-        return ScoredPieces(self.boxes[own], np.stack([self.measures[own, 0], self.randoms[own]], 1))
+        kept = np.zeros(LANES, np.bool_)
+        kept[self.lanes] = True
+        own = kept[self.boxes[:, 0]]
+        return ScoredPieces(self.boxes[own], self.measures[own, 0], self.randoms[own])
 
 
 @dataclass(frozen=True)

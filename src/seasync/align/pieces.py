@@ -57,8 +57,9 @@ class Pieces:
 
     def scored(self, number: int) -> ScoredPieces:
         """The pieces without their paths, of a candidate of that number."""
-        boxes = [(number, *corners_of(piece.path)) for piece in self.pieces]
-        return ScoredPieces(np.array(boxes), np.array([(piece.cost, piece.random) for piece in self.pieces]))
+        boxes = np.array([(number, *corners_of(piece.path)) for piece in self.pieces])
+        costs = np.array([(piece.cost, piece.random) for piece in self.pieces])
+        return ScoredPieces(boxes, *costs.T)
 
 
 def corners_of(piece: Path) -> tuple[int, int, int, int]:

@@ -110,36 +110,42 @@ class ScoredPieces(NamedTuple):
     boxes : numpy.ndarray [shape=(P, 5)], int64
         Candidate, first row, first column, number of rows and of columns of the box around each piece. The
         pieces of one candidate are in order.
-    costs : numpy.ndarray [shape=(P, 2)], float64
+    costs, randoms : numpy.ndarray [shape=(P,)], float64
         What each piece costs, and the mean cost of random paths through its box.
     """
 
     boxes: NDArray[np.int64]
     costs: NDArray[np.float64]
+    randoms: NDArray[np.float64]
 
     @classmethod
     def none(cls) -> ScoredPieces:
         """No pieces: all candidates are aligned as a whole."""
-        return cls(np.empty((0, 5), np.int64), np.empty((0, 2)))
+        return cls(np.empty((0, 5), np.int64), np.empty(0), np.empty(0))
 
     @classmethod
     def joined(cls, parts: Iterable[ScoredPieces]) -> ScoredPieces:
         """The pieces of all parts."""
-        boxes, costs = zip(*parts, cls.none(), strict=True)
-        return cls(np.concatenate(boxes), np.concatenate(costs))
+        return cls(*map(np.concatenate, zip(*parts, cls.none(), strict=True)))
 
     def renumbered(self, numbers: ArrayLike) -> ScoredPieces:
-        """The pieces with ``numbers[n]`` for candidate `n`, without those whose number is negative."""
+        """The pieces with ``numbers[n]`` for candidate `n`."""
         boxes = self.boxes.copy()
-        boxes[:, 0] = np.asarray(numbers, np.int64)[boxes[:, 0]]
-        kept = boxes[:, 0] >= 0
-        return ScoredPieces(boxes[kept], self.costs[kept])
+        boxes[:, 0] = np.asarray(numbers)[boxes[:, 0]]
+        return self._replace(boxes=boxes)
 
-    def of(self, n: int) -> list[tuple[list[int], tuple[float, float]]]:
+    def only(self, chosen: Sequence[int]) -> ScoredPieces:
+        """The pieces of the candidates that are chosen, each with its place among them as its number."""
+        places = {candidate: place for place, candidate in enumerate(chosen)}
+        numbers = [places.get(candidate, -1) for candidate in self.boxes[:, 0].tolist()]
+        boxes, own = self.boxes.copy(), np.flatnonzero(np.array(numbers) >= 0)
+        boxes[:, 0] = numbers
+        return ScoredPieces(boxes[own], self.costs[own], self.randoms[own])
+
+    def of(self, n: int) -> list[tuple[list[int], float, float]]:
         """Box and costs of each piece of a candidate; none if it is aligned as a whole."""
-        own = self.boxes[:, 0] == n
-        costs = zip(*self.costs[own].T.tolist(), strict=True)
-        return list(zip(self.boxes[own].tolist(), costs, strict=True))
+        own = np.flatnonzero(self.boxes[:, 0] == n)
+        return list(zip(*(column[own].tolist() for column in self), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

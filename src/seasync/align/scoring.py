@@ -93,7 +93,5 @@ def _score_block(
     if mirrored_pairs:
         score = Scores(*rows[:, :6].T).score
         sides = better_sides(score, rows[:, 6], mirrored_pairs, len(matches))
-        numbers = np.full(len(pairs), -1)
-        numbers[sides] = np.arange(len(matches))
-        rows, parts = rows[sides], parts.renumbered(numbers)
+        rows, parts = rows[sides], parts.only(sides)
     return rows, parts

@@ -69,10 +69,13 @@ def _fits(ranked: Candidates, chosen: list[int]) -> list[Fit]:
 
 def _likelihoods(ranked: Candidates, chosen: list[int]) -> list[float | None]:
     """How likely each of these candidates shows the query's movement, where that is known."""
-    query, best = ranked.query.encoding, ranked.ranking.scores.best_score
+    query = ranked.query.encoding
     if not is_calibrated(query.encoder, ranked.recipe):
         return [None] * len(chosen)
-    table = ranked.snapshot.take(ranked.rows[chosen], ["mean", "trajectory"])
+    table, best = (
+        ranked.snapshot.take(ranked.rows[chosen], ["mean", "trajectory"]),
+        ranked.ranking.scores.best_score,
+    )
     vectors = zip(matrix(table["mean"]), matrix(table["trajectory"]), strict=True)
     return [
         likelihood(query, RawVector(query.encoder, *parts), float(best[n]), ranked.recipe)
