@@ -5,7 +5,9 @@ There are no paths in it, so what ranking found out says it all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from seasync.align.fit import Fit
 from seasync.align.grid import grid_of
@@ -16,6 +18,9 @@ from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.candidates import Candidates
 from seasync.sea.match import match_form, verdict_of
 from seasync.sea.rows import matrix
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def search_form(ranked: Candidates, k: int, *, max_draq: float | None = None) -> SearchForm:
@@ -32,15 +37,16 @@ def search_form(ranked: Candidates, k: int, *, max_draq: float | None = None) ->
         return ranked.matches(k, max_draq=max_draq, consensus=False, cost=False).form()
     snapshot, query, recipe = ranked.snapshot, ranked.query, ranked.recipe
     order = ranked.order(max_draq)[:k]
-    table = snapshot.clip_table.take(snapshot, ranked.rows[order])
-    clips = snapshot.clips_of(table)
-    ends = [clip.start + length for clip, length in zip(clips, table["duration"].to_pylist(), strict=True)]
-    fits = [fit.until((query.end, end)) for fit, end in zip(_fits(ranked, order), ends, strict=True)]
-    similarity, products = ranked.ranking.similarity[order], ranked.ranking.keys("product")[order]
+    vectors = ["mean", "trajectory"] if is_calibrated(query.encoding.encoder, recipe) else []
+    table = snapshot.clip_table.take(snapshot, ranked.rows[order], vectors)
+    clips, lengths = snapshot.clips_of(table), table["duration"].to_pylist()
+    ends = [clip.start + length for clip, length in zip(clips, lengths, strict=True)]
+    likely = _likelihoods(ranked, order, table) if vectors else [None] * len(order)
+    fits = [fit.until((query.end, end)) for fit, end in zip(_fits(ranked, order, likely), ends, strict=True)]
     shares: list[float | None] = [None] * len(fits)
     if any(fit.likelihood is None for fit in fits):
-        shares = better_than_random(snapshot, recipe, products)
-    columns = zip(fits, clips, ends, similarity.tolist(), shares, strict=True)
+        shares = better_than_random(snapshot, recipe, ranked.ranking.keys("product")[order])
+    columns = zip(fits, clips, ends, ranked.ranking.similarity[order].tolist(), shares, strict=True)
     return SearchForm(
         query=None if query.clip is None else query.clip.form(),
         encoder=snapshot.facts.encoder,
@@ -56,26 +62,20 @@ def search_form(ranked: Candidates, k: int, *, max_draq: float | None = None) ->
     )
 
 
-def _fits(ranked: Candidates, chosen: list[int]) -> list[Fit]:
+def _fits(ranked: Candidates, chosen: list[int], likelihoods: Sequence[float | None]) -> list[Fit]:
     """How well these candidates fit the query, judged as their alignments would be."""
     ranking, recipe = ranked.ranking, ranked.recipe
     query = grid_of(ranked.query.encoding.seconds, recipe)
     fits = []
-    for n, likely in zip(chosen, _likelihoods(ranked, chosen), strict=True):
+    for n, likely in zip(chosen, likelihoods, strict=True):
         fit = Fit.of(ranking.scores, n, query, grid_of(seconds_of(ranked.encodings, n), recipe), recipe)
         fits.append(judged(ranked.snapshot, replace(fit, likelihood=likely), float(ranking.similarity[n])))
     return fits
 
 
-def _likelihoods(ranked: Candidates, chosen: list[int]) -> list[float | None]:
-    """How likely each of these candidates shows the query's movement, where that is known."""
-    query = ranked.query.encoding
-    if not is_calibrated(query.encoder, ranked.recipe):
-        return [None] * len(chosen)
-    table, best = (
-        ranked.snapshot.take(ranked.rows[chosen], ["mean", "trajectory"]),
-        ranked.ranking.scores.best_score,
-    )
+def _likelihoods(ranked: Candidates, chosen: list[int], table: pa.Table) -> list[float | None]:
+    """How likely each of these candidates shows the query's movement; `table` has their raw vectors."""
+    query, best = ranked.query.encoding, ranked.ranking.scores.best_score
     vectors = zip(matrix(table["mean"]), matrix(table["trajectory"]), strict=True)
     return [
         likelihood(query, RawVector(query.encoder, *parts), float(best[n]), ranked.recipe)
