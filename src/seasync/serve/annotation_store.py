@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
@@ -35,6 +36,7 @@ class AnnotationStore:
         self._uri, self._storage_options = uri, dict(storage_options)
         self._lock = threading.Lock()
         self._commits = 0
+        self._seen: lance.LanceDataset | None = None  # stays open, to ask for the newest version
 
     def get(self, name: str) -> Any:
         """The value with this name, or None."""
@@ -43,6 +45,15 @@ class AnnotationStore:
     def with_prefix(self, prefix: str) -> dict[str, Any]:
         """All values whose names start with `prefix`."""
         return self._select(f"starts_with(name, {quoted(prefix)})")
+
+    @property
+    def version(self) -> int:
+        """Another number after each change, whoever made it; 0 as long as nothing has been set."""
+        if self._seen is not None:
+            with suppress(SeaError), plain_errors(self._uri):
+                return int(self._seen.latest_version)
+        self._seen = self._open()
+        return 0 if self._seen is None else int(self._seen.version)
 
     def _select(self, where: str) -> dict[str, Any]:
         dataset = self._open()

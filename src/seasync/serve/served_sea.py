@@ -72,6 +72,7 @@ class ServedSea:
         self._prepare = threading.Lock()
         self._warmed: str | None = None
         self._info: tuple[int, dict[str, Any]] | None = None
+        self._names: tuple[int, dict[str, str]] | None = None
         self._counting = threading.Lock()
         self._asked = 0  # searches that run or wait
         # More searches at once than cores only slow each other down: they take turns.
@@ -111,8 +112,12 @@ class ServedSea:
         return found[0]
 
     def clip_names(self) -> dict[str, str]:
-        """The names that people gave to clips, by their ids."""
-        return {key.partition("/")[2]: name for key, name in self.annotations.with_prefix("name/").items()}
+        """The names that people gave to clips, by their ids; read once per version of the annotations."""
+        version = self.annotations.version
+        if self._names is None or self._names[0] != version:
+            found = self.annotations.with_prefix("name/")
+            self._names = version, {key.partition("/")[2]: name for key, name in found.items()}
+        return self._names[1]
 
     def rename(self, clip_id: str, name: str) -> None:
         """Give a clip a name to show. An empty one removes it."""
