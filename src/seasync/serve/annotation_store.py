@@ -48,7 +48,7 @@ class AnnotationStore:
 
     @property
     def version(self) -> int:
-        """Another number after each change, whoever made it; 0 as long as nothing has been set."""
+        """Another number after each change by this or another server; 0 as long as nothing has been set."""
         if self._seen is not None:
             with suppress(SeaError), plain_errors(self._uri):
                 return int(self._seen.latest_version)
