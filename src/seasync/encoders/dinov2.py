@@ -22,7 +22,6 @@ Pixels = NDArray[np.uint8]
 
 _FORM = 3  # raised when the same weights are prepared in another way
 _CACHED = [f"{kind}.{n}" for n in range(LAYERS) for kind in ("key", "value")]
-_TOKENS_AT_ONCE = 2056  # as many as eight whole pictures have
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,8 @@ class Dinov2:
             )
         self.input_size = size, size
         self.patches = (size // PATCH) ** 2
-        self.batch = active_device().batch
+        device = active_device()
+        self.batch, self._tokens_at_once = device.batch, device.tokens_at_once
         self._session = open_session(prepared_graph(size))
         self._nothing = {name: np.empty((1, 0, WIDTH), np.float32) for name in _CACHED}
 
@@ -81,7 +81,7 @@ class Dinov2:
         seen : dict
             Keys and values of other patches: `Reference.seen`.
         """
-        at_once = max(1, _TOKENS_AT_ONCE // (1 + len(places)))
+        at_once = max(1, self._tokens_at_once // (1 + len(places)))
         parts = [
             self._session.run(["tokens"], {"pixels": pixels[first : first + at_once], "keep": places} | seen)[
                 0
