@@ -141,7 +141,7 @@ def motion_features(features, reach, shots=(0,), window=64, hop=8):
     moved = (change**2).sum(1)
     spread = np.maximum(spread, (state**2).sum(1).mean() / 4)
     energy = np.maximum([moved[a:b].mean() for a, b in windows], moved.mean() / 4)
-    motion = np.minimum(moved / energy, 4)
+    motion = np.minimum(moved / energy, 3)
     wide = np.concatenate([state / np.sqrt(spread)[:, None], change / np.sqrt(energy)[:, None]], axis=1)
     return wide, motion / motion.mean()
 
