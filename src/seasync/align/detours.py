@@ -19,7 +19,7 @@ from seasync.align.alignment import Alignment, end_of
 from seasync.align.cost_pair import CostPair
 from seasync.align.kernels import courses as kernels
 from seasync.align.likelihood import likelihood
-from seasync.align.partial_policy import Pieces
+from seasync.align.pieces import Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import Recipe
 from seasync.align.scores import draq_of

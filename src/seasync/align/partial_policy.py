@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
-from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
+from seasync.align.matrix import Cells, SolvedPath, disordered_cost, random_cost
+from seasync.align.pieces import Pieces, from_measures, measured
 from seasync.align.prices import BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import draq_of, draq_ratio, order_doubt, score_of
+from seasync.align.scores import draq_ratio, order_doubt
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
@@ -24,51 +25,6 @@ from seasync.options import Order, Partial, expect
 _LARGEST = 1 << 25
 # By how much the DRAQ of pieces may exceed what they are compared with.
 _HARDLY_WORSE = 0.02
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """The path between two clips, in one or more pieces.
-
-    Attributes
-    ----------
-    pieces : list of SolvedPath
-        In the query's order.
-    coverage : (float, float)
-        Share of the query's and of the match's random price that they cover.
-    whole_cost, whole_random : float
-        Cost of the path that covers both clips as a whole, and mean cost of random paths through both.
-    """
-
-    pieces: list[SolvedPath]
-    coverage: tuple[float, float]
-    whole_cost: float
-    whole_random: float
-
-    @classmethod
-    def whole(cls, path: SolvedPath) -> Pieces:
-        """Both clips as a whole, in one piece."""
-        return cls([path], (1.0, 1.0), path.cost, path.random)
-
-    @property
-    def cost(self) -> float:
-        """Cost of all pieces."""
-        return sum(piece.cost for piece in self.pieces)
-
-    @property
-    def random(self) -> float:
-        """Mean cost of random paths through the boxes around the pieces."""
-        return sum(piece.random for piece in self.pieces)
-
-    @property
-    def whole_draq(self) -> float:
-        """DRAQ of both clips as a whole."""
-        return draq_of(self.whole_cost, self.whole_random)
-
-    @property
-    def score(self) -> float:
-        """Coverage-adjusted DRAQ; see `coverage_score`."""
-        return score_of(draq_of(self.cost, self.random), self.coverage[0])
 
 
 class _Weighed(NamedTuple):
@@ -151,9 +107,7 @@ class PartialPolicy:
             gain, pieces = best_pieces_in_any_order(cost, prices, anchors, whole=whole_if_near)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Pieces.whole(whole)
-        randoms = [random(box) for box in _boxes(cost, pieces)]
-        measures = [prices.measure(cost, piece) for piece in pieces]
-        found = _measured(measures, prices.totals, pieces, randoms, whole)
+        found = measured(cost, prices, pieces, whole, random)
         sure = False
         if self._depends_on_doubt(found):
             sure = prices.better(gain, whole.cost, float(order_doubt(whole.cost, disordered_cost(cost))))
@@ -175,7 +129,7 @@ class PartialPolicy:
         for lane in found.lanes.tolist():
             own, pieces = found.boxes[:, 0] == lane, priced.pieces(lane)
             measures, randoms = found.measures[own].tolist(), found.randoms[own].tolist()
-            out[lane] = _measured(measures, priced.totals[lane], pieces, randoms, wholes[lane])
+            out[lane] = from_measures(measures, priced.totals[lane], pieces, randoms, wholes[lane])
         return out
 
     def score_batched(
@@ -276,39 +230,3 @@ class PartialPolicy:
     def share(self) -> float:
         """What leaving a frame out costs, as a share of its random price."""
         return self.recipe.threshold if self.recipe.price is None else self.recipe.price
-
-
-def contrast_of(cost: Floats, found: Pieces) -> float:
-    """The cost of pieces over that of paths through the same boxes with the match's order broken."""
-    whole = found.coverage == (1.0, 1.0)
-    boxes = [cost] if whole else _boxes(cost, [piece.path for piece in found.pieces])
-    return draq_of(found.cost, sum(map(disordered_cost, boxes)))
-
-
-def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
-    """The part of the matrix around each piece."""
-    corners = map(_corners, pieces)
-    return [cost[top : top + rows, left : left + columns] for top, left, rows, columns in corners]
-
-
-def _corners(piece: Path) -> tuple[int, int, int, int]:
-    """First row and column of the box around a piece, and how many rows and columns it has."""
-    (top, left), (last, right) = piece[0].tolist(), piece[-1].tolist()
-    return top, left, last + 1 - top, right + 1 - left
-
-
-def _measured(
-    measures: Sequence[tuple[float, float, float]],
-    totals: Sequence[float],
-    pieces: list[Path],
-    randoms: list[float],
-    whole: SolvedPath,
-) -> Pieces:
-    """Pieces with their costs and their coverage; each was measured as by `Prices.measure`."""
-    solved = [
-        SolvedPath(piece, along, random)
-        for piece, (along, _, _), random in zip(pieces, measures, randoms, strict=True)
-    ]
-    covered = sum(rows for _, rows, _ in measures), sum(columns for _, _, columns in measures)
-    of_query, of_match = (float(a / b) if b > 0 else 1.0 for a, b in zip(covered, totals, strict=True))
-    return Pieces(solved, (of_query, of_match), whole.cost, whole.random)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.kernels.vectors import LANES
-from seasync.align.partial_policy import PartialPolicy, contrast_of
+from seasync.align.partial_policy import PartialPolicy
+from seasync.align.pieces import contrast_of
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.scores import Scores

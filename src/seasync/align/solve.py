@@ -15,7 +15,8 @@ from seasync.align.batched import BatchedCosts, batch_blocks
 from seasync.align.cost_pair import CostPair
 from seasync.align.likelihood import likelihood
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
-from seasync.align.partial_policy import PartialPolicy, Pieces
+from seasync.align.partial_policy import PartialPolicy
+from seasync.align.pieces import Pieces
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.steady import steadied

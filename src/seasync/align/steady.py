@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seasync.align.cost_pair import CostPair
 from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, solve_whole
-from seasync.align.partial_policy import Pieces
+from seasync.align.pieces import Pieces
 from seasync.align.scores import draq_ratio, order_doubt
 from seasync.encoding import Floats
 
