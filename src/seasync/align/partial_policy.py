@@ -13,7 +13,7 @@ from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
 from seasync.align.matrix import Cells, SolvedPath, disordered_cost, random_cost
 from seasync.align.pieces import Pieces, from_measures, measured
-from seasync.align.prices import BatchedPrices, Prices, best_pieces
+from seasync.align.prices import JUMP_IN_ANY_ORDER, BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
 from seasync.align.scores import draq_ratio, order_doubt
 from seasync.align.verdict import HALF
@@ -99,10 +99,11 @@ class PartialPolicy:
             if self.partial == "auto":
                 return Pieces.whole(whole)
             raise FeatureError("the clips are too long to align in part: align shorter spans of them")
-        prices = Prices.of(cost, self.share)
         if self.order == "same":
+            prices = Prices.of(cost, self.share)
             gain, pieces = best_pieces(cost, prices, anchors)
         else:
+            prices = Prices.of(cost, self.share, JUMP_IN_ANY_ORDER)
             whole_if_near = self.partial == "auto"
             gain, pieces = best_pieces_in_any_order(cost, prices, anchors, whole=whole_if_near)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
