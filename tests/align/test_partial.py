@@ -386,7 +386,7 @@ def test_options_that_contradict_each_other_are_refused(monkeypatch):
         align_encodings(query, match, partial="never", order="any")
     with pytest.raises(ValueError, match="partial"):
         align_encodings(query, match, partial="sometimes")
-    monkeypatch.setattr(partial_module, "_LARGEST", 100)
+    monkeypatch.setattr(partial_module, "LARGEST", 100)
     assert align_encodings(query, match).whole
     with pytest.raises(FeatureError, match="too long to align in part"):
         align_encodings(query, match, partial="always")

@@ -22,7 +22,7 @@ from seasync.errors import FeatureError
 from seasync.options import Order, Partial, expect
 
 # Cells of the largest matrix that is searched for pieces: 5 bytes each.
-_LARGEST = 1 << 25
+LARGEST = 1 << 25
 # By how much the DRAQ of pieces may exceed what they are compared with.
 _HARDLY_WORSE = 0.02
 
@@ -95,7 +95,7 @@ class PartialPolicy:
         """
         if self.partial == "never" or cost is None:
             return Pieces.whole(whole)
-        if cost.size > _LARGEST:
+        if cost.size > LARGEST:
             if self.partial == "auto":
                 return Pieces.whole(whole)
             raise FeatureError("the clips are too long to align in part: align shorter spans of them")
@@ -226,6 +226,11 @@ class PartialPolicy:
         less_than_half = np.max(coverage, -1) < HALF
         asked = self.partial == "always" or self.order == "any"
         return np.asarray(fit & (sure | unclaimed) | less_than_half | asked)
+
+    @property
+    def rejoins(self) -> bool:
+        """Whether what interrupts a scene may be left out."""
+        return self.partial != "never" and self.order == "same"
 
     @property
     def share(self) -> float:

@@ -1,0 +1,160 @@
+"""Interrupted scenes: foreign footage in the middle of a movement, which goes on afterwards.
+
+Both halves of such a movement are shots of their own. Each would be compared by its own mean, not by the
+movement's, and the path would have to find where the foreign footage begins and ends. But one can see where a
+scene goes on: its shots look alike, and what is between them does not. So the pair is also solved as if the
+scene had not been interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.align.cost_pair import CostPair
+from seasync.align.matrix import Cells, Path, SolvedPath, solve_whole
+from seasync.align.partial_policy import LARGEST, PartialPolicy
+from seasync.align.pieces import Pieces, measured
+from seasync.align.prepare import PreparedClip, prepare
+from seasync.align.prices import Prices
+from seasync.align.recipe import Recipe
+from seasync.align.scores import draq_of
+from seasync.encoding import Encoding, Floats, Indices, Stream
+
+# Shots show one scene if 1 − cosine of their mean features is below this. Halves of golf swings, pitches,
+# push-ups and yoga poses differ by .24 at most from each other, and by .35 at least from foreign footage.
+_ALIKE = 0.3
+# The interruption is foreign if the clips without it have a DRAQ below this share of what they have with it.
+# Chosen on golf swings: where another player shows the middle of a swing, it belongs to the movement.
+_CLEARLY_BETTER = 0.85
+
+
+def is_interrupted(clip: PreparedClip) -> bool:
+    """Whether a scene of the clip is interrupted and goes on."""
+    return _samples_of_scene(clip) is not None
+
+
+def choose_pieces(
+    pair: CostPair,
+    cost: Floats | None,
+    whole: SolvedPath,
+    policy: PartialPolicy,
+    random: Callable[[Floats], float],
+    anchors: Cells = (),
+) -> Pieces:
+    """`PartialPolicy.choose` for a pair whose clips may be interrupted."""
+    if pair.moving and cost is not None and policy.rejoins and not anchors and cost.size <= LARGEST:
+        rejoined = _uninterrupted(pair, cost, whole, policy, random)
+        if rejoined is not None:
+            return rejoined
+    return policy.choose(cost if pair.moving else None, whole, random, anchors)
+
+
+def _uninterrupted(
+    pair: CostPair,
+    cost: Floats,
+    whole: SolvedPath,
+    policy: PartialPolicy,
+    random: Callable[[Floats], float],
+) -> Pieces | None:
+    """Solve a pair without the interruptions of its clips, and see whether they fit clearly better then.
+
+    Parameters
+    ----------
+    pair : CostPair
+    cost : numpy.ndarray [shape=(n, m)]
+        Its cost matrix.
+    whole : SolvedPath
+        Its path from end to end.
+    policy : PartialPolicy
+        What else may be left out.
+    random : callable
+        Gives the mean cost of random paths through a matrix.
+
+    Returns
+    -------
+    Pieces or None
+        The paths on the grids of the clips as they are, measured by the pair's own costs. Its `whole_cost`
+        and `whole_random` are those without interruptions. None if the clips do not fit clearly better then.
+    """
+    query, rows = _rejoined(pair.query, pair.recipe)
+    match, columns = _rejoined(pair.match, pair.recipe)
+    rejoined = CostPair(query, match, pair.recipe)
+    if (query is pair.query and match is pair.match) or not rejoined.moving:
+        return None
+    costs = rejoined.matrix()
+    penalty = pair.recipe.penalty * float(costs.mean(dtype=np.float64))
+    solved = replace(solve_whole(costs, penalty=penalty), random=random(costs))
+    if draq_of(solved.cost, solved.random) >= _CLEARLY_BETTER * draq_of(whole.cost, whole.random):
+        return None
+    pieces: list[Path] = []
+    for piece in policy.choose(costs, solved, random).pieces:
+        path = np.stack([rows[piece.path[:, 0]], columns[piece.path[:, 1]]], axis=1)
+        for part in np.split(path, np.flatnonzero((np.diff(path, axis=0) > 1).any(1)) + 1):
+            # A frame on both sides of an interruption belongs to the piece before it.
+            new = part[(part > pieces[-1][-1]).all(1)] if pieces else part
+            if len(new):
+                pieces.append(new)
+    return measured(cost, Prices.of(cost, policy.share), pieces, solved, random)
+
+
+def _samples_of_scene(clip: PreparedClip) -> NDArray[np.bool_] | None:
+    """The samples of the clip without what interrupts its longest interrupted scene, shape (T,).
+
+    None if there is no such scene, or if several streams would have to be taken apart.
+    """
+    features, shots = clip.lead.features, clip.lead.shots
+    if len(shots) < 3 or len(clip.streams) > 1:
+        return None
+    lengths = np.diff(np.append(shots, len(features)))
+    sums = np.add.reduceat(features, shots, axis=0, dtype=np.float64)
+    directions = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+    alike = 1 - directions @ directions.T < _ALIKE
+    best, longest = None, 0
+    for scene in alike:
+        first, last = np.flatnonzero(scene)[[0, -1]]
+        kept = scene.copy()
+        kept[:first] = kept[last + 1 :] = True
+        if not kept.all() and lengths[scene].sum() > longest:
+            best, longest = np.repeat(kept, lengths), lengths[scene].sum()
+    return best
+
+
+def _rejoined(clip: PreparedClip, recipe: Recipe) -> tuple[PreparedClip, NDArray[np.int32]]:
+    """The clip without its interruption, and which of the clip's grid points each of its own is, (n,)."""
+    kept = _samples_of_scene(clip)
+    if kept is None:
+        return clip, np.arange(len(clip), dtype=np.int32)
+    lead, samples = clip.lead, np.flatnonzero(kept)
+    steps = np.diff(lead.seconds[samples])
+    gaps = np.flatnonzero(np.diff(samples) > 1)
+    # The scene goes on a sampling step after it was interrupted, and is one shot with what was before.
+    missing = np.zeros(len(samples))
+    missing[gaps + 1] = steps[gaps] - clip.step
+    missing = np.cumsum(missing)
+    stream = Stream(
+        lead.name,
+        lead.seconds[samples] - missing,
+        lead.frames[samples],
+        lead.features[samples],
+        _shots_of(samples, lead.shots, gaps),
+        lead.found,
+    )
+    joined = prepare(Encoding(clip.encoder, (stream,), clip.mean, clip.trajectory), recipe)
+    sample = np.searchsorted(stream.seconds, joined.seconds + clip.step / 4) - 1
+    return joined, _nearest(clip.seconds, joined.seconds + missing[np.maximum(sample, 0)])
+
+
+def _shots_of(samples: Indices, shots: Indices, gaps: Indices) -> Indices:
+    """The first of the kept samples of each shot, but for those that go on after a gap."""
+    starts = np.searchsorted(samples, shots[np.isin(shots, samples)])
+    return np.setdiff1d(starts, gaps + 1)
+
+
+def _nearest(times: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The index of the time nearest to each wanted one."""
+    middles = (times[1:] + times[:-1]) / 2
+    return np.searchsorted(middles, wanted).astype(np.int32)
