@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align.cost_pair import CostPair
-from seasync.align.matrix import Cells, Path, SolvedPath, solve_whole
-from seasync.align.partial_policy import LARGEST, PartialPolicy
+from seasync.align.edits import edited, pieces_of
+from seasync.align.matrix import Path, SolvedPath, solve_whole
+from seasync.align.partial_policy import PartialPolicy
 from seasync.align.pieces import Pieces, measured
-from seasync.align.prepare import PreparedClip, prepare
+from seasync.align.prepare import PreparedClip
 from seasync.align.prices import Prices
 from seasync.align.recipe import Recipe
 from seasync.align.scores import draq_of
-from seasync.encoding import Encoding, Floats, Indices, Stream
+from seasync.encoding import Floats
 
 # Shots show one scene if 1 − cosine of their mean features is below this. Halves of golf swings, pitches,
 # push-ups and yoga poses differ by .24 at most from each other, and by .35 at least from foreign footage.
@@ -37,23 +38,7 @@ def is_interrupted(clip: PreparedClip) -> bool:
     return _samples_of_scene(clip) is not None
 
 
-def choose_pieces(
-    pair: CostPair,
-    cost: Floats | None,
-    whole: SolvedPath,
-    policy: PartialPolicy,
-    random: Callable[[Floats], float],
-    anchors: Cells = (),
-) -> Pieces:
-    """`PartialPolicy.choose` for a pair whose clips may be interrupted."""
-    if pair.moving and cost is not None and policy.rejoins and not anchors and cost.size <= LARGEST:
-        rejoined = _uninterrupted(pair, cost, whole, policy, random)
-        if rejoined is not None:
-            return rejoined
-    return policy.choose(cost if pair.moving else None, whole, random, anchors)
-
-
-def _uninterrupted(
+def uninterrupted(
     pair: CostPair,
     cost: Floats,
     whole: SolvedPath,
@@ -92,12 +77,7 @@ def _uninterrupted(
         return None
     pieces: list[Path] = []
     for piece in policy.choose(costs, solved, random).pieces:
-        path = np.stack([rows[piece.path[:, 0]], columns[piece.path[:, 1]]], axis=1)
-        for part in np.split(path, np.flatnonzero((np.diff(path, axis=0) > 1).any(1)) + 1):
-            # A frame on both sides of an interruption belongs to the piece before it.
-            new = part[(part > pieces[-1][-1]).all(1)] if pieces else part
-            if len(new):
-                pieces.append(new)
+        pieces_of(np.stack([rows[piece.path[:, 0]], columns[piece.path[:, 1]]], axis=1), pieces)
     return measured(cost, Prices.of(cost, policy.share), pieces, solved, random)
 
 
@@ -128,33 +108,4 @@ def _rejoined(clip: PreparedClip, recipe: Recipe) -> tuple[PreparedClip, NDArray
     kept = _samples_of_scene(clip)
     if kept is None:
         return clip, np.arange(len(clip), dtype=np.int32)
-    lead, samples = clip.lead, np.flatnonzero(kept)
-    steps = np.diff(lead.seconds[samples])
-    gaps = np.flatnonzero(np.diff(samples) > 1)
-    # The scene goes on a sampling step after it was interrupted, and is one shot with what was before.
-    missing = np.zeros(len(samples))
-    missing[gaps + 1] = steps[gaps] - clip.step
-    missing = np.cumsum(missing)
-    stream = Stream(
-        lead.name,
-        lead.seconds[samples] - missing,
-        lead.frames[samples],
-        lead.features[samples],
-        _shots_of(samples, lead.shots, gaps),
-        lead.found,
-    )
-    joined = prepare(Encoding(clip.encoder, (stream,), clip.mean, clip.trajectory), recipe)
-    sample = np.searchsorted(stream.seconds, joined.seconds + clip.step / 4) - 1
-    return joined, _nearest(clip.seconds, joined.seconds + missing[np.maximum(sample, 0)])
-
-
-def _shots_of(samples: Indices, shots: Indices, gaps: Indices) -> Indices:
-    """The first of the kept samples of each shot, but for those that go on after a gap."""
-    starts = np.searchsorted(samples, shots[np.isin(shots, samples)])
-    return np.setdiff1d(starts, gaps + 1)
-
-
-def _nearest(times: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The index of the time nearest to each wanted one."""
-    middles = (times[1:] + times[:-1]) / 2
-    return np.searchsorted(middles, wanted).astype(np.int32)
+    return edited(clip, np.flatnonzero(kept), recipe)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
-from seasync.align.matrix import Cells, SolvedPath, disordered_cost, random_cost
+from seasync.align.matrix import Cells, SolvedPath, disordered_cost
 from seasync.align.pieces import Pieces, from_measures, measured
 from seasync.align.prices import JUMP_IN_ANY_ORDER, BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
@@ -117,13 +117,13 @@ class PartialPolicy:
     def choose_batched(
         self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool]
     ) -> list[Pieces]:
-        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole."""
+        """`choose` for every matrix of a batch, in the same order and with exact random costs.
+
+        Motionless pairs stay whole.
+        """
         out = [Pieces.whole(whole) for whole in wholes]
         if self.partial == "never":
             return out
-        if self.order == "any":
-            costs = {lane: batch.matrix(lane) for lane, moves in enumerate(moving) if moves}
-            return [self.choose(costs.get(lane), whole, random_cost) for lane, whole in enumerate(wholes)]
         priced, cost = BatchedPrices(batch, self.share), np.array([whole.cost for whole in wholes])
         whole_draq = draq_ratio(cost, [whole.random for whole in wholes])
         found = self._weigh(batch, priced, np.array(moving), cost, whole_draq, None)

@@ -11,8 +11,9 @@ import numpy as np
 from seasync.align.alignment import Alignment, Piece, end_of
 from seasync.align.anchors import Moments, crossing_anchors, nearest_cell
 from seasync.align.batched import BatchedCosts, batch_blocks
+from seasync.align.choosing import choose_pieces
 from seasync.align.cost_pair import CostPair
-from seasync.align.interruptions import choose_pieces, is_interrupted
+from seasync.align.interruptions import is_interrupted
 from seasync.align.likelihood import likelihood
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
 from seasync.align.mirrors import choose_sides, with_mirrored
@@ -200,8 +201,8 @@ def _solve_many(
 
 
 def pair_blocks(pairs: Sequence[CostPair], policy: PartialPolicy) -> list[list[int]]:
-    """The numbers of pairs that are solved in a batch: its kernels know no penalty and no interruptions."""
-    if policy.recipe.penalty:
+    """The numbers of pairs that are solved in a batch: it knows no penalty, interruption or other order."""
+    if policy.recipe.penalty or policy.order == "any":
         return []
     plain = [
         k
