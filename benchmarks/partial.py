@@ -90,7 +90,7 @@ def main() -> int:
 
 def load(folder: Path) -> list[Take]:
     events = _events(folder / "events.csv")
-    files = sorted((folder / "clips" if (folder / "clips").is_dir() else folder).rglob("*.mp4"))
+    files = clip_files(folder)
     encoder, tokens = get_encoder("dinov2-small"), get_encoder("dinov2-small-cls")
     takes = []
     for at, file in enumerate(files, 1):
@@ -101,6 +101,11 @@ def load(folder: Path) -> list[Take]:
         takes.append(Take(encoding, encode_clip(file, tokens).features, file.parent.name, known))
     print()
     return takes
+
+
+def clip_files(folder: Path) -> list[Path]:
+    """The videos of a folder, in the order of their takes."""
+    return sorted((folder / "clips" if (folder / "clips").is_dir() else folder).rglob("*.mp4"))
 
 
 def _events(file: Path) -> dict[str, Doubles]:
@@ -383,10 +388,10 @@ def _pairs(takes: list[Take], rng: np.random.Generator) -> Iterator[tuple[Take, 
     """
     while True:
         for at in rng.permutation(len(takes)).tolist():
-            yield takes[at], _partner(takes[at], takes)
+            yield takes[at], partner(takes[at], takes)
 
 
-def _partner(one: Take, takes: list[Take], skip: int = 0) -> Take:
+def partner(one: Take, takes: list[Take], skip: int = 0) -> Take:
     """The take of the same action that aligns best with this one, but for `skip` better ones."""
     same = [take for take in takes if take.action == one.action and take is not one]
     if one not in _RANKED:
@@ -481,7 +486,7 @@ def _retaken(takes: list[Take], count: int, rng: np.random.Generator) -> dict[st
     """Share good of clips whose middle is shown by another take: cut out and back, but nothing is foreign."""
     good: list[tuple[bool, bool]] = []
     for one, other in islice(_pairs(takes, rng), 10 * count):
-        another = _partner(one, takes, 1)
+        another = partner(one, takes, 1)
         known, more = moments(one, other), moments(one, another)
         if known is None or more is None or len(good) == count:
             continue
