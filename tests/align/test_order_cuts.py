@@ -1,4 +1,4 @@
-"""Clips put together anew, and cuts between pieces in another order."""
+"""Clips put together again, and cuts between pieces in another order."""
 
 from dataclasses import replace
 

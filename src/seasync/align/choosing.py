@@ -21,7 +21,7 @@ def choose_pieces(
     random: Callable[[Floats], float],
     anchors: Cells = (),
 ) -> Pieces:
-    """`PartialPolicy.choose`, which knows costs alone, for a pair whose clips can be put together anew.
+    """`PartialPolicy.choose`, which knows costs alone, for a pair whose clips can be put together again.
 
     With anchors, clips stay as they are.
     """
