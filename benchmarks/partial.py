@@ -6,6 +6,10 @@ footage around or inside a clip, parts of it, films of many clips, pieces in ano
 good if its moments are off by at most 12 frames at 30 a second in the mean. Moments are the key events where
 they are known; elsewhere evenly spaced ones of clips that align whole beyond doubt (DRAQ < .4: above, one
 push-up gets paired with two), with that alignment as the truth.
+
+Two halves of a push-up are a push-up in either order, and nobody can tell. So pieces in another order are
+also counted without such cases: where the order shows, the whole path through the pieces as they come costs
+clearly more than the one through the clip as it was.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +39,9 @@ Doubles = NDArray[np.float64]
 Warp = Callable[[Doubles], Doubles]
 GOOD_FRAMES = 12
 BEYOND_DOUBT = 0.4
+# Cost of the right order over that of the planted one: from here on, as for contrast, the order says little.
+ORDER_SHOWS = 0.85
+FILMS_PER_CASE = 2
 STEP = 1 / 7.5
 
 
@@ -65,9 +72,10 @@ def main() -> int:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--quick", action="store_true", help="twelve cases of each kind")
     parser.add_argument("--cases", type=int, default=80, help="of each kind, for each folder")
+    parser.add_argument("--seed", type=int, default=0, help="which cases are drawn")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(options.seed)
     sets = {folder.name: load(folder) for folder in options.folders}
     everything = [take for takes in sets.values() for take in takes]
     count = min(options.cases, 12) if options.quick else options.cases
@@ -82,7 +90,7 @@ def main() -> int:
 
 def load(folder: Path) -> list[Take]:
     events = _events(folder / "events.csv")
-    files = sorted((folder / "clips" if (folder / "clips").is_dir() else folder).rglob("*.mp4"))
+    files = clip_files(folder)
     encoder, tokens = get_encoder("dinov2-small"), get_encoder("dinov2-small-cls")
     takes = []
     for at, file in enumerate(files, 1):
@@ -93,6 +101,11 @@ def load(folder: Path) -> list[Take]:
         takes.append(Take(encoding, encode_clip(file, tokens).features, file.parent.name, known))
     print()
     return takes
+
+
+def clip_files(folder: Path) -> list[Path]:
+    """The videos of a folder, in the order of their takes."""
+    return sorted((folder / "clips" if (folder / "clips").is_dir() else folder).rglob("*.mp4"))
 
 
 def _events(file: Path) -> dict[str, Doubles]:
@@ -344,10 +357,13 @@ def measure(
                 off = np.abs(warp(case.query_moments) - case.match_moments).mean() * 30
                 good.setdefault(name, []).append(bool(off <= GOOD_FRAMES))
         rows[kind] = {name: float(np.mean(values)) for name, values in good.items()}
+    rows["middle shown by another take"] = _retaken(takes, count, rng)
     rows["AUC, overlap or none"] = _presence(takes, everything, count, rng)
     rows["long film, found first"] = {"seasync": _long_films(takes, everything, count, rng)}
-    rows["two pieces swapped, frames right"] = _swapped(takes, count, rng, pieces=2)
-    rows["three pieces permuted, frames right"] = _swapped(takes, count, rng, pieces=3)
+    for name, pieces in (("two pieces swapped", 2), ("three pieces permuted", 3)):
+        every, shows = _swapped(takes, count, rng, pieces=pieces)
+        rows[f"{name}, frames right"] = every
+        rows[f"{name}, where the order shows"] = shows
     return rows
 
 
@@ -355,8 +371,7 @@ def cases(
     build: Builder, takes: list[Take], everything: list[Take], count: int, rng: np.random.Generator
 ) -> Iterator[Case]:
     made = 0
-    for _ in range(10 * count):
-        one, other = _pair(takes, rng)
+    for one, other in islice(_pairs(takes, rng), 10 * count):
         strangers = [take for take in everything if take.action != one.action] or takes
         case = build(rng, one, other, strangers)
         if case is not None:
@@ -366,12 +381,25 @@ def cases(
             return
 
 
-def _pair(takes: list[Take], rng: np.random.Generator) -> tuple[Take, Take]:
-    """A take, and the one of its action that aligns best with it: as a search would give."""
-    one = takes[rng.integers(len(takes))]
+def _pairs(takes: list[Take], rng: np.random.Generator) -> Iterator[tuple[Take, Take]]:
+    """Each take, and the one of its action that aligns best with it, as a search would give; in random order.
+
+    When all had their turn, it begins again.
+    """
+    while True:
+        for at in rng.permutation(len(takes)).tolist():
+            yield takes[at], partner(takes[at], takes)
+
+
+def partner(one: Take, takes: list[Take], skip: int = 0) -> Take:
+    """The take of the same action that aligns best with this one, but for `skip` better ones."""
     same = [take for take in takes if take.action == one.action and take is not one]
-    draq = score_many(one.encoding, [take.encoding for take in same]).draq
-    return one, same[int(np.argmin(draq))]
+    if one not in _RANKED:
+        _RANKED[one] = np.argsort(score_many(one.encoding, [take.encoding for take in same]).draq)
+    return same[int(_RANKED[one][skip])]
+
+
+_RANKED: dict[Take, NDArray[np.int64]] = {}  # the others of its action by DRAQ, for each take
 
 
 def _presence(
@@ -405,8 +433,7 @@ def _long_films(
 ) -> float:
     """Share of films of many other clips in which the one of the query's action is found first (IoU ≥ ½)."""
     hits = []
-    for _ in range(count):
-        query, target = _pair(takes, rng)
+    for query, target in islice(_pairs(takes, rng), FILMS_PER_CASE * count):
         strangers = [take for take in everything if take.action != query.action]
         order = [strangers[k] for k in rng.permutation(len(strangers))[:clips]]
         place = int(rng.integers(len(order) + 1))
@@ -420,11 +447,17 @@ def _long_films(
     return float(np.mean(hits))
 
 
-def _swapped(takes: list[Take], count: int, rng: np.random.Generator, *, pieces: int) -> dict[str, float]:
-    """Against a clip whose pieces are in another order: share of the query's frames that are put right."""
-    right: dict[str, list[float]] = {"same": [], "any": []}
-    while len(right["any"]) < count:
-        one, other = _pair(takes, rng)
+def _swapped(
+    takes: list[Take], count: int, rng: np.random.Generator, *, pieces: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Against a clip whose pieces are in another order: share of the query's frames that are put right.
+
+    First of all cases, then of those where the order shows.
+    """
+    right: list[tuple[bool, float, float]] = []
+    for one, other in _pairs(takes, rng):
+        if len(right) == count:
+            break
         warp = _whole(one, other)
         if warp is None:
             continue
@@ -434,33 +467,70 @@ def _swapped(takes: list[Take], count: int, rng: np.random.Generator, *, pieces:
         match, shifts = join(*parts)
         seconds = one.encoding.seconds
         truth = _moved(warp(seconds), parts, shifts, other)
-        for name, values in right.items():
-            found = align_encodings(one.encoding, match, partial="auto", order=name).warp(keep="query")
-            values.append(float((np.abs(found.at(seconds) - truth) * 30 <= GOOD_FRAMES).mean()))
-    return {"full DTW": float(np.mean(right["same"])), "seasync": float(np.mean(right["any"]))}
+        in_order, planted = score_many(one.encoding, [other.encoding, match]).dtw_cost
+        same, free = (
+            align_encodings(one.encoding, match, partial="auto", order=name).warp(keep="query").at(seconds)
+            for name in ("same", "any")
+        )
+        shares = (float((np.abs(found - truth) * 30 <= GOOD_FRAMES).mean()) for found in (same, free))
+        right.append((bool(in_order < ORDER_SHOWS * planted), *shares))
+    every = np.array(right)
+
+    def means(some: Doubles) -> dict[str, float]:
+        return {"full DTW": float(some[:, 1].mean()), "seasync": float(some[:, 2].mean())}
+
+    return means(every), means(every[every[:, 0] == 1])
+
+
+def _retaken(takes: list[Take], count: int, rng: np.random.Generator) -> dict[str, float]:
+    """Share good of clips whose middle is shown by another take: cut out and back, but nothing is foreign."""
+    good: list[tuple[bool, bool]] = []
+    for one, other in islice(_pairs(takes, rng), 10 * count):
+        another = partner(one, takes, 1)
+        known, more = moments(one, other), moments(one, another)
+        if known is None or more is None or len(good) == count:
+            continue
+        cuts = np.quantile(known[0], (rng.uniform(0.2, 0.45), rng.uniform(0.55, 0.8)))
+        (out, back), (first, last) = (
+            np.searchsorted(take.encoding.seconds, np.interp(cuts, *both)).tolist()
+            for take, both in ((other, known), (another, more))
+        )
+        if out < 2 or last < first + 2 or back > _length(other) - 2:
+            continue
+        match, shifts = join(Part(other, 0, out), Part(another, first, last), Part(other, back))
+        before, after = known[0] <= cuts[0], known[0] > cuts[1]
+        truth = np.where(
+            before, known[1] + shifts[0], np.where(after, known[1] + shifts[2], more[1] + shifts[1])
+        )
+        found = (align_encodings(one.encoding, match, partial=how) for how in ("never", "auto"))
+        off = [np.abs(each.warp(keep="query").at(known[0]) - truth).mean() * 30 for each in found]
+        good.append((bool(off[0] <= GOOD_FRAMES), bool(off[1] <= GOOD_FRAMES)))
+    whole, ours = np.mean(good, axis=0).tolist()
+    return {"full DTW": whole, "seasync": ours}
 
 
 def _print(name: str, rows: dict[str, dict[str, float]]) -> None:
     columns = ("full DTW", "open ends", "subsequence", "free gaps", "seasync")
-    print(f"\n{name:38}" + "".join(f"{column:>13}" for column in columns))
+    print(f"\n{name:48}" + "".join(f"{column:>13}" for column in columns))
     for kind, values in rows.items():
-        print(f"{kind:38}" + "".join(f"{values[c]:13.3f}" if c in values else " " * 13 for c in columns))
+        print(f"{kind:48}" + "".join(f"{values[c]:13.3f}" if c in values else " " * 13 for c in columns))
     means = {c: np.mean([rows[kind][c] for kind in KINDS]) for c in columns}
-    print(f"{'mean share good':38}" + "".join(f"{means[c]:13.3f}" for c in columns))
+    print(f"{'mean share good':48}" + "".join(f"{means[c]:13.3f}" for c in columns))
 
 
 def _goals(report: dict[str, dict[str, dict[str, float]]]) -> int:
     goals = Goals()
     shares = [rows[kind]["seasync"] for rows in report.values() for kind in KINDS]
-    goals.at_least("mean share good", float(np.mean(shares)), 0.87)
+    goals.at_least("mean share good", float(np.mean(shares)), 0.91)
     swapped = [rows["two pieces swapped, frames right"]["seasync"] for rows in report.values()]
-    goals.at_least("two pieces swapped, frames right", float(np.mean(swapped)), 0.9)
+    goals.at_least("two pieces swapped, frames right", float(np.mean(swapped)), 0.91)
     for name, rows in report.items():
         goals.at_least(f"{name}: clean pairs", rows["clean"]["seasync"], rows["clean"]["full DTW"] - 0.005)
+        retaken = rows["middle shown by another take"]
+        goals.at_least(f"{name}: middle by another take", retaken["seasync"], retaken["full DTW"] - 0.02)
         if presence := rows["AUC, overlap or none"]:
             goals.at_least(f"{name}: AUC, overlap or none", presence["seasync"], 0.95)
-        target = 0.95 if name == "golf" else 0.85
-        goals.at_least(f"{name}: long film, found first", rows["long film, found first"]["seasync"], target)
+        goals.at_least(f"{name}: long film, found first", rows["long film, found first"]["seasync"], 0.97)
     return goals.exit_code
 
 

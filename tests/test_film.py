@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seasync.align import MOTION
+from seasync.align.spans import Span
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
 from seasync.errors import VideoError
-from seasync.film import find, find_in
+from seasync.film import _fit_around, find, find_in
 from seasync.sample import Sample, make
 from seasync.video import Writer, read
 from tests.align.test_spans import encoding, movement
@@ -78,6 +80,16 @@ def test_cut_encoding_keeps_times_frames_and_shots() -> None:
     np.testing.assert_array_equal(part.frames, whole.frames[15:45])
     assert part.shots.tolist() == [0, 5, 25]
     assert len(cut(whole, 1e6, 2e6).seconds) == 1
+
+
+@pytest.mark.parametrize("part", [(0.0, 0.2), (0.4, 0.6), (0.8, 1.0)])
+def test_a_stretch_grows_to_all_that_the_query_shows(part: tuple[float, float]) -> None:
+    query = movement(60, 1)
+    film = encoding(np.concatenate([movement(60, 2), query, movement(60, 3)]), (0, 60, 120))
+    start, end = 60 / 7.5, 120 / 7.5
+    begun = Span(*(start + share * (end - start) for share in part))
+    (found,) = _fit_around(begun, encoding(query), film, MOTION)
+    assert overlap((found.start, found.end), (start, end)) > 0.9
 
 
 def test_no_stretch_overlaps_a_better_one() -> None:

@@ -221,8 +221,12 @@ def _rank(query: Encoding, stretches: Sequence[Encoding], windows: _Windows, rec
 
 
 def _fit_around(span: Span, query: Encoding, film: Encoding, recipe: Recipe) -> list[Span]:
-    """The best path within half the stretch's length before and after it, if there is one."""
-    margin = (span.end - span.start) / 2
+    """The best path around a stretch, if there is one: within half its length before and after it.
+
+    A stretch may be a short part of what the query shows, so all of the query's length has room there.
+    """
+    length = span.end - span.start
+    margin = max(length / 2, float(query.seconds[-1] - query.seconds[0]) - length)
     return fitting_spans(query, cut(film, span.start - margin, span.end + margin), recipe=recipe, count=1)
 
 

@@ -386,7 +386,7 @@ def test_options_that_contradict_each_other_are_refused(monkeypatch):
         align_encodings(query, match, partial="never", order="any")
     with pytest.raises(ValueError, match="partial"):
         align_encodings(query, match, partial="sometimes")
-    monkeypatch.setattr(partial_module, "_LARGEST", 100)
+    monkeypatch.setattr(partial_module, "LARGEST", 100)
     assert align_encodings(query, match).whole
     with pytest.raises(FeatureError, match="too long to align in part"):
         align_encodings(query, match, partial="always")
@@ -428,3 +428,14 @@ def test_the_best_score_is_that_of_the_part_or_of_the_whole():
         np.testing.assert_allclose(whole.best_score, whole.draq, atol=1e-9)
         np.testing.assert_allclose(cut.best_score, min(cut.score[0], whole.draq[0]), atol=1e-9)
     assert score_many(half, [other], partial="always").best_score < 0.3
+
+
+def test_jumps_cost_less_where_pieces_may_come_in_any_order():
+    cost = np.full((40, 40), 1.0, np.float32)
+    at = np.arange(40)
+    cost[at, at], cost[at, (at + 20) % 40] = 0.5, 0.42
+    policy = PartialPolicy.of(MOTION, "auto", "any")
+    dear = Prices.of(cost, policy.share)
+    whole, found = solve_whole(cost), policy.choose(cost, solve_whole(cost), random_cost)
+    assert len(found.pieces) == 2
+    assert not dear.better(dear.gain(cost, [piece.path for piece in found.pieces]), whole.cost)

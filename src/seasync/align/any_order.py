@@ -68,7 +68,8 @@ def _best_layout(cost: Floats, prices: Prices, anchors: Cells, matrix: _Rearrang
     factor = -(-max(cost.shape) // _POINTS)
     coarse = np.ascontiguousarray(cost[::factor, ::factor])
     near_anchors = [(i // factor, j // factor) for i, j in anchors]
-    layout = _climb(_Rearrangeable(coarse, Prices.of(coarse, prices.share), near_anchors))
+    coarse_prices = Prices.of(coarse, prices.share, prices.jump_share)
+    layout = _climb(_Rearrangeable(coarse, coarse_prices, near_anchors))
     if factor == 1:
         return layout
     scaled = [(factor * first, min(factor * last, cost.shape[1])) for first, last in layout]

@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from seasync.align.any_order import best_pieces_in_any_order
 from seasync.align.batched import BatchedCosts
 from seasync.align.kernels.vectors import LANES
-from seasync.align.matrix import Cells, Path, SolvedPath, disordered_cost, random_cost
-from seasync.align.pieces import Pieces, corners_of, measured_pieces
-from seasync.align.prices import BatchedPrices, Prices, best_pieces
+from seasync.align.matrix import Cells, SolvedPath, disordered_cost
+from seasync.align.pieces import Pieces, from_measures, measured
+from seasync.align.prices import JUMP_IN_ANY_ORDER, BatchedPrices, Prices, best_pieces
 from seasync.align.recipe import Recipe
-from seasync.align.scores import ScoredPieces, draq_of, draq_ratio, order_doubt
+from seasync.align.scores import ScoredPieces, draq_ratio, order_doubt
 from seasync.align.verdict import HALF
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial, expect
 
 # Cells of the largest matrix that is searched for pieces: 5 bytes each.
-_LARGEST = 1 << 25
+LARGEST = 1 << 25
 # By how much the DRAQ of pieces may exceed what they are compared with.
 _HARDLY_WORSE = 0.02
 
@@ -104,21 +104,20 @@ class PartialPolicy:
         """
         if self.partial == "never" or cost is None:
             return Pieces.whole(whole)
-        if cost.size > _LARGEST:
+        if cost.size > LARGEST:
             if self.partial == "auto":
                 return Pieces.whole(whole)
             raise FeatureError("the clips are too long to align in part: align shorter spans of them")
-        prices = Prices.of(cost, self.share)
         if self.order == "same":
+            prices = Prices.of(cost, self.share)
             gain, pieces = best_pieces(cost, prices, anchors)
         else:
+            prices = Prices.of(cost, self.share, JUMP_IN_ANY_ORDER)
             whole_if_near = self.partial == "auto"
             gain, pieces = best_pieces_in_any_order(cost, prices, anchors, whole=whole_if_near)
         if self.partial == "auto" and not prices.better(gain, whole.cost):
             return Pieces.whole(whole)
-        randoms = [random(box) for box in _boxes(cost, pieces)]
-        measures = [prices.measure(cost, piece) for piece in pieces]
-        found = measured_pieces(measures, prices.totals, pieces, randoms, whole)
+        found = measured(cost, prices, pieces, whole, random)
         sure = False
         if self._depends_on_doubt(found):
             sure = prices.better(gain, whole.cost, float(order_doubt(whole.cost, disordered_cost(cost))))
@@ -127,20 +126,20 @@ class PartialPolicy:
     def choose_batched(
         self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool]
     ) -> list[Pieces]:
-        """`choose` for every matrix of a batch, with exact random costs; motionless pairs stay whole."""
+        """`choose` for every matrix of a batch, in the same order and with exact random costs.
+
+        Motionless pairs stay whole.
+        """
         out = [Pieces.whole(whole) for whole in wholes]
         if self.partial == "never":
             return out
-        if self.order == "any":
-            costs = {lane: batch.matrix(lane) for lane, moves in enumerate(moving) if moves}
-            return [self.choose(costs.get(lane), whole, random_cost) for lane, whole in enumerate(wholes)]
         priced, cost = BatchedPrices(batch, self.share), np.array([whole.cost for whole in wholes])
         whole_draq = draq_ratio(cost, [whole.random for whole in wholes])
         found = self._weigh(batch, priced, np.array(moving), cost, whole_draq, None)
         for lane in found.lanes.tolist():
             own, pieces = found.boxes[:, 0] == lane, priced.pieces(lane)
             measures, randoms = found.measures[own].tolist(), found.randoms[own].tolist()
-            out[lane] = measured_pieces(measures, priced.totals[lane], pieces, randoms, wholes[lane])
+            out[lane] = from_measures(measures, priced.totals[lane], pieces, randoms, wholes[lane])
         return out
 
     def score_batched(
@@ -242,19 +241,11 @@ class PartialPolicy:
         return np.asarray(fit & (sure | unclaimed) | less_than_half | asked)
 
     @property
+    def rejoins(self) -> bool:
+        """Whether what interrupts a scene may be left out."""
+        return self.partial != "never" and self.order == "same"
+
+    @property
     def share(self) -> float:
         """What leaving a frame out costs, as a share of its random price."""
         return self.recipe.threshold if self.recipe.price is None else self.recipe.price
-
-
-def contrast_of(cost: Floats, found: Pieces) -> float:
-    """The cost of pieces over that of paths through the same boxes with the match's order broken."""
-    whole = found.coverage == (1.0, 1.0)
-    boxes = [cost] if whole else _boxes(cost, [piece.path for piece in found.pieces])
-    return draq_of(found.cost, sum(map(disordered_cost, boxes)))
-
-
-def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
-    """The part of the matrix around each piece."""
-    corners = map(corners_of, pieces)
-    return [cost[top : top + rows, left : left + columns] for top, left, rows, columns in corners]

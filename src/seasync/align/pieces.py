@@ -1,14 +1,16 @@
-"""How a pair is solved: a path in one or more pieces, with their costs and their coverage."""
+"""The pieces of two clips that correspond, with their costs and what they cover."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from seasync.align.matrix import Path, SolvedPath
+from seasync.align.matrix import Path, SolvedPath, disordered_cost
+from seasync.align.prices import Prices
 from seasync.align.scores import ScoredPieces, draq_of, score_of
+from seasync.encoding import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +64,49 @@ class Pieces:
         return ScoredPieces(boxes, *costs.T)
 
 
+def measured(
+    cost: Floats, prices: Prices, pieces: list[Path], whole: SolvedPath, random: Callable[[Floats], float]
+) -> Pieces:
+    """Pieces with their costs and their coverage.
+
+    Parameters
+    ----------
+    cost : numpy.ndarray [shape=(n, m)]
+    prices : Prices
+        Of that matrix.
+    pieces : list of numpy.ndarray [shape=(L, 2)]
+        In the query's order.
+    whole : SolvedPath
+        The path that covers both clips as a whole.
+    random : callable
+        Gives the mean cost of random paths through a box around a piece.
+    """
+    measures = [prices.measure(cost, piece) for piece in pieces]
+    return from_measures(
+        measures, prices.totals, pieces, [random(box) for box in _boxes(cost, pieces)], whole
+    )
+
+
+def contrast_of(cost: Floats, found: Pieces) -> float:
+    """The cost of pieces over that of paths through the same boxes with the match's order broken."""
+    whole = found.coverage == (1.0, 1.0)
+    boxes = [cost] if whole else _boxes(cost, [piece.path for piece in found.pieces])
+    return draq_of(found.cost, sum(map(disordered_cost, boxes)))
+
+
+def _boxes(cost: Floats, pieces: list[Path]) -> list[Floats]:
+    """The part of the matrix around each piece."""
+    corners = map(corners_of, pieces)
+    return [cost[top : top + rows, left : left + columns] for top, left, rows, columns in corners]
+
+
 def corners_of(piece: Path) -> tuple[int, int, int, int]:
     """First row and column of the box around a piece, and how many rows and columns it has."""
     (top, left), (last, right) = piece[0].tolist(), piece[-1].tolist()
     return top, left, last + 1 - top, right + 1 - left
 
 
-def measured_pieces(
+def from_measures(
     measures: Sequence[tuple[float, float, float]],
     totals: Sequence[float],
     pieces: list[Path],

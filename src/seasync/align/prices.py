@@ -23,7 +23,9 @@ from seasync.align.matrix import Cells, Path
 from seasync.encoding import Floats
 
 # Shares of the random price of both clips as a whole:
-_JUMP = 0.025  # the cost of a jump
+_JUMP = 0.025  # the cost of a jump ahead
+# … and of a jump anywhere. Chosen on golf swings in two and three pieces; in their order, they stay whole.
+JUMP_IN_ANY_ORDER = 0.015
 _MARGIN = 0.02  # what leaving something out must gain over the whole path
 # … and as a share of what the whole path costs, because clips that fit badly gain more by chance. Of falls,
 # golf swings and two robots' work, whose clips correspond whole, next to no pair gains that much.
@@ -46,18 +48,21 @@ class Prices:
     totals : (float, float)
         The sums of both.
     share : float
+    jump_share : float
+        The cost of a jump, as a share of the random price of both clips together.
     """
 
     rows: Floats
     columns: Floats
     totals: tuple[float, float]
     share: float
+    jump_share: float = _JUMP
 
     @classmethod
-    def of(cls, cost: Floats, share: float) -> Prices:
+    def of(cls, cost: Floats, share: float, jump_share: float = _JUMP) -> Prices:
         """Compute the prices of a cost matrix, shape (n, m)."""
         rows, columns = (np.empty(length, np.float32) for length in cost.shape)
-        return cls(rows, columns, kernels.prices(cost, share, rows, columns), share)
+        return cls(rows, columns, kernels.prices(cost, share, rows, columns), share, jump_share)
 
     @property
     def whole(self) -> float:
@@ -67,7 +72,7 @@ class Prices:
     @property
     def jump(self) -> np.float32:
         """The cost of a jump."""
-        return np.float32(_JUMP * self.whole)
+        return np.float32(self.jump_share * self.whole)
 
     @property
     def anchor(self) -> np.float32:

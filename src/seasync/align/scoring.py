@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align.batched import BatchedCosts, batch_blocks
+from seasync.align.batched import BatchedCosts
+from seasync.align.interruptions import is_interrupted
 from seasync.align.kernels.vectors import LANES
-from seasync.align.partial_policy import PartialPolicy, contrast_of
+from seasync.align.mirrors import better_sides, with_mirrored
+from seasync.align.partial_policy import PartialPolicy
+from seasync.align.pieces import contrast_of
 from seasync.align.prepare import PreparedClip, prepare
 from seasync.align.recipe import MOTION, Recipe
 from seasync.align.scores import ScoredPieces, Scores
-from seasync.align.solve import better_sides, solve_alone, with_mirrored
+from seasync.align.solve import pair_blocks, solve_alone
 from seasync.align.stored import StoredMatches
 from seasync.align.threads import in_threads
 from seasync.encoding import Encoding, EncodingBatch
@@ -42,7 +45,9 @@ def score_many(
         Arrays of shape (B,).
     """
     asked, policy = prepare(query, recipe), PartialPolicy.of(recipe, partial, "same")
-    stored = StoredMatches.of(asked, matches, recipe) if isinstance(matches, EncodingBatch) else None
+    stored = None
+    if isinstance(matches, EncodingBatch) and not (policy.rejoins and is_interrupted(asked)):
+        stored = StoredMatches.of(asked, matches, recipe)
     plain, others = stored.blocks() if stored else ([], list(range(len(matches))))
     blocks = plain + _blocks(matches, others)
 
@@ -78,8 +83,7 @@ def _score_block(
     contrast = recipe.rerank == "evidence"
     pairs, mirrored_pairs = with_mirrored([(query, prepare(match, recipe)) for match in matches], recipe)
     rows, pieces = np.full((len(pairs), 7), np.nan), []
-    # The batched kernels know no penalty.
-    for block in [] if recipe.penalty else batch_blocks([pair.shape for pair in pairs]):
+    for block in pair_blocks(pairs, policy):
         some = [pairs[k] for k in block]
         moving = np.array([pair.moving for pair in some])
         rows[block], own = policy.score_batched(BatchedCosts.of_pairs(some), moving, contrast=contrast)

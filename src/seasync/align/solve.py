@@ -7,16 +7,18 @@ from dataclasses import replace
 from functools import partial as bind
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seasync.align.alignment import Alignment
 from seasync.align.anchors import Moments, crossing_anchors, nearest_cell
 from seasync.align.batched import BatchedCosts, batch_blocks
+from seasync.align.choosing import choose_pieces
 from seasync.align.cost_pair import CostPair
 from seasync.align.fit import Piece
 from seasync.align.grid import end_of
+from seasync.align.interruptions import is_interrupted
 from seasync.align.likelihood import likelihood
 from seasync.align.matrix import Cells, SolvedPath, random_cost, solve_rows
+from seasync.align.mirrors import choose_sides, with_mirrored
 from seasync.align.partial_policy import PartialPolicy
 from seasync.align.pieces import Pieces
 from seasync.align.prepare import PreparedClip, prepare
@@ -27,8 +29,6 @@ from seasync.encoding import Encoding, Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial
 
-# A mirrored match is taken only if its whole path costs less than this share of the other one's.
-_CHEAPER = 0.97
 _AT_ONCE = 16  # clips that a thread prepares before it takes more
 
 
@@ -103,9 +103,9 @@ def align_encodings(
                 )
             whole = replace(whole, random=random(cost))
         costs.append(cost)
-        chosen = policy.choose(cost if pair.moving else None, whole, random, cells)
+        chosen = choose_pieces(pair, cost, whole, policy, random, cells)
         found.append(steadied(pair, chosen, cost, band=band, anchors=cells))
-    [best] = _choose_side(found, mirrored_pairs, 1)
+    [best] = choose_sides(found, mirrored_pairs, 1)
     return replace(as_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
 
 
@@ -156,7 +156,7 @@ def align_with_costs(
     pairs, mirrored_pairs = with_mirrored([(query, match) for match in matches], recipe)
     costs: dict[int, Floats | None] = {}
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, "same"), costs)
-    best = _choose_side(found, mirrored_pairs, len(matches))
+    best = choose_sides(found, mirrored_pairs, len(matches))
     paths = (steadied(pairs[k], found[k], costs[k]) for k in best)
     return [replace(as_alignment(pairs[k], path), cost=costs[k]) for k, path in zip(best, paths, strict=True)]
 
@@ -171,34 +171,7 @@ def solve_pairs(
     """What `align_pairs` makes alignments of, with the cheapest paths."""
     pairs, mirrored_pairs = with_mirrored(clips, recipe)
     found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order))
-    return [(pairs[k], found[k]) for k in _choose_side(found, mirrored_pairs, len(clips))]
-
-
-def _choose_side(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count: int) -> list[int]:
-    """For each of `count` matches, the index of its better solution: as it is, or mirrored."""
-    if not mirrored_pairs:
-        return list(range(count))
-    score, whole = (np.array([getattr(each, name) for each in found]) for name in ("score", "whole_cost"))
-    return better_sides(score, whole, mirrored_pairs, count)
-
-
-def better_sides(
-    score: NDArray[np.float64],
-    whole_cost: NDArray[np.float64],
-    mirrored_pairs: dict[int, int],
-    count: int,
-) -> list[int]:
-    """For each of `count` matches, the index of its better solution: as it is, or mirrored.
-
-    Of two tries one is better by chance. A mirror that is right makes the path cheaper; one that is wrong may
-    only make random paths more expensive, and so the score better.
-    """
-
-    def better(plain: int, mirrored: int) -> int:
-        cheaper = whole_cost[mirrored] < _CHEAPER * whole_cost[plain]
-        return mirrored if cheaper and score[mirrored] < score[plain] else plain
-
-    return [better(k, mirrored_pairs.get(k, k)) for k in range(count)]
+    return [(pairs[k], found[k]) for k in choose_sides(found, mirrored_pairs, len(clips))]
 
 
 def _solve_many(
@@ -218,8 +191,7 @@ def _solve_many(
         wholes = [_as_chance_if_still(*pair) for pair in zip(some, batch.solve(), strict=True)]
         return policy.choose_batched(batch, wholes, [pair.moving for pair in some])
 
-    # The batched kernels know no penalty.
-    blocks = [] if policy.recipe.penalty else list(batch_blocks([pair.shape for pair in pairs]))
+    blocks = pair_blocks(pairs, policy)
     for block, chosen in zip(blocks, in_threads(solve_block, blocks), strict=True):
         found |= zip(block, chosen, strict=True)
     for k, pair in enumerate(pairs):
@@ -230,10 +202,22 @@ def _solve_many(
     return [found[k] for k in range(len(pairs))]
 
 
+def pair_blocks(pairs: Sequence[CostPair], policy: PartialPolicy) -> list[list[int]]:
+    """The numbers of pairs that are solved in a batch: it knows no penalty, interruption or other order."""
+    if policy.recipe.penalty or policy.order == "any":
+        return []
+    plain = [
+        k
+        for k, pair in enumerate(pairs)
+        if not policy.rejoins or not (is_interrupted(pair.query) or is_interrupted(pair.match))
+    ]
+    return [[plain[k] for k in block] for block in batch_blocks([pairs[k].shape for k in plain])]
+
+
 def solve_alone(pair: CostPair, policy: PartialPolicy) -> tuple[Pieces, Floats | None]:
     """One pair solved whole, or in part where that is better; and its cost matrix, unless it is too large."""
     cost = pair.matrix_unless_large()
-    return policy.choose(cost if pair.moving else None, _solve(pair, cost), random_cost), cost
+    return choose_pieces(pair, cost, _solve(pair, cost), policy, random_cost), cost
 
 
 def _prepared(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[PreparedClip]:
@@ -241,15 +225,6 @@ def _prepared(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[
     parts = [clips[first : first + _AT_ONCE] for first in range(0, len(clips), _AT_ONCE)]
     done = in_threads(lambda part: [prepare(clip, recipe) for clip in part], parts)
     return [clip for part in done for clip in part]
-
-
-def with_mirrored(
-    clips: Sequence[tuple[PreparedClip, PreparedClip]], recipe: Recipe
-) -> tuple[list[CostPair], dict[int, int]]:
-    """Every pair, then those with a mirrored match; and where each pair's mirrored one is."""
-    pairs = [CostPair(query, match, recipe) for query, match in clips]
-    mirrored = {k: other for k, pair in enumerate(pairs) if (other := pair.mirrored())}
-    return [*pairs, *mirrored.values()], {k: len(pairs) + at for at, k in enumerate(mirrored)}
 
 
 def _solve(
