@@ -77,18 +77,16 @@ def main() -> int:
                 low, high = value["interval"]
                 print(f"  {name:48} {value['mean']:7.3f}  [{low:.3f}, {high:.3f}]")
     goals = Goals()
-    motion = {name: value["mean"] for name, value in rows[0].items() if isinstance(value, dict)}
-    goals.at_least("APA average of ten, motion", motion["APA average of ten"], 0.903)
-    goals.at_least("APA of the pick of ten, motion", motion["APA of the pick of ten"], 0.91)
+    # What users get: matches of a search have corrected each other, and the first of them is the pick.
+    sea, pair = ({k: v["mean"] for k, v in row.items() if isinstance(v, dict)} for row in rows[1:3])
+    goals.at_least("APA average of ten, a search", sea["APA average of ten"], 0.903)
+    goals.at_least("APA of the pick of ten, a search", sea["APA of the pick of ten"], 0.91)
     goals.at_most(
-        "event error of the pick of ten, motion", motion["event error of the pick of ten"], 1.95, " frames"
+        "event error of the pick of ten, a search", sea["event error of the pick of ten"], 1.95, " frames"
     )
-    single = {name: value["mean"] for name, value in rows[2].items() if isinstance(value, dict)}
-    inner = "inner event error of the pick of ten"
-    goals.at_most(f"{inner}, one pair", single[inner], 0.85, " frames")
     first = "inner event error of the first match of ten"
-    goals.at_most(f"{first}, one pair", single[first], 0.85, " frames")
-    goals.at_least("APA average of ten, one pair", single["APA average of ten"], 0.90)
+    goals.at_most(f"{first}, one pair", pair[first], 0.85, " frames")
+    goals.at_least("APA average of ten, one pair", pair["APA average of ten"], 0.90)
     return goals.exit_code
 
 
