@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from seasync.align import PAPER
 from seasync.errors import DataError
+from seasync.group.align_takes import group_of
 from seasync.group.carry import Carrier, LabeledClip, confirmed, doubtful_first
 from seasync.group.votes import Votes
 from seasync.marks import Mark
@@ -94,3 +96,26 @@ def test_no_marks_at_all_is_one_clear_line():
     model = take("model")
     with pytest.raises(DataError, match="label at least one"):
         Carrier([LabeledClip(model.clip, model.encoding, ())])
+
+
+def test_a_group_carries_marks_by_the_recipe_it_was_aligned_with():
+    model = labeled("model")
+    own, takes = take("model"), [take(f"t{n}", bend=0.15 * n) for n in range(3)]
+    group = group_of(own, takes, recipe=PAPER)
+    found = group.carry_marks({"model": model.marks})
+    expected = carried(Carrier([model], recipe=PAPER), takes)
+    assert [found[f"t{n}"] for n in range(3)] == [each.marks for each in expected]
+
+
+def test_a_group_of_a_sea_carries_marks_with_the_verdicts_of_the_sea():
+    asked = []
+
+    def judge(alignment, query, match):
+        asked.append(match)
+        return alignment
+
+    own, other = take("model"), take("t")
+    group = group_of(own, [other], consensus=False, judge=judge)
+    asked.clear()
+    group.carry_marks({"model": labeled("model").marks})
+    assert asked

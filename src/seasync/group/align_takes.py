@@ -11,11 +11,9 @@ from seasync.align.consensus import apply_consensus
 from seasync.align.verdict import LIKELY
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError
-from seasync.group.clock import AlignedTake, Group, LeftOut, Take
+from seasync.group.clock import AlignedTake, Group, Judge, LeftOut, Take
 
 Progress = Callable[[int, int], None]
-# An alignment of two encodings, with the verdict that a sea gives it.
-Judge = Callable[[Alignment, Encoding, Encoding], Alignment]
 # Takes are aligned this many at a time: enough to be solved together, few enough to bound the memory.
 BATCH = 64
 # A medoid is judged by its scores with this many other takes, so that its cost grows with the takes, not
@@ -93,6 +91,8 @@ def group_of(
         chosen[0].query_seconds,
         _frame_seconds(reference.encoding),
         (reference, *(takes[n] for n in fitting)),
+        recipe,
+        judge,
     )
 
 

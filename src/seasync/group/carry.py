@@ -19,8 +19,8 @@ from seasync.align import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError
-from seasync.group.align_takes import Judge, align_judged
-from seasync.group.clock import Group
+from seasync.group.align_takes import align_judged
+from seasync.group.clock import Group, Judge
 from seasync.group.columns import MarkColumns
 from seasync.group.mark_recipe import mark_recipe
 from seasync.group.nearest import nearest
@@ -275,7 +275,7 @@ def carry_in_group(
     expect_some_checked(marks)
     labeled = [LabeledClip(group.members[n].clip, group.members[n].encoding, own[n]) for n in own]
     rest = [take for n, take in enumerate(group.members) if n not in own]
-    carrier = Carrier(labeled, tolerance_seconds=tolerance_seconds)
+    carrier = Carrier(labeled, recipe=group.recipe, tolerance_seconds=tolerance_seconds, judge=group.judge)
     carried = iter(
         carrier.carry([take.clip for take in rest], lambda numbers: [rest[n].encoding for n in numbers])
     )

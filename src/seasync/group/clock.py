@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Alignment, Warp
+from seasync.align import MOTION, Alignment, Recipe, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.files import Place
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from seasync.group.resample import Resampled
     from seasync.group.timing import Timing
 
+# An alignment of two encodings, with the verdict that a sea gives it.
+Judge = Callable[[Alignment, Encoding, Encoding], Alignment]
 # Tempo is the slope over this much time before and after a moment: shorter, and it shows the grid's steps.
 TEMPO_SECONDS = 0.15
 # A take's clock starts while the movement begins: when these shares of all motion are over.
@@ -85,6 +87,10 @@ class Group:
         How long one frame of the reference is shown, in seconds.
     members : tuple of Take
         The reference and the aligned takes with their features.
+    recipe : Recipe
+        What aligned the takes; it also carries marks between them.
+    judge : callable or None
+        Gives an alignment the verdict of the calibrated sea that the takes come from.
 
     Examples
     --------
@@ -98,6 +104,8 @@ class Group:
     seconds: Seconds
     frame_seconds: float
     members: tuple[Take, ...] = field(repr=False)
+    recipe: Recipe = MOTION
+    judge: Judge | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Group({self.reference.name!r}, {len(self.takes)} takes, {len(self.left_out)} left out)"

@@ -14,9 +14,9 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.errors import DataError, FeatureError, SeasyncError, UnknownClips
 from seasync.files import Place, is_uri
-from seasync.group.align_takes import Judge, group_of, medoid
+from seasync.group.align_takes import group_of, medoid
 from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, LabeledClip, expect_inside
-from seasync.group.clock import Group, LeftOut, Take
+from seasync.group.clock import Group, Judge, LeftOut, Take
 from seasync.group.episodes import from_episodes
 from seasync.group.timing import marks_of, take_name
 from seasync.marks import (

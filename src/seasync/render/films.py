@@ -224,8 +224,8 @@ def grid(
     for number, (alignment, warp) in enumerate(zip(alignments, warps, strict=True), 1):
         match = clips_of(alignment, "query")[1]
         inner = _fit(_shape(match.file), (width, height))
-        left = number % columns * width + _centerd(inner[0], width)
-        top = number // columns * height + _centerd(inner[1], height)
+        left = number % columns * width + _centered(inner[0], width)
+        top = number // columns * height + _centered(inner[1], height)
         source = warped_frames(match, clock, warp, blend=smooth == "blend")
         title = titles[number - 1] if titles else f"{number}  DRAQ {alignment.draq:.2f}"
         tempo = tempos[number - 1] if tempos else Tempo(clock.seconds)
@@ -269,7 +269,7 @@ def _even(length: float) -> int:
     return max(2, round(length / 2) * 2)
 
 
-def _centerd(inner: int, outer: int) -> int:
+def _centered(inner: int, outer: int) -> int:
     return (outer - inner) // 4 * 2
 
 
@@ -293,5 +293,5 @@ def _places(
         return [(top, left, wide, tall) for left, top, tall, wide in turned], (whole[1], whole[0])
     whole = _fit(shapes[0], size)
     inner = _fit(shapes[1], whole)
-    place = _centerd(inner[0], whole[0]), _centerd(inner[1], whole[1])
+    place = _centered(inner[0], whole[0]), _centered(inner[1], whole[1])
     return [(0, 0, *whole), (*place, *inner)], whole
