@@ -29,6 +29,20 @@ def test_align_is_the_function_and_the_room_stays_reachable() -> None:
     assert callable(dtw)
 
 
+def test_the_names_that_the_docs_promise_come_from_the_room_too() -> None:
+    """docs/align.md: `from seasync.align import …`, whatever the room is called inside."""
+    code = (
+        "from seasync.align import align_encodings, dtw, draq, random_cost\n"
+        "import numpy as np\n"
+        "cost = np.array([[0.0, 2.0], [2.0, 0.0]])\n"
+        "path, value = dtw(cost)\n"
+        "assert (path.tolist(), value) == ([[0, 0], [1, 1]], 0.0), (path, value)\n"
+        "assert draq(cost) == 0 < random_cost(cost)\n"
+        "assert callable(align_encodings)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_help_loads_nothing_heavy() -> None:
     heavy = "numba onnxruntime onnx lance pyarrow av torch matplotlib PIL scenedetect ray fastapi"
     code = (
