@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,17 @@ def test_own_footage_is_no_answer(tmp_path: Path, encoder: str) -> None:
     assert spans(shutil.copy(film, tmp_path / "copy.mp4"), start=1.5, end=1.9) == others
     assert spans(film) == []
     assert sea.search(film).best_draq is None
+
+
+def test_a_span_of_a_clip_of_the_sea_is_searched_for_by_its_id(sea: Sea, clips: Path) -> None:
+    clip = sea.clips(label="dive")[0]
+    whole, part = Clip.of(clip.file), Clip.of(clip.file, 0.5, 1.5)
+    for name in (str(clip.id), str(clip.id)[:9]):
+        by_id = sea.search(name, start=0.5, end=1.5)
+        assert by_id.query == replace(part, label=clip.label)
+        assert [m.draq for m in by_id] == [m.draq for m in sea.search(part)]
+        assert clip.id not in ids(by_id)
+    assert ids(sea.search_many([str(clip.id)], start=0)[0]) == ids(sea.search(whole))
 
 
 def test_ranking_follows_its_key(sea: Sea, clips: Path) -> None:

@@ -137,12 +137,10 @@ class Sea(ClipLibrary):
         >>> best = sea.search("query.mp4", k=1)[0]                    # doctest: +SKIP
         >>> seasync.render.compare(best.alignment, "sync.mp4")        # doctest: +SKIP
         """
-        if start is not None or end is not None:
-            if isinstance(query, Encoding | Query):
-                raise SeaError("start, end: an encoding is searched for whole; encode the span instead")
-            query = Clip.of(query, start, end)
         return self.search_many(
             [query],
+            start=start,
+            end=end,
             k=k,
             recipe=recipe,
             rerank=rerank,
@@ -195,6 +193,8 @@ class Sea(ClipLibrary):
         self,
         queries: Sequence[Asked],
         *,
+        start: float | None = None,
+        end: float | None = None,
         k: int = 10,
         recipe: Recipe = MOTION,
         rerank: Rerank | None = None,
@@ -208,7 +208,7 @@ class Sea(ClipLibrary):
         """Search for several queries at once; faster than one after the other. See `search`."""
         snapshot = self.record.snapshot()
         where = condition(snapshot, where, label)
-        asked = [resolve(snapshot, query, self._encode) for query in queries]
+        asked = [resolve(snapshot, query, self._encode, start=start, end=end) for query in queries]
         count = max(k, candidates or recipe.candidates)
         found = retrieve(snapshot, asked, count, where, trajectory=recipe.trajectory)
         one = len(asked) == 1  # the cost matrices of many would fill the memory

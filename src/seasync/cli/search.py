@@ -78,14 +78,14 @@ def search(
 ) -> None:
     """Find the clips of a sea that move in step with a video, best first."""
     from seasync.align import RECIPES
-    from seasync.clip import Clip
     from seasync.search import Sea as OpenSea
 
     announce_compiling()
     opened = OpenSea(sea, create=False)
-    span = start is not None or end is not None
     found = opened.search_many(
-        [Clip.of(text, start, end) if span else text for text in query],
+        query,
+        start=start,
+        end=end,
         k=k,
         recipe=RECIPES[recipe],
         rerank=rerank,

@@ -57,17 +57,25 @@ class Encode(Protocol):
         ...
 
 
-def resolve(snapshot: Snapshot, asked: Asked, encode: Encode) -> Query:
+def resolve(
+    snapshot: Snapshot, asked: Asked, encode: Encode, *, start: float | None = None, end: float | None = None
+) -> Query:
     """Encode what is asked for, unless the sea has that very clip; find its own footage in the sea.
 
     `asked` is a video file or a span of one; a clip of the sea, by its id or the first 8 digits or more of
     it; an encoding by the sea's encoder; or a query that was resolved before, which is not encoded again.
+    `start` and `end` narrow a file or a clip, in seconds of the file.
     """
+    narrowed = start is not None or end is not None
+    if narrowed and isinstance(asked, Encoding | Query):
+        raise SeaError("start, end: an encoding is searched for whole; encode the span instead")
     if isinstance(asked, Encoding):
         asked = Query(asked, None, np.empty(0, np.uint64))
     if isinstance(asked, Query):
         return _again(snapshot, asked)
     clip = asked if isinstance(asked, Clip) else _named(snapshot, str(asked))
+    if narrowed:
+        clip = Clip.of(clip, start, end)
     if clip.id is None and not fetch(clip.file).exists():
         raise VideoError(f"{clip.file}: no such file, nor a clip of this sea by its id")
     return _look_up(snapshot, clip, None if clip.id else content_hash(clip.file), encode)
