@@ -7,13 +7,15 @@ import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import seasync.video.source
 from seasync.encoders import encode_clip, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.sea.ingest import Added
@@ -48,6 +50,27 @@ def test_adding_keeps_what_the_encoder_makes(tmp_path: Path, clips: Path, encode
         assert_same(encode_clip(clip, encoder, cache=False), encoding)
     assert added.seconds == pytest.approx(9 * 32 / 15)
     assert snapshot.table(["duration"])["duration"].to_pylist() == pytest.approx([32 / 15] * 9)
+
+
+@pytest.mark.parametrize("cores", [2, 8])
+def test_frames_are_decoded_as_for_a_single_clip(
+    tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    """Frame threads take an eighth more CPU time, which the encoder lacks where there are few cores."""
+    ways: list[bool] = []
+    inner = seasync.video.source.open_picture
+
+    def watched(file: str, *, frame_threads: bool = True) -> AbstractContextManager[tuple[Any, Any]]:
+        ways.append(frame_threads)
+        return inner(file, frame_threads=frame_threads)
+
+    monkeypatch.setattr("seasync.video.decode.open_picture", watched)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    encode_clip(clips / "dive/001.mp4", encoder, cache=False)
+    alone = set(ways)
+    ways.clear()
+    Sea(tmp_path / "s.sea", encoder).add(clips / "dive")
+    assert set(ways) == alone == {cores == 8}
 
 
 @pytest.mark.parametrize("split", ["none", 0.5])

@@ -86,7 +86,7 @@ def encode_part(
     progress: Progress | None = None,
 ) -> Encoding:
     """As `encode_clip`, for an encoder that is a part of another; what was not found is for that to tell."""
-    from seasync.video import ahead, read
+    from seasync.video import ahead
 
     clip = Clip.of(source)
     if not fetch(clip.file).exists():
@@ -106,18 +106,7 @@ def encode_part(
         key = kept.encoding_key(content, clip.start, clip.end, encoder.fingerprint, rate)
         if (found := kept.load(key)) is not None:
             return found
-    size, fit = encoder.input_size, encoder.fit
-    frames = read(
-        clip.file,
-        fps=rate,
-        start=clip.start,
-        end=clip.end,
-        size=size,
-        fit=fit,
-        batch=BATCH,
-        frame_threads=(os.cpu_count() or 1) > FEW_CORES,
-    )
-    batches = ahead(frames, depth=AHEAD)
+    batches = ahead(read_for(encoder, clip, rate), depth=AHEAD)
     try:
         encoding = encoder.encode(batches if progress is None else _watched(batches, clip, progress))
     except VideoError as error:
@@ -125,6 +114,22 @@ def encode_part(
     if cache:
         kept.store(key, encoding)
     return encoding
+
+
+def read_for(encoder: TakesFrames, clip: Clip, fps: float) -> Iterator[Frames]:
+    """The frames of a clip as the encoder takes them, in batches."""
+    from seasync.video import read
+
+    return read(
+        clip.file,
+        fps=fps,
+        start=clip.start,
+        end=clip.end,
+        size=encoder.input_size,
+        fit=encoder.fit,
+        batch=BATCH,
+        frame_threads=(os.cpu_count() or 1) > FEW_CORES,
+    )
 
 
 def _watched(frames: Iterator[Frames], clip: Clip, progress: Progress) -> Iterator[Frames]:

@@ -115,8 +115,7 @@ def _batches(steps: Iterator[Step], encoder: TakesFrames | None, fps: float) -> 
 
     Each batch comes with its numbered step; an error stands in place of frames that cannot be read.
     """
-    from seasync.encoders.encode import BATCH
-    from seasync.video import read
+    from seasync.encoders.encode import read_for
     from seasync.video.damage import DamageLog
 
     for number, step in enumerate(steps):
@@ -124,9 +123,8 @@ def _batches(steps: Iterator[Step], encoder: TakesFrames | None, fps: float) -> 
         if encoder is None or not isinstance(step, PendingClip):
             yield key, None
             continue
-        clip, size, fit = step.entry.clip, encoder.input_size, encoder.fit
         try:
-            frames = read(clip.file, fps=fps, start=clip.start, end=clip.end, size=size, fit=fit, batch=BATCH)
+            frames = read_for(encoder, step.entry.clip, fps)
             while (batch := key[2].run(next, frames, None)) is not None:
                 yield key, batch
         except SeasyncError as error:
