@@ -10,6 +10,7 @@ import pytest
 
 from seasync.align import MOTION, PAPER, Recipe, Scores, align_many, cost_matrix, dtw
 from seasync.align.matrix import disordered_cost
+from seasync.align.scores import ScoredPieces
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.evaluate.data import open_dataset
@@ -113,6 +114,21 @@ def test_alternatives_replace_only_candidates_that_rank_worse():
     np.testing.assert_allclose(improved.keys(), [0.5, 0.125, 0.125, 1.0])
     np.testing.assert_allclose(improved.similarity, [0.9, 0.3, 0.1, 0.5])
     np.testing.assert_allclose(SCORES.dtw_cost, [4, 2, 1, 0])
+
+
+def test_alternatives_bring_their_pieces_and_the_others_keep_theirs():
+    def scores(costs: list[float], boxes: list[list[int]]) -> Scores:
+        count, pieces = len(costs), len(boxes)
+        parts = ScoredPieces(np.array(boxes), np.arange(pieces, dtype=float), np.ones(pieces))
+        return Scores(np.array(costs), np.full(count, 8.0), np.ones(count), np.ones(count), pieces=parts)
+
+    own = scores([4.0, 4.0, 4.0], [[1, 0, 0, 2, 2], [2, 1, 1, 3, 3], [2, 5, 5, 3, 3]])
+    better = scores([6.0, 1.0], [[0, 7, 7, 2, 2], [1, 8, 8, 2, 2]])
+    ranking = Ranking("draq", np.zeros(3), own)
+    improved, taken = ranking.improved(Ranking("draq", np.zeros(2), better), [2, 1])
+    assert taken == [1]
+    said = [[box for box, _, _ in improved.scores.pieces.of(n)] for n in range(3)]
+    assert said == [[], [[1, 8, 8, 2, 2]], [[2, 1, 1, 3, 3], [2, 5, 5, 3, 3]]]
 
 
 @pytest.mark.parametrize("recipe", [MOTION, PAPER])

@@ -65,12 +65,15 @@ def as_pose(made: Encoding) -> Encoding:
 
 
 def sea_of(
-    folder: Path, change: Callable[[Encoding], Encoding] = lambda made: made, **how: Any
+    folder: Path, change: Callable[[Encoding], Encoding] = lambda made: made, *, parts: int = 1, **how: Any
 ) -> tuple[Sea, Encoding]:
-    """A sea of 16 clips of two kinds, some of which fit in part; and a query."""
+    """A sea of 16 clips of two kinds, some of which fit in part, each one of `parts`; and a query."""
     made = [changed_in_part(n, kind=n % 2, frames=40 + n % 3) for n in range(17)]
     made = [replace(change(each), **how) for each in made]
-    rows = [replace(row(n, kind=n % 2), encoding=each) for n, each in enumerate(made)]
+    rows = [
+        replace(each, encoding=own, entry=replace(each.entry, duration=len(own.seconds) / 7.5, parts=parts))
+        for each, own in zip((row(n, kind=n % 2) for n in range(len(made))), made, strict=True)
+    ]
     streams = tuple((stream.name, stream.features.shape[1]) for stream in made[0].streams)
     sea = Sea(folder / "s.sea")
     sea.record.append(rows[1:], replace(facts(), streams=streams, fingerprint=made[0].encoder))
@@ -136,6 +139,15 @@ def test_stretches_of_a_film_are_described_as_they_are_cut(film_in_parts: Sea, t
     answer = assert_same(film_in_parts, query)
     assert answer["matches"][0]["match_start"] is not None
     assert_same(film_in_parts, query, partial="never")
+
+
+def test_parts_of_a_film_are_described_if_no_stretch_around_them_fits_better(tmp_path: Path) -> None:
+    sea, query = sea_of(tmp_path, parts=2)
+    assert_same(sea, query)
+    two = f"id IN ('{sea.clips()[3].id}', '{sea.clips()[4].id}')"
+    answer = assert_same(sea, query, partial="always", rerank="draq", where=two)
+    assert any(len(match["pieces"]) > 1 for match in answer["matches"])
+    assert all(match["match_start"] is None for match in answer["matches"])
 
 
 def test_clips_without_frame_features_are_described(tmp_path: Path, encoder: str) -> None:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.align import Recipe, Scores, score_many
+from seasync.align.scores import ScoredPieces
 from seasync.encoding import Encoding, Indices
 from seasync.errors import SeaError
 from seasync.options import Partial, Rerank, expect
@@ -172,7 +173,11 @@ class Ranking:
         near = self.neighborhood
         if near:
             near = replace(near, similarity=near.similarity + similarity - self.similarity)
-        scores = Scores(*columns, query_span=self.scores.query_span)
+        own_pieces = self.scores.pieces
+        kept = np.setdiff1d(np.arange(len(self)), places[taken])
+        pieces = [own_pieces.only(kept.tolist()).renumbered(kept)]
+        pieces.append(others.scores.pieces.only(taken.tolist()).renumbered(places[taken]))
+        scores = Scores(*columns, query_span=self.scores.query_span, pieces=ScoredPieces.joined(pieces))
         return Ranking(self.rerank, similarity, scores, near), taken.tolist()
 
 
