@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from seasync.encoders.vector import cut, joined
+from seasync.sea import candidates
 from seasync.search import Sea
 from tests.sea.footage import encoding, pictures, video
 from tests.videos import write
@@ -70,3 +71,17 @@ def test_split_parts_are_joined_again(streams: int) -> None:
         np.testing.assert_array_equal(stream.shots, same.shots)
     np.testing.assert_allclose(again.mean, whole.mean, rtol=1e-5)
     assert joined([before, after], at_cuts=True).shots.tolist() == [0, 8, 10]
+
+
+def test_only_the_stretches_that_are_wanted_are_aligned(
+    sea: Sea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = video(tmp_path / "query.mp4", "dive", look=50, frames=36)
+    all_matches = sea.search(query)
+    assert sum(match.part is not None for match in all_matches) > 1
+    aligned = []
+    inner = candidates.align_encodings
+    monkeypatch.setattr(candidates, "align_encodings", lambda *a, **k: aligned.append(1) or inner(*a, **k))
+    (first,) = sea.search(query, k=1)
+    assert len(aligned) == 1
+    assert (first.clip, first.draq) == (all_matches[0].clip, all_matches[0].draq)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from seasync.align import Alignment, Recipe, align_encodings
@@ -200,6 +199,8 @@ class Candidates:
         for n, clip, duration in zip(
             order, self.snapshot.clips_of(table), table["duration"].to_pylist(), strict=False
         ):
+            if len(found) == k:
+                break
             if n not in self.stretches:
                 found[n] = clip, duration, None
                 continue
@@ -207,7 +208,7 @@ class Candidates:
             shown = Clip.of(clip, span.start, span.end), span.end - span.start
             if not any(_shared(shown, other[:2]) > 0.5 for other in found.values()):
                 found[n] = *shown, clip
-        return dict(islice(found.items(), k))
+        return found
 
     def _trimmed(self, n: int) -> Span:
         """A stretch of a film without what its alignment leaves out at the ends.
