@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from seasync.align import align_many
+from seasync.align import align_encodings, align_many, cost_matrix
 from seasync.align.consensus import apply_consensus, disagreement
 from seasync.align.detours import DirectWay
 from seasync.align.kernels.courses import medians
@@ -84,6 +84,21 @@ def test_paths_stay_paths_and_keep_their_ends_and_scores(performed):
                 assert (steps.sum(1) > 0).all()
                 assert path[0].tolist() == was[0].tolist()
                 assert path[-1].tolist() == was[-1].tolist()
+
+
+def test_the_cost_is_that_of_the_path_that_is_returned(performed):
+    (query, *matches), _ = performed
+    kept = [align_encodings(query, match, partial="always") for match in matches]
+    for alone in (kept, align_many(query, matches, partial="always")):
+        together = apply_consensus(alone, matches, partial="always")
+        assert sum(each.dtw_cost for each in together) > 1.001 * sum(each.dtw_cost for each in alone)
+        for before, after, match in zip(alone, together, matches, strict=True):
+            cost = cost_matrix(query, match)
+            assert after.dtw_cost == pytest.approx(cost[tuple(after.path.T)].sum(dtype=float), rel=1e-6)
+            for old, new in zip(before.pieces, after.pieces, strict=True):
+                cells = tuple(after.path[new.start : new.stop].T)
+                assert new.dtw_cost == pytest.approx(cost[cells].sum(dtype=float), rel=1e-6)
+                assert new.draq == old.draq
 
 
 def test_matches_that_do_not_align_are_ignored(performed):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.align.cost_pair import CostPair
 from seasync.align.fit import Judged, Piece
 from seasync.align.grid import end_of
 from seasync.align.recipe import Recipe
@@ -41,7 +42,8 @@ class Alignment(Judged):
     query_step, match_step : float
         Seconds between sampled frames.
     dtw_cost, random_cost : float
-        Cost of the path, and mean cost of random paths through the same pieces.
+        Cost of the path, and mean cost of random paths through the same pieces. DRAQ counts the cheapest
+        path, which costs less if other matches corrected `path`.
     pieces : tuple of Piece
         One piece unless the clips were aligned in part.
     coverage : (float, float)
@@ -57,6 +59,8 @@ class Alignment(Judged):
         Where query and match end in their files, in seconds, if known.
     cost : numpy.ndarray [shape=(n, m)], optional
         The cost matrix, if it was kept.
+    pair : CostPair, optional
+        What the costs are computed from.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Alignment(Judged):
     ends: tuple[float, float] = (math.inf, math.inf)
     cost: Floats | None = field(default=None, repr=False)
     likelihood: float | None = None
+    pair: CostPair | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         from seasync.align.notebook import alignment_html

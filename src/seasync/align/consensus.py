@@ -35,7 +35,7 @@ def apply_consensus(
     A moment of the query moves to the median of its partner in the match, counted three times, and of where
     up to nine detours through its partners in other matches lead. A detour counts if both of its ways align,
     or if their DRAQ is hardly higher than that of the direct way: where nothing fits well, many mediocre
-    ways together are still better than one. Ends of pieces, costs and scores stay the same.
+    ways together are still better than one. Ends of pieces, DRAQ and verdict stay the same.
 
     Parameters
     ----------
@@ -122,4 +122,23 @@ def _corrected(way: DirectWay, reached: Sequence[Seconds]) -> Alignment:
         paths.append(cells_around(rows, places, left, right))
         start, stop = stop, stop + len(paths[-1])
         pieces.append(replace(piece, start=start, stop=stop))
-    return replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces))
+    return _recosted(replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces)))
+
+
+def _recosted(moved: Alignment) -> Alignment:
+    """An alignment whose path was moved, with the costs of that path."""
+    if moved.cost is not None:
+        costs = moved.cost[moved.path[:, 0], moved.path[:, 1]]
+    elif moved.pair is not None:
+        costs = moved.pair.along(moved.path)
+    else:
+        return moved
+    pieces = tuple(
+        replace(
+            piece,
+            dtw_cost=float(costs[piece.start : piece.stop].sum(dtype=np.float64)),
+            cheapest_cost=piece.scored_cost,
+        )
+        for piece in moved.pieces
+    )
+    return replace(moved, pieces=pieces, dtw_cost=sum(piece.dtw_cost for piece in pieces))

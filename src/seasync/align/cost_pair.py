@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seasync.align.kernels import cosines as kernels
 from seasync.align.kernels.products import products
@@ -93,6 +94,16 @@ class CostPair:
     def matrix_unless_large(self) -> Floats | None:
         """All costs, shape (n, m), or None if they are too many to keep."""
         return self.matrix() if math.prod(self.shape) <= _WHOLE else None
+
+    def along(self, path: NDArray[np.int32]) -> Floats:
+        """The costs of the cells of a path, shape (L, 2); they come in order of its rows."""
+        return np.concatenate(
+            [
+                block[cells[:, 0] - first, cells[:, 1]]
+                for first, block in self.blocks()
+                if len(cells := path[(path[:, 0] >= first) & (path[:, 0] < first + len(block))])
+            ]
+        )
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield (first row, costs of shape (k, m)) in bounded memory; a block is valid until the next one."""

@@ -25,6 +25,8 @@ class Piece:
         Its span in either file, in seconds.
     dtw_cost, random_cost : float
         Its cost, and the mean cost of random paths through the box around it.
+    cheapest_cost : float, optional
+        Cost of the cheapest path through the piece, which DRAQ counts, if other matches moved its cells.
     """
 
     start: int
@@ -33,11 +35,17 @@ class Piece:
     match: tuple[float, float]
     dtw_cost: float
     random_cost: float
+    cheapest_cost: float | None = None
+
+    @property
+    def scored_cost(self) -> float:
+        """Cost of the cheapest path through the piece."""
+        return self.dtw_cost if self.cheapest_cost is None else self.cheapest_cost
 
     @cached_property
     def draq(self) -> float:
         """DRAQ of this piece alone."""
-        return draq_of(self.dtw_cost, self.random_cost)
+        return draq_of(self.scored_cost, self.random_cost)
 
 
 class Judged:
@@ -52,8 +60,10 @@ class Judged:
 
     @cached_property
     def draq(self) -> float:
-        """Cost of the path over the mean cost of random ones: 0 is perfect, 1 is no better than chance."""
-        return draq_of(self.dtw_cost, self.random_cost)
+        """Cost of the cheapest path over the mean cost of random ones: 0 is perfect, 1 is mere chance."""
+        moved = any(piece.cheapest_cost is not None for piece in self.pieces)
+        cost = sum(piece.scored_cost for piece in self.pieces) if moved else self.dtw_cost
+        return draq_of(cost, self.random_cost)
 
     @property
     def whole(self) -> bool:

@@ -272,4 +272,5 @@ def as_alignment(pair: CostPair, found: Pieces) -> Alignment:
         pieces=tuple(pieces),
         coverage=found.coverage,
         likelihood=likelihood(query, match, min(found.score, found.whole_draq), pair.recipe),
+        pair=pair,
     )
