@@ -7,8 +7,6 @@ takes plain series only, an easier task without any matrix: it is shown, but its
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
+from benchmarks.turns import against, cpu, work
 from seasync.align import MOTION, align_encodings, align_many, cost_matrix, draq_many, dtw_many, score_many
 from seasync.align.batched import BatchedCosts
 from seasync.align.kernels import lanes
@@ -37,28 +36,14 @@ LENGTHS = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    rounds = 5 if parser.parse_args().quick else 20
-    goals = Goals()
-    speed(goals, rounds)
+    options = parser(__doc__, quick="fewer rounds", against=True).parse_args()
+    rounds, goals = 5 if options.quick else 20, Goals(options)
+    if options.against:
+        return against(options.against, work("align_clips"), goals)
+    figures = {"seconds a pair": speed(goals, rounds)}
     own_draq(goals, rounds)
-    in_part(goals, rounds)
-    share_of_extraction(goals, rounds)
-    return goals.exit_code
-
-
-def seconds(work: Callable[[], object], rounds: int) -> float:
-    """The least CPU time of several rounds, the first (which may compile) left out."""
-    work()
-    times = []
-    for _ in range(rounds):
-        begin = time.process_time()
-        work()
-        times.append(time.process_time() - begin)
-    return min(times)
+    figures |= in_part(goals, rounds) | share_of_extraction(goals, rounds)
+    return goals.finish(figures)
 
 
 def peers() -> dict[str, Callable[[Matrix], object]]:
@@ -101,7 +86,7 @@ def costs_of(lengths: Sequence[int]) -> list[Matrix]:
     return [rng.random((rows, length), dtype=np.float32) for length in lengths]
 
 
-def speed(goals: Goals, rounds: int) -> None:
+def speed(goals: Goals, rounds: int) -> dict[str, dict[str, float]]:
     """The table of microseconds a pair, and how much faster we are than the fastest peer."""
     columns = {name: times(costs_of(lengths.tolist()), rounds) for name, lengths in LENGTHS.items()}
     print("microseconds a pair, candidates' frames   " + "".join(f"{name:>9}" for name in columns))
@@ -110,20 +95,21 @@ def speed(goals: Goals, rounds: int) -> None:
     for name, target in (("64", 18), ("256", 11), ("mixed", 6)):
         ours, _, *others, _ = columns[name].values()
         goals.at_least(f"DTW + DRAQ at {name}, times the fastest peer's DTW", min(others) / ours, target)
+    return columns
 
 
 def times(costs: list[Matrix], rounds: int) -> dict[str, float]:
     """Seconds a pair."""
     out = {
-        "Seasync, DTW + exact DRAQ": seconds(lambda: draq_many(costs), rounds) / len(costs),
-        "Seasync, the same with paths": seconds(lambda: dtw_many(costs), rounds) / len(costs),
+        "Seasync, DTW + exact DRAQ": cpu(lambda: draq_many(costs), rounds) / len(costs),
+        "Seasync, the same with paths": cpu(lambda: dtw_many(costs), rounds) / len(costs),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for peer, solve in peers().items():
             slow = peer == "dtaidistance"
             some = costs[:: 50 if slow else 5]
-            out[peer] = seconds(partial(_each, solve, some), 1 if slow else rounds) / len(some)
+            out[peer] = cpu(partial(_each, solve, some), 1 if slow else rounds) / len(some)
     return out
 
 
@@ -140,9 +126,9 @@ def own_draq(goals: Goals, rounds: int) -> None:
         cells = BatchedCosts(costs_of(sides.tolist())).cells
         totals = np.zeros((2, LANES), np.float32)
         moves = np.empty((length, length * LANES), np.uint8)
-        alone = seconds(partial(dtw_alone, cells, moves), 20 * rounds)
+        alone = cpu(partial(dtw_alone, cells, moves), 20 * rounds)
         shares = lanes.share_table(length)
-        both = seconds(partial(lanes.solve, cells, sides, sides, shares, totals, moves), 20 * rounds)
+        both = cpu(partial(lanes.solve, cells, sides, sides, shares, totals, moves), 20 * rounds)
         added.append(100 * (both / alone - 1))
     goals.at_most("exact DRAQ, added to our DTW at 64 and 256", max(added), 60, " %")
 
@@ -167,7 +153,7 @@ def encoding(features: Matrix) -> Encoding:
     return Encoding("random", (Stream("frames", at / 7.5, 4 * at, features),), features[0], features[0])
 
 
-def in_part(goals: Goals, rounds: int) -> None:
+def in_part(goals: Goals, rounds: int) -> dict[str, float]:
     """What the best partial path costs beside the whole one, of clips that share a half."""
     recipe = replace(MOTION, grid_fps=None)
     course = clip(64 + 32 * LANES, 0).features
@@ -182,37 +168,39 @@ def in_part(goals: Goals, rounds: int) -> None:
         for lane in range(len(costs)):
             priced.pieces(lane)
 
-    whole = seconds(lambda: BatchedCosts(costs).solve(), 10 * rounds)
-    parts = seconds(partial_paths, 10 * rounds)
-    never = seconds(lambda: align_many(query, halves, recipe=recipe, partial="never"), rounds)
-    auto = seconds(lambda: align_many(query, halves, recipe=recipe), rounds)
+    whole = cpu(lambda: BatchedCosts(costs).solve(), 10 * rounds)
+    parts = cpu(partial_paths, 10 * rounds)
+    never = cpu(lambda: align_many(query, halves, recipe=recipe, partial="never"), rounds)
+    auto = cpu(lambda: align_many(query, halves, recipe=recipe), rounds)
     share_of = [1e6 * time / len(costs) for time in (whole, parts, never, auto)]
     print(
         "64 × 64, microseconds a pair: whole path {:.1f}, partial path {:.1f}; "
         "from features: whole {:.0f}, the better of both {:.0f}".format(*share_of)
     )
     goals.at_most("partial path at 64, times our whole path", parts / whole, 5)
+    return {"whole path": whole, "partial path": parts, "never in part": never, "auto": auto}
 
 
-def share_of_extraction(goals: Goals, rounds: int) -> None:
+def share_of_extraction(goals: Goals, rounds: int) -> dict[str, float]:
     """Cost, DTW and DRAQ of a pair of 64-frame clips against encoding their 128 frames."""
     from seasync.encoders import get_encoder
     from seasync.video import Frames
 
     query, matches = clip(64, 0), [clip(64, 1 + k) for k in range(CANDIDATES)]
-    alone = seconds(lambda: align_encodings(query, matches[0]), 10 * rounds)
-    together = seconds(lambda: align_many(query, matches), rounds) / CANDIDATES
-    scored = seconds(lambda: score_many(query, matches), rounds) / CANDIDATES
+    alone = cpu(lambda: align_encodings(query, matches[0]), 10 * rounds)
+    together = cpu(lambda: align_many(query, matches), rounds) / CANDIDATES
+    scored = cpu(lambda: score_many(query, matches), rounds) / CANDIDATES
     encoder = get_encoder("dinov2-small")
     count = 16
     pixels = np.random.default_rng(0).integers(0, 256, (count, *encoder.input_size, 3), np.uint8)
     frames = Frames(pixels, np.arange(count) / 7.5, np.arange(count))
-    features = seconds(lambda: encoder.encode([frames]), max(1, rounds // 5)) / count * 128
+    features = cpu(lambda: encoder.encode([frames]), max(1, rounds // 5)) / count * 128
     print(
         f"a pair of 64-frame clips, CPU ms: features {1e3 * features:.0f}; aligned alone {1e3 * alone:.3f}, "
         f"among {CANDIDATES} {1e3 * together:.3f}, scored among {CANDIDATES} {1e3 * scored:.3f}"
     )
     goals.at_most("cost, DTW and DRAQ of one pair, share of extraction", 100 * alone / features, 0.01, " %")
+    return {"features": features, "aligned alone": alone, "among many": together, "scored": scored}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ aligned with the others of its action, and the truth is known. Images per CPU se
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import time
@@ -18,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals
-from benchmarks.golf import CANDIDATES, by_query, encode_all, load_events, ranked, similarities
+from benchmarks.goals import Goals, parser
+from benchmarks.golf import CANDIDATES, by_query, encode_all, ranked, similarities
+from benchmarks.world_sets import load_events
 from seasync.align import MOTION, PAPER, Recipe, align_many
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.encoder import TakesFrames
@@ -47,16 +47,15 @@ MEGABYTES = {
     "pose": (BLAZEPOSE_DETECTOR.size_bytes + BLAZEPOSE_FULL.size_bytes) / 1e6,
 }
 Columns = dict[str, list[float]]
+Means = dict[str, dict[str, float]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("golf", type=Path)
-    parser.add_argument("--encoders", nargs="+", default=ENCODERS)
-    parser.add_argument("--sample", type=Path, help="a folder for the generated sea")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("golf", type=Path)
+    arguments.add_argument("--encoders", nargs="+", default=ENCODERS)
+    arguments.add_argument("--sample", type=Path, help="a folder for the generated sea")
+    options = arguments.parse_args()
     warnings.simplefilter("ignore", SubjectNotFound)
     names, events = load_events(options.golf / "events.csv")
     encoded = {
@@ -64,30 +63,35 @@ def main() -> int:
         for name in dict.fromkeys((FROZEN, *options.encoders))
     }
     candidates = ranked(similarities(encoded[FROZEN], MOTION))[:, :CANDIDATES]
+    figures: dict[str, Means] = {}
     for recipe in (MOTION, PAPER):
         rows = {name: by_query(clips, events, recipe, candidates) for name, clips in encoded.items()}
-        print_table(f"golf, {recipe.name}: {len(names)} queries, ten candidates each", rows, COLUMNS)
+        figures |= print_table(
+            f"golf, {recipe.name}: {len(names)} queries, ten candidates each", rows, COLUMNS
+        )
     if options.sample:
         there = (options.sample / TRUTH).exists()
         sample = Sample.load(options.sample) if there else make(options.sample, clips=SAMPLE)
         for recipe in (MOTION, PAPER):
             rows = {name: against_truth(sample, name, recipe) for name in encoded}
-            print_table(f"sample sea, {recipe.name}", rows, ("error, ms", "within 3 frames"))
+            figures |= print_table(f"sample sea, {recipe.name}", rows, ("error, ms", "within 3 frames"))
     print("\nencoder | images per CPU second | MB of weights")
     for name in encoded:
         print(f"{name} | {speed(options.golf / 'clips' / names[0], name):.1f} | {megabytes(name):.1f}")
-    if "dinov2-small+pose" not in encoded:
-        return 0
-    return pose_goals(encoded, events)
+    goals = Goals(options)
+    if "dinov2-small+pose" in encoded:
+        pose_goals(encoded, events, goals)
+    return goals.finish(figures)
 
 
-def print_table(title: str, rows: dict[str, Columns], columns: tuple[str, ...]) -> None:
-    """A row for each encoder: means, and the differences to the first one."""
+def print_table(title: str, rows: dict[str, Columns], columns: tuple[str, ...]) -> dict[str, Means]:
+    """A row for each encoder: means, and the differences to the first one. Gives the means by title."""
     print(f"\n{title}\n\nencoder | " + " | ".join(columns))
     first = next(iter(rows.values()))
     for name, row in rows.items():
         cells = [f"{np.mean(row[column]):.3f} {difference(row[column], first[column])}" for column in columns]
         print(f"{name} | " + " | ".join(cells), flush=True)
+    return {title: {name: {c: float(np.mean(row[c])) for c in columns} for name, row in rows.items()}}
 
 
 def difference(values: list[float], base: list[float]) -> str:
@@ -137,9 +141,9 @@ def megabytes(name: str) -> float:
     )
 
 
-def pose_goals(encoded: dict[str, list[Encoding]], events: NDArray[np.int64]) -> int:
+def pose_goals(encoded: dict[str, list[Encoding]], events: NDArray[np.int64], goals: Goals) -> None:
     """Pose beside the default, whole to whole, among candidates of three kinds; goals are for the first."""
-    goals, plain, fused = Goals(), encoded[FROZEN], encoded["dinov2-small+pose"]
+    plain, fused = encoded[FROZEN], encoded["dinov2-small+pose"]
     looks = encoded.get("dinov2-small-cls", plain)
     kinds = {
         "nearest by the mean class token": ranked(similarities(looks, PAPER))[:, :CANDIDATES],
@@ -165,7 +169,6 @@ def pose_goals(encoded: dict[str, list[Encoding]], events: NDArray[np.int64]) ->
     goals.at_most("event error of the average, share left by pose", float(left), 2 / 3)
     change = np.subtract(after[error], before[error])
     goals.at_most("… upper end of the change's interval", mean_interval(change)[1], 0.0, " frames")
-    return goals.exit_code
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ pairs. Without a folder, clips of the same number, lengths and width are made up
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
+from benchmarks.turns import cpu
 from seasync.align import MOTION, PAPER, Recipe, random_cost, score_many
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
@@ -29,12 +27,9 @@ CANDIDATES, PATHS = 25, 100
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("penn", type=Path, nargs="?", help="Penn Action (its labels folder is enough)")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the queries")
-    options = parser.parse_args()
+    arguments = parser(__doc__, quick="a tenth of the queries")
+    arguments.add_argument("penn", type=Path, nargs="?", help="Penn Action (its labels folder is enough)")
+    options = arguments.parse_args()
     study = Study.of(open_dataset(options.penn)) if options.penn else made_up()
     queries = range(0, len(study.queries), 10 if options.quick else 1)
     nearest = study.retrieved(PAPER, CANDIDATES)
@@ -62,16 +57,10 @@ def main() -> int:
         print(f"  librosa: {name:27} {1e6 * times[name]:8.0f}   (every {every}th pair)")
     alone = times["cost and DTW"] / times["paper"]
     print(f"  librosa's cost and DTW alone take {alone:.1f}× the time of ours with DRAQ")
-    goals = Goals()
+    goals = Goals(options)
     ratio = times["cost, DTW, DRAQ"] / times["paper"]
     goals.at_least("cost, DTW and DRAQ of the Penn re-ranking against librosa", ratio, 10, "×")
-    return goals.exit_code
-
-
-def cpu(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+    return goals.finish({name: 1e6 * each for name, each in times.items()})
 
 
 def librosa_dtw(query: NDArray[np.float64], match: NDArray[np.float64]) -> float:

@@ -10,13 +10,13 @@ With a folder of real clips, the default encoder is compared with whole frames a
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from argparse import SUPPRESS
 from collections import deque
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 from benchmarks.still_part import compare
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.encode import BATCH, FEW_CORES
@@ -35,47 +35,51 @@ SIZES = {"256 px": (454, 256), "1080p": (1920, 1080)}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="shorter films; memory at ten minutes")
-    parser.add_argument("--encoder", default="dinov2-small")
-    parser.add_argument("--data", type=Path, help="folder with golf, actions, falls and robots")
-    parser.add_argument("--part", choices=("speed", "memory", "encoder"), help="only this part")
-    parser.add_argument("--clips", type=int, default=6, help="clips of each set, for the encoder")
-    parser.add_argument("--peak-memory-of", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    arguments = parser(__doc__, quick="shorter films; memory at ten minutes")
+    arguments.add_argument("--encoder", default="dinov2-small")
+    arguments.add_argument("--data", type=Path, help="folder with golf, actions, falls and robots")
+    arguments.add_argument("--part", choices=("speed", "memory", "encoder"), help="only this part")
+    arguments.add_argument("--clips", type=int, default=6, help="clips of each set, for the encoder")
+    arguments.add_argument("--peak-memory-of", type=Path, help=SUPPRESS)
+    options = arguments.parse_args()
     if options.peak_memory_of:
         return _print_peak(options.peak_memory_of)
-    goals, parts = Goals(), [options.part] if options.part else ["speed", "memory", "encoder"]
+    figures: dict[str, dict[str, float]] = {}
+    goals, parts = Goals(options), [options.part] if options.part else ["speed", "memory", "encoder"]
     if "encoder" in parts and options.data:
-        compare(options.data, goals, clips=options.clips, rounds=1 if options.quick else 2)
+        figures["images per CPU second"] = compare(
+            options.data, goals, clips=options.clips, rounds=1 if options.quick else 2
+        )
     with tempfile.TemporaryDirectory() as folder:
         for name, (width, height) in SIZES.items():
             if not {"speed", "memory"} & set(parts):
                 break
             film = make_film(Path(folder, f"{height}.mp4"), width, height, 8 if options.quick else 20)
             if "speed" in parts:
-                from_file(film, name, options.encoder, goals, rounds=2 if options.quick else 4)
+                figures[f"speed, {name}"] = from_file(
+                    film, name, options.encoder, goals, rounds=2 if options.quick else 4
+                )
         if "memory" in parts:
-            memory(film, Path(folder), 10 if options.quick else 60, goals)
-    return goals.exit_code
+            figures["memory"] = memory(film, Path(folder), 10 if options.quick else 60, goals)
+    return goals.finish(figures)
 
 
-def from_file(film: Path, name: str, encoder: str, goals: Goals, *, rounds: int) -> None:
+def from_file(film: Path, name: str, encoder: str, goals: Goals, *, rounds: int) -> dict[str, float]:
     """The whole path against the encoder alone."""
     share, bound = speed(film, encoder, rounds=rounds)
     target = 0.9 if name == "256 px" else 0.75  # decoding 1080p takes its part of the same cores
     goals.at_least(f"file → features, {name}, share of the encoder's speed", share, target)
     goals.at_least(f"file → features, {name}, of what both could reach on these cores", share / bound, 0.95)
+    return {"share": share, "bound": bound}
 
 
-def memory(film: Path, folder: Path, minutes: int, goals: Goals) -> None:
+def memory(film: Path, folder: Path, minutes: int, goals: Goals) -> dict[str, float]:
     """Peak memory of a long film over that of one minute."""
     short = peak_memory(repeat(film, folder / "minute.mp4", 60))
     long = peak_memory(repeat(film, folder / "long.mp4", 60 * minutes))
     print(f"peak memory: one minute {short:.0f} MB, {minutes} minutes {long:.0f} MB")
     goals.at_most(f"memory, {minutes} minutes over one minute at 1080p", long - short, 50, " MB")
+    return {"one minute, MB": short, f"{minutes} minutes, MB": long}
 
 
 def make_film(file: Path, width: int, height: int, seconds: int) -> Path:

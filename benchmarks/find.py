@@ -7,17 +7,16 @@ the encoder has.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 from benchmarks.ingest import Timed, make_videos
+from benchmarks.turns import cpu
 from seasync.clip import Clip
 from seasync.encoders import clip_vector_parts, get_encoder
 from seasync.encoders.encoder import TakesFrames
@@ -28,12 +27,8 @@ RATE, WIDTH, SAMPLES = 7.5, 384, 64
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="without the film from its file")
-    options = parser.parse_args()
-    goals = Goals()
+    options = parser(__doc__, quick="without the film from its file").parse_args()
+    goals = Goals(options)
     rng = np.random.default_rng(0)
     query, short, long = (made(rng, samples) for samples in (SAMPLES, 9_000, 54_000))
     find_in(query, short, Clip("film"))  # compiles
@@ -45,7 +40,7 @@ def main() -> int:
     goals.at_most("memory for two hours over that for 20 minutes", spent[1] - spent[0], 50, " MB")
     if not options.quick:
         goals.at_least("share of the encoder, from the file", encoder_share(), 0.95)
-    return goals.exit_code
+    return goals.finish({"ours, s": ours, "librosa, s": theirs, "MB of 20 and 120 minutes": spent})
 
 
 def made(rng: np.random.Generator, samples: int) -> Encoding:
@@ -62,12 +57,6 @@ def subsequence(query: Encoding, film: Encoding) -> object:
     from librosa.sequence import dtw
 
     return dtw(query.features.T, film.features.T, metric="cosine", subseq=True)
-
-
-def cpu(work: Callable[[], object]) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
 
 
 def peak(query: Encoding, film: Encoding) -> float:

@@ -1,6 +1,6 @@
 """Accuracy on golf swings with known key events.
 
-`python -m benchmarks.golf DIR [--encoder NAME] [--fps N] [--json]`
+`python -m benchmarks.golf DIR [--encoder NAME] [--fps N]`
 
 DIR holds `clips/*.mp4` and `events.csv` (clip, …, frames, then one column per key event: its frame number).
 Each clip is the query once; its ten candidates are the nearest other clips by clip vector. Phases are the
@@ -14,20 +14,19 @@ at the rate and on the grid of `seasync.align`.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
+from benchmarks.world_sets import load_events
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.align.consensus import apply_consensus
 from seasync.align.prepare import refined
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
+from seasync.evaluate.bootstrap import mean_interval
 from seasync.options import Partial
 from seasync.pair import pair_fps
 from seasync.ranking import rank
@@ -37,15 +36,14 @@ CANDIDATES = 10
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    arguments = parser(__doc__)
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--encoder", default="dinov2-small", help="for the motion recipe")
+    arguments.add_argument(
+        "--fps", type=float, help="sampled frames a second of a sea; default: the encoder's"
     )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--encoder", default="dinov2-small", help="for the motion recipe")
-    parser.add_argument("--fps", type=float, help="sampled frames a second of a sea; default: the encoder's")
-    parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
+    options = arguments.parse_args()
     names, events = load_events(options.folder / "events.csv")
     rows = []
     for recipe, encoder in ((MOTION, options.encoder), (PAPER, options.baseline)):
@@ -67,16 +65,13 @@ def main() -> int:
             single = by_query(pairs, events, refined(recipe, pairs[0]), nearest, firsts=firsts)
             rows.append({"recipe": f"{recipe.name}, one pair at {rate:g} fps", "encoder": encoder})
             rows[-1] |= summary({k: v for k, v in single.items() if "ten" in k})
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return 0
     for row in rows:
         print(f"\n{row['recipe']} on {row['encoder']}, {len(names)} clips")
         for name, value in row.items():
             if isinstance(value, dict):
                 low, high = value["interval"]
                 print(f"  {name:48} {value['mean']:7.3f}  [{low:.3f}, {high:.3f}]")
-    goals = Goals()
+    goals = Goals(options)
     # What users get: matches of a search have corrected each other, and the first of them is the pick.
     sea, pair = ({k: v["mean"] for k, v in row.items() if isinstance(v, dict)} for row in rows[1:3])
     goals.at_least("APA average of ten, a search", sea["APA average of ten"], 0.903)
@@ -87,15 +82,7 @@ def main() -> int:
     first = "inner event error of the first match of ten"
     goals.at_most(f"{first}, one pair", pair[first], 0.85, " frames")
     goals.at_least("APA average of ten, one pair", pair["APA average of ten"], 0.90)
-    return goals.exit_code
-
-
-def load_events(file: Path) -> tuple[list[str], NDArray[np.int64]]:
-    """Clip names and (clips, events) frame numbers."""
-    with file.open(newline="") as opened:
-        rows = list(csv.reader(opened))
-    first = rows[0].index("frames") + 1
-    return [row[0] for row in rows[1:]], np.array([row[first:] for row in rows[1:]], np.int64)
+    return goals.finish(rows)
 
 
 def encode_all(folder: Path, names: list[str], encoder: str, fps: float | None = None) -> list[Encoding]:
@@ -109,7 +96,7 @@ def encode_all(folder: Path, names: list[str], encoder: str, fps: float | None =
 
 
 def summary(columns: dict[str, list[float]]) -> dict[str, dict[str, object]]:
-    return {name: {"mean": float(np.mean(v)), "interval": interval(v)} for name, v in columns.items()}
+    return {name: {"mean": float(np.mean(v)), "interval": mean_interval(v)} for name, v in columns.items()}
 
 
 def ranked(similarity: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -196,15 +183,6 @@ def event_errors(
     moments = np.interp(query_events, alignment.query_frames, alignment.query_seconds)
     truth = np.interp(match_events, alignment.match_frames, alignment.match_seconds)
     return np.abs(alignment.warp(keep="query").at(moments) - truth) * 30
-
-
-def interval(values: list[float], *, draws: int = 2000) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean over queries."""
-    rng = np.random.default_rng(0)
-    array = np.asarray(values)
-    means = array[rng.integers(0, len(array), (draws, len(array)))].mean(1)
-    low, high = np.quantile(means, (0.025, 0.975))
-    return float(low), float(high)
 
 
 if __name__ == "__main__":

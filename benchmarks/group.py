@@ -7,13 +7,12 @@ each take is also aligned through up to ten others. The peer, dtw-python, aligns
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 from seasync.clip import Clip
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
@@ -24,12 +23,9 @@ WIDTH, SAMPLES, FPS = 384, 64, 7.5
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--takes", type=int, default=200)
-    parser.add_argument("--quick", action="store_true", help="40 takes")
-    options = parser.parse_args()
+    arguments = parser(__doc__, quick="40 takes")
+    arguments.add_argument("--takes", type=int, default=200)
+    options = arguments.parse_args()
     count = 40 if options.quick else options.takes
     rng = np.random.default_rng(0)
     course = np.cumsum(rng.normal(size=(4 * SAMPLES, WIDTH)), axis=0)
@@ -55,11 +51,11 @@ def main() -> int:
     error = float(np.nanmedian(np.abs(group.at(asked) - truth))) * FPS
     print(f"{count} takes: {seconds:.1f} s with consensus, {len(group.takes)} aligned, {memory:.0f} MB")
     print(f"without consensus: {alone:.2f} s; dtw-python: {peer:.2f} s ({peer / alone:.1f} times ours)")
-    goals = Goals()
+    goals = Goals(options)
     goals.at_most(f"{count} takes on one clock", seconds, 60, " s")
     goals.at_most("median error of the common clock", error, 1.5, " sampled frames")
     goals.at_most("memory beside the features", memory, 300, " MB")
-    return goals.exit_code
+    return goals.finish({"with consensus, s": seconds, "without, s": alone, "dtw-python, s": peer})
 
 
 def _when(place: float, bend: float) -> float:

@@ -28,12 +28,11 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 
 
 @contextmanager
-def server(sea: Path, state: Path, root: Path, *, checkout: Path | None = None) -> Iterator[tuple[str, int]]:
-    """A server's address and its process; of another checkout of the project, if one is given."""
-    environment = os.environ | ({"PYTHONPATH": str(checkout / "src")} if checkout else {})
+def server(sea: Path, state: Path, root: Path) -> Iterator[tuple[str, int]]:
+    """A server's address and its process."""
     command = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--sea", str(sea)]
     command += ["--state", str(state), "--root", str(root), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         try:
             yield running.stdout.readline().strip(), running.pid

@@ -6,7 +6,6 @@ without overlap: read a clip whole, then encode it, then write its row.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -15,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
+from benchmarks.turns import against, work
 from seasync.encoders import get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding
@@ -81,16 +81,17 @@ def one_after_the_other(files: list[Path], encoder: Timed, folder: Path) -> floa
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few short clips, within 45 seconds")
-    options = parser.parse_args()
-    count, seconds = (5, 2.0) if options.quick else (30, 4.0)
+    options = parser(__doc__, quick="few short clips, within 45 seconds", against=True).parse_args()
+    goals = Goals(options)
+    count, seconds = (5, 2.0) if options.quick or options.against else (30, 4.0)
     model = get_encoder()
     assert isinstance(model, TakesFrames)
     encoder, baseline = Timed(model), Timed(model)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = make_videos(folder, count, seconds)
+        if options.against:
+            return against(options.against, work("add_clips", folder), goals)
         Sea(folder / "warm.sea", Timed(model)).add(files[0], split=seconds / 4)  # imports and first calls
         begin = time.perf_counter()
         added = Sea(folder / "s.sea", encoder).add(*files)
@@ -100,14 +101,11 @@ def main() -> int:
     share = encoder.seconds / spent
     print(f"{count} clips of {seconds:g} s, {encoder.frames:.0f} frames encoded")
     print("                     clips/s  frames/s  share of the encoder")
-    for title, took, inside in (
-        ("sea.add", spent, encoder.seconds),
-        ("one after the other", plain, baseline.seconds),
-    ):
+    rows = (("sea.add", spent, encoder.seconds), ("one after the other", plain, baseline.seconds))
+    for title, took, inside in rows:
         print(f"{title:21}{count / took:7.2f}  {encoder.frames / took:8.1f}  {inside / took:.1%}")
-    goals = Goals()
     goals.at_least("share of ingest time spent in the encoder", share, 0.9)
-    return goals.exit_code
+    return goals.finish({title: {"seconds": took, "in the encoder": inside} for title, took, inside in rows})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ film. Pairs, moments and what counts as good are those of `benchmarks.partial`.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, Take, clip_files, load, moments, partner
 from seasync.align import align_encodings
 from seasync.encoders import Encoder, encode_clip, get_encoder
@@ -27,20 +27,20 @@ WAYS: dict[str, Partial] = {"whole": "never", "seasync": "auto"}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", type=Path, nargs="+", help="two or more, as for benchmarks.partial")
-    parser.add_argument("--clips", type=int, default=40, help="how many of each folder are the query")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("folders", type=Path, nargs="+", help="two or more, as for benchmarks.partial")
+    arguments.add_argument("--clips", type=int, default=40, help="how many of each folder are the query")
+    options = arguments.parse_args()
     sets = {folder: load(folder) for folder in options.folders}
     files = {folder: clip_files(folder) for folder in sets}
+    figures = {}
     for folder, takes in sets.items():
         foreign = [file for other in sets if other != folder for file in files[other]]
         good = list(measure(takes, files[folder], foreign, options.clips))
         shares = ", ".join(f"{way} {share:.3f}" for way, share in zip(WAYS, np.mean(good, 0), strict=True))
         print(f"{folder.name}: {len(good)} clips, share good: {shares}")
-    return 0
+        figures[folder.name] = {"clips": len(good)} | dict(zip(WAYS, np.mean(good, 0).tolist(), strict=True))
+    return Goals(options).finish(figures)
 
 
 def measure(

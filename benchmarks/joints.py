@@ -8,7 +8,6 @@ themselves under the same recipe, query by query, with 95 % bootstrap intervals.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.encoders import Columns, print_table
+from benchmarks.goals import Goals, parser
 from seasync.align import MOTION, PAPER, Recipe, score_many
 from seasync.clip import Clip
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
@@ -51,13 +51,11 @@ class Joints:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("penn", type=Path)
-    parser.add_argument("--out", type=Path, required=True, help="where models are kept")
-    parser.add_argument("--queries", type=int, default=978, help="test clips, drawn at random")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("penn", type=Path)
+    arguments.add_argument("--out", type=Path, required=True, help="where models are kept")
+    arguments.add_argument("--queries", type=int, default=978, help="test clips, drawn at random")
+    options = arguments.parse_args()
     study = Study.of(open_dataset(options.penn))
     joints = Joints(study.gallery)
     drawn = np.random.default_rng(0).permutation(len(study.queries))[: options.queries]
@@ -69,10 +67,11 @@ def main() -> int:
         scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items())
         print(f"{file.name}: {len(joints.clips)} clips, {time.perf_counter() - begin:.0f} s; {scores}")
         models[task.kind] = TemporalEncoder(task.kind, joints, TemporalModel(file))
+    figures = {}
     for recipe in (PAPER, MOTION):
         rows = {name: found(study, drawn, candidates, model, recipe) for name, model in models.items()}
-        print_table(f"Penn Action joints, {recipe.name}: {len(drawn)} queries", rows, ("R@1",))
-    return 0
+        figures |= print_table(f"Penn Action joints, {recipe.name}: {len(drawn)} queries", rows, ("R@1",))
+    return Goals(options).finish(figures)
 
 
 def found(

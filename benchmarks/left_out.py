@@ -1,4 +1,4 @@
-"""Settings chosen on some sets and shown on another: `python -m benchmarks.left_out DIR [--json]`.
+"""Settings chosen on some sets and shown on another: `python -m benchmarks.left_out DIR`.
 
 DIR is the folder of `benchmarks.world`; with `penn_action/` in it, joints are one more set. Of each setting,
 the value that is best on all sets but one is chosen, and shown on the one left out, beside the shipped value
@@ -13,8 +13,6 @@ cut         what a partial path must save, as a share of the whole path's cost: 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
@@ -25,6 +23,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, KINDS, Case, cases, load
 from benchmarks.world_sets import CachedEncoder, FootageSet, load_sets
 from seasync import similarity
@@ -66,12 +65,9 @@ class Table:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("folder", type=Path)
+    options = arguments.parse_args()
     sets, encoder = load_sets(options.folder), CachedEncoder(DEFAULT)
     encoded = {each.name: [_encode(encoder, file) for file in each.files] for each in sets}
     asked = {name: list(questions) for name, questions in _asked(options.folder, sets, encoded)}
@@ -80,14 +76,11 @@ def main() -> int:
         "candidates": Table(FEW, similarity.FEW_CANDIDATES, _by_center(asked)),
         "cut": Table(CUTS, prices_module.NOISE, _by_cut(options.folder, sets, encoded)),
     }
-    if options.json:
-        print(json.dumps({name: list(table.rows()) for name, table in tables.items()}, indent=2))
-        return 0
     for name, table in tables.items():
         print(f"\n{name:26}{'chosen on others':>18}{'left out':>10}{'shipped':>10}{'best':>10}")
         for row in table.rows():
             print(f"  {row[0]:24}{row[1]:18g}{row[2]:10.3f}{row[3]:10.3f}{row[4]:10.3f}")
-    return 0
+    return Goals(options).finish({name: list(table.rows()) for name, table in tables.items()})
 
 
 def _encode(encoder: CachedEncoder, file: Path) -> Encoding:

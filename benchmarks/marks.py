@@ -10,8 +10,6 @@ Brackets are 95 % intervals over the draws. Features are cached: a stopped run g
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,13 +17,14 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals
-from benchmarks.golf import interval, load_events
+from benchmarks.goals import Goals, parser
+from benchmarks.world_sets import load_events
 from seasync import align as _  # noqa: F401  (loads the kernels before the clock runs)
 from seasync.align import align_many
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encode_clip, get_encoder
 from seasync.encoding import Encoding
+from seasync.evaluate.bootstrap import mean_interval
 from seasync.group import align_takes
 from seasync.group.carry import SURE, Carrier, LabeledClip
 from seasync.marks import Mark
@@ -51,18 +50,16 @@ class Truth:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    arguments = parser(__doc__, quick="two draws of 5 and 10 labeled swings")
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--encoder", default=DEFAULT)
+    arguments.add_argument("--fps", type=float, help="sampled frames a second; default: the encoder's own")
+    arguments.add_argument("--set", action="append", choices=SETS, help="only this set; may be repeated")
+    arguments.add_argument(
+        "--labeled", type=int, nargs="+", default=COUNTS, help="how many clips are labeled"
     )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--encoder", default=DEFAULT)
-    parser.add_argument("--fps", type=float, help="sampled frames a second; default: the encoder's own")
-    parser.add_argument("--set", action="append", choices=SETS, help="only this set; may be repeated")
-    parser.add_argument("--labeled", type=int, nargs="+", default=COUNTS, help="how many clips are labeled")
-    parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--quick", action="store_true", help="two draws of 5 and 10 labeled swings")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments.add_argument("--draws", type=int, default=20)
+    options = arguments.parse_args()
     rows = []
     for name in SETS:
         wanted = ("golf",) if options.quick else options.set or SETS
@@ -74,10 +71,8 @@ def main() -> int:
             if count <= len(truth.clips) - 8:
                 rows.append(measured(truth, count, 2 if options.quick else options.draws))
                 print(line(rows[-1]), flush=True)
-    if options.json:
-        print(json.dumps(rows, indent=2))
     print(SWINGNET)
-    goals = Goals()
+    goals = Goals(options)
     golf = {row["labeled"]: row for row in rows if row["set"] == "golf"}
     if 40 in golf:
         goals.at_least("golf, 40 labeled: PCE of the inner six", golf[40]["inner PCE"], 0.94)
@@ -92,7 +87,7 @@ def main() -> int:
             goals.at_most(
                 f"{row['set']}, {row['labeled']} labeled: error", row["error ms"], row["stretch ms"], " ms"
             )
-    return goals.exit_code
+    return goals.finish(rows)
 
 
 def load(folder: Path, name: str, encoder: str, fps: float | None) -> Truth:
@@ -119,7 +114,7 @@ def measured(truth: Truth, count: int, draws: int) -> dict[str, object]:
             columns.setdefault(key, []).append(value)
     figures = {key: float(np.nanmean(values)) for key, values in columns.items()}
     intervals = {
-        f"{key} interval": interval(columns[key])
+        f"{key} interval": mean_interval(columns[key])
         for key in ("error ms", "PCE", "inner PCE")
         if key in columns
     }

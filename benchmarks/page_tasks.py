@@ -32,10 +32,10 @@ class Clicks:
         self.count += 1
 
 
-def coach(folder: Path, goals: Goals, *, before: Path | None = None) -> None:
+def coach(folder: Path, goals: Goals) -> None:
     """Two phone clips: where is the largest difference of timing? Then the film of both is downloaded.
 
-    The default encoder aligns them. With `before`, the page of that checkout does the same task right after.
+    The default encoder aligns them.
     """
     with server(folder / "no.sea", folder / "state4", folder) as (address, _), browser() as opened:
         if opened is None:
@@ -60,11 +60,6 @@ def coach(folder: Path, goals: Goals, *, before: Path | None = None) -> None:
         )
         goals.at_most("serve clicks from two clips to the film", click.count, 3)
         weigh(page, goals)
-    if before is not None:
-        through_a_sea(folder / "warm", before)  # compiles its kernels, which takes time once
-        clicks, seconds = through_a_sea(folder / "before", before)
-        print(f"the same before: in step and downloaded after {clicks} clicks and {seconds:.1f} s")
-        goals.at_most("serve seconds from two clips to the film over before", total / seconds, 0.5)
 
 
 def phone_clips(folder: Path) -> list[Path]:
@@ -74,34 +69,6 @@ def phone_clips(folder: Path) -> list[Path]:
         film(file, steady + 0.08 * bend * np.sin(2 * np.pi * steady) / 2, size=(360, 640))
         make_unknown(file)
     return files
-
-
-def through_a_sea(folder: Path, checkout: Path) -> tuple[int, float]:
-    """Clicks and seconds of the task on a page that knows seas only (such as that of 971591d).
-
-    Both clips are added to a sea, one is searched with, the other one opened. It names no difference.
-    """
-    files = phone_clips(folder / "phone")
-    place = server(folder / "no.sea", folder / "state", folder, checkout=checkout)
-    with place as (address, _), browser() as opened:
-        assert opened is not None
-        page = opened.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(address)
-        add = page.get_by_role("button", name="Add videos").first
-        add.wait_for()
-        began, click = time.monotonic(), Clicks()
-        with page.expect_file_chooser() as chooser:
-            click(add)
-        chooser.value.set_files(files)
-        click(page.get_by_role("dialog").get_by_role("button", name="Add", exact=True))
-        click(page.locator(".clip .open").first)
-        click(page.locator(".found .open").first)
-        click(page.locator("summary", has_text="Download"))
-        click(page.get_by_role("button", name="Make the film"))
-        with page.expect_download(timeout=300_000) as download:
-            click(page.locator("#tray").get_by_text("Download"))
-        download.value.path()
-        return click.count, time.monotonic() - began
 
 
 def weigh(page: Page, goals: Goals) -> None:

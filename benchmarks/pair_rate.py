@@ -8,14 +8,14 @@ are left out.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
 import seasync
-from benchmarks.golf import interval
+from benchmarks.goals import Goals, parser
 from benchmarks.world_sets import EVENT_SETS, FootageSet, load_sets
+from seasync.evaluate.bootstrap import mean_interval
 from seasync.pair import PAIR_SECONDS
 from seasync.video import frame_table
 
@@ -23,19 +23,20 @@ OTHERS = 8  # clips that each query is aligned with
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--sets", nargs="+", default=["falls", "bottle", "golf"], choices=EVENT_SETS)
-    parser.add_argument("--clips", type=int, default=24, help="clips of each set at most")
-    given = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--sets", nargs="+", default=["falls", "bottle", "golf"], choices=EVENT_SETS)
+    arguments.add_argument("--clips", type=int, default=24, help="clips of each set at most")
+    given = arguments.parse_args()
     print("set     queries  pairs  rate of a sea  rate for pairs  difference [95 %]")
+    figures = {}
     for clips in load_sets(given.folder):
         if clips.name in given.sets:
-            measure(clips.some(given.clips))
-    return 0
+            figures[clips.name] = measure(clips.some(given.clips))
+    return Goals(given).finish(figures)
 
 
-def measure(clips: FootageSet) -> None:
+def measure(clips: FootageSet) -> dict[str, float]:
     assert clips.events is not None
     tables = [frame_table(str(file)) for file in clips.files]
     known = [n for n, table in enumerate(tables) if table.end <= PAIR_SECONDS]
@@ -52,9 +53,10 @@ def measure(clips: FootageSet) -> None:
         pairs += len(errors)
         rows.append(list(1000 * np.mean(errors, 0)))
     sea, pair = np.mean(rows, 0)
-    low, high = interval([second - first for first, second in rows])
+    low, high = mean_interval([second - first for first, second in rows])
     figures = f"{sea:12.0f} ms{pair:13.0f} ms{pair - sea:9.0f} [{low:.0f}, {high:.0f}]"
     print(f"{clips.name:8}{len(known):7}{pairs:7}{figures}", flush=True)
+    return {"queries": len(known), "pairs": pairs, "rate of a sea, ms": sea, "rate for pairs, ms": pair}
 
 
 def _placed(clips: FootageSet, query: int, match: int, fps: float | None, moments: np.ndarray) -> np.ndarray:

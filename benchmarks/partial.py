@@ -14,9 +14,6 @@ clearly more than the one through the clip as it was.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -26,7 +23,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
+from benchmarks.world_sets import load_events
 from seasync.align import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
@@ -66,30 +64,26 @@ class Case:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--quick", action="store_true", help="twelve cases of each kind")
-    parser.add_argument("--cases", type=int, default=80, help="of each kind, for each folder")
-    parser.add_argument("--seed", type=int, default=0, help="which cases are drawn")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__, quick="twelve cases of each kind")
+    arguments.add_argument("folders", type=Path, nargs="+")
+    arguments.add_argument("--cases", type=int, default=80, help="of each kind, for each folder")
+    arguments.add_argument("--seed", type=int, default=0, help="which cases are drawn")
+    options = arguments.parse_args()
     rng = np.random.default_rng(options.seed)
     sets = {folder.name: load(folder) for folder in options.folders}
     everything = [take for takes in sets.values() for take in takes]
     count = min(options.cases, 12) if options.quick else options.cases
     report = {name: measure(takes, everything, count, rng) for name, takes in sets.items()}
-    if options.json:
-        print(json.dumps(report, indent=2))
-        return 0
     for name, rows in report.items():
         _print(name, rows)
-    return _goals(report)
+    goals = Goals(options)
+    _check(report, goals)
+    return goals.finish(report)
 
 
 def load(folder: Path) -> list[Take]:
-    events = _events(folder / "events.csv")
+    listed = folder / "events.csv"
+    events = dict(zip(*load_events(listed), strict=True)) if listed.is_file() else {}
     files = clip_files(folder)
     encoder, tokens = get_encoder("dinov2-small"), get_encoder("dinov2-small-cls")
     takes = []
@@ -106,15 +100,6 @@ def load(folder: Path) -> list[Take]:
 def clip_files(folder: Path) -> list[Path]:
     """The videos of a folder, in the order of their takes."""
     return sorted((folder / "clips" if (folder / "clips").is_dir() else folder).rglob("*.mp4"))
-
-
-def _events(file: Path) -> dict[str, Doubles]:
-    if not file.is_file():
-        return {}
-    with file.open(newline="") as opened:
-        header, *rows = csv.reader(opened)
-    first = header.index("frames") + 1
-    return {row[0]: np.array(row[first:], float) for row in rows}
 
 
 # ---- composites
@@ -518,8 +503,7 @@ def _print(name: str, rows: dict[str, dict[str, float]]) -> None:
     print(f"{'mean share good':48}" + "".join(f"{means[c]:13.3f}" for c in columns))
 
 
-def _goals(report: dict[str, dict[str, dict[str, float]]]) -> int:
-    goals = Goals()
+def _check(report: dict[str, dict[str, dict[str, float]]], goals: Goals) -> None:
     shares = [rows[kind]["seasync"] for rows in report.values() for kind in KINDS]
     goals.at_least("mean share good", float(np.mean(shares)), 0.91)
     swapped = [rows["two pieces swapped, frames right"]["seasync"] for rows in report.values()]
@@ -531,7 +515,6 @@ def _goals(report: dict[str, dict[str, dict[str, float]]]) -> int:
         if presence := rows["AUC, overlap or none"]:
             goals.at_least(f"{name}: AUC, overlap or none", presence["seasync"], 0.95)
         goals.at_least(f"{name}: long film, found first", rows["long film, found first"]["seasync"], 0.97)
-    return goals.exit_code
 
 
 if __name__ == "__main__":

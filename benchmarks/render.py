@@ -9,7 +9,6 @@ picks frames along a warp. Of ours the rendering counts, not what Python loads; 
 
 from __future__ import annotations
 
-import argparse
 import resource
 import shutil
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 
 SIZE = (1280, 720)
 OURS = """
@@ -83,16 +82,14 @@ def theirs(command: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="shorter films, fewer rounds")
-    quick = parser.parse_args().quick
+def main() -> int:
+    options = parser(__doc__, quick="shorter films, fewer rounds").parse_args()
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         sys.exit("benchmarks.render: ffmpeg is needed as the peer: apt-get install ffmpeg")
-    frames, rounds = (90, 2) if quick else (240, 3)
+    frames, rounds = (90, 2) if options.quick else (240, 3)
     encode = ["-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-an"]
-    goals = Goals()
+    goals, figures = Goals(options), {}
     with tempfile.TemporaryDirectory() as folder:
         query, match, film = (str(Path(folder) / name) for name in ("query.mp4", "match.mp4", "film.mp4"))
         moving_picture(Path(query), frames, 0)
@@ -108,8 +105,9 @@ def main() -> None:
             mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
             print(f"{kind:8}{mine:10.1f}{other:10.1f}{ratio:8.2f}")
             goals.at_most(f"render {kind} over ffmpeg", ratio, 1.25)
-    sys.exit(goals.exit_code)
+            figures[kind] = {"CPU seconds, ours and ffmpeg's": pairs}
+    return goals.finish(figures)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -8,15 +8,13 @@ in sampled frames, squared): mean and median.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 from seasync.align import MOTION, PAPER, Recipe, align_encodings
 from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip, get_encoder
@@ -30,14 +28,11 @@ RANKINGS = {"motion": ("none", "product", "draq"), "paper": ("none", "draq", "dt
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--encoder", default="dinov2-small", help="for the motion recipe")
-    parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("folders", type=Path, nargs="+")
+    arguments.add_argument("--encoder", default="dinov2-small", help="for the motion recipe")
+    arguments.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
+    options = arguments.parse_args()
     clips = [Clip(str(source.file), label=action_of(source.file)) for source in find_videos(options.folders)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -50,9 +45,6 @@ def main() -> int:
             if not len(sea):
                 fill(sea, clips)
             rows += [measure(sea, recipe, encoder, rerank) for rerank in RANKINGS[recipe.name]]
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return 0
     print(f"\n{len(clips)} clips of {len({clip.label for clip in clips})} actions")
     names = ("R@1", "P@10", "R@10", "FPE", "median")
     print(f"{'recipe':8}{'encoder':18}{'re-ranked by':14}" + "".join(f"{name:>8}" for name in names))
@@ -63,10 +55,10 @@ def main() -> int:
             )
         )
     motion = next(row for row in rows if (row["recipe"], row["rerank"]) == ("motion", "none"))
-    goals = Goals()
+    goals = Goals(options)
     goals.at_least("R@1 of motion before re-ranking", float(motion["r1"]), 0.99)
     goals.at_least("P@10 of motion before re-ranking", float(motion["p10"]), 0.96)
-    return goals.exit_code
+    return goals.finish(rows)
 
 
 def action_of(file: Path) -> str:

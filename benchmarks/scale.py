@@ -9,7 +9,6 @@ kept there and found again: what is searched anew needs no building.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -26,7 +25,7 @@ import lance
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 from benchmarks.ingest import make_videos
 from benchmarks.search import BATCH, FACTS, FRAMES, WIDTH, Clips
 from seasync.encoding import Floats
@@ -275,19 +274,19 @@ def _peak_megabytes() -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller seas, within 45 seconds")
-    parser.add_argument("--sizes", type=int, nargs="*", help="numbers of clips; 6 KB of disk each")
-    parser.add_argument("--folder", type=Path, help="where to make and keep the seas")
-    parser.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS, help="what to measure")
-    options = parser.parse_args()
-    goals = Goals()
+    arguments = parser(__doc__, quick="smaller seas, within 45 seconds")
+    arguments.add_argument("--sizes", type=int, nargs="*", help="numbers of clips; 6 KB of disk each")
+    arguments.add_argument("--folder", type=Path, help="where to make and keep the seas")
+    arguments.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS, help="what to measure")
+    options = arguments.parse_args()
+    goals, found = Goals(options), {}
     sizes = tuple(options.sizes or (QUICK_SIZES if options.quick else SIZES))
     folder = options.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     try:
         if "points" in options.parts:
-            model(points(folder, sizes, goals))
+            found = points(folder, sizes, goals)
+            model(found)
         if "s3" in options.parts:
             count = sizes[:2][-1]
             point(folder / f"{count}.sea", count)
@@ -298,7 +297,7 @@ def main() -> int:
     finally:
         if options.folder is None:
             shutil.rmtree(folder)
-    return goals.exit_code
+    return goals.finish(found)
 
 
 if __name__ == "__main__":

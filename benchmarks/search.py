@@ -1,6 +1,6 @@
 """Search at scale: the sea's index against faiss, and a whole query against one frame of the encoder.
 
-`python -m benchmarks.search [--quick] [--folder DIR]`
+`python -m benchmarks.search [--quick] [--folder DIR] [--against CHECKOUT]`
 
 Clips are synthetic but structured: 700 kinds of movement, each with its own mean and trajectory, in 64 latent
 dimensions of falling weight, so that neighbours mean something. All methods search the same 768-d vectors.
@@ -8,7 +8,6 @@ dimensions of falling weight, so that neighbours mean something. All methods sea
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,8 @@ import lance
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
+from benchmarks.turns import against, run, work
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.sea import rows as layout
 from seasync.sea.rows import FORMAT, SeaFacts, matrix, vectors_column
@@ -33,6 +33,19 @@ WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64
 FACTS = SeaFacts(FORMAT, "synthetic", "synthetic/1", 7.5, (("synthetic", WIDTH),), WIDTH)
 BATCH = 10_000
 QUERIES = 200
+# A sea and queries for `--against`, made by the older code: newer code reads it too.
+MAKE = """
+import sys
+from pathlib import Path
+import numpy as np
+from benchmarks.search import Clips, make_sea
+folder, clips = Path(sys.argv[1]), Clips(seed=2)
+make_sea(folder, int(sys.argv[2]), frame_features=True).rebuild("ivf_rq")
+queries = [clips.query() for _ in range(10)]
+parts = {"features": [q.features for q in queries], "mean": [q.mean for q in queries]}
+np.savez(folder.with_suffix(".npz"), **parts, trajectory=[q.trajectory for q in queries])
+print("made")
+"""
 
 
 class Clips:
@@ -235,18 +248,19 @@ def resident_growth(folder: Path) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller seas, within 45 seconds")
-    parser.add_argument("--folder", type=Path, help="where to put the seas meanwhile (12 GB; quick: 2 GB)")
-    options = parser.parse_args()
+    options = parser(__doc__, quick="smaller seas, within 45 seconds", against=True)
+    options.add_argument("--folder", type=Path, help="where to put the seas meanwhile (12 GB; quick: 2 GB)")
+    given = options.parse_args()
     from benchmarks.whole_query import whole_query
 
-    goals = Goals()
-    sizes = (5_000, 30_000) if options.quick else (10_000, 100_000, 650_000)
-    scratch = Path(tempfile.mkdtemp(dir=options.folder))
+    goals, figures = Goals(given), {}
+    sizes = (5_000, 30_000) if given.quick else (10_000, 100_000, 650_000)
+    scratch = Path(tempfile.mkdtemp(dir=given.folder))
     faiss.omp_set_num_threads(2)
     try:
-        figures = {}
+        if given.against:
+            run(given.against, "-c", MAKE, scratch / "whole.sea", 10_000)
+            return against(given.against, work("search_sea", scratch / "whole.sea"), goals)
         for size in sizes:
             figures[size] = compare(scratch / f"{size}.sea", size)
             shutil.rmtree(scratch / f"{size}.sea")
@@ -254,7 +268,7 @@ def main() -> int:
         last = figures[large]
         goals.at_least(f"recall@10 at {large:,}", last["recall10"], 0.95)
         goals.at_least(f"recall@100 at {large:,}", last["recall100"], 0.95)
-        if not options.quick:  # the smaller the sea, the less an index gains
+        if not given.quick:  # the smaller the sea, the less an index gains
             goals.at_least(f"times faster than Flat at {large:,}", last["flat"] / last["ms10"], 40, "×")
         goals.at_most(
             f"latency growth from {small:,} to {large:,} clips ({large / small:g}×)",
@@ -262,11 +276,11 @@ def main() -> int:
             0.5 * large / small,
             "×",
         )
-        for size in (10_000,) if options.quick else (10_000, 100_000):
-            whole_query(scratch / f"whole{size}.sea", size, goals)
+        for size in (10_000,) if given.quick else (10_000, 100_000):
+            figures[f"whole query at {size}"] = whole_query(scratch / f"whole{size}.sea", size, goals)
     finally:
         shutil.rmtree(scratch)
-    return goals.exit_code
+    return goals.finish(figures)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The server under load, and videos in step in a real browser.
 
-`python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach|loop] [--before CHECKOUT]`
+`python -m benchmarks.serve [--quick] [--seconds S] [--only load|play|drop|coach|loop]`
 `python -m benchmarks.serve --against CHECKOUT [--seconds S]`
 
 1. Searches of a sea of 10,000 synthetic clips (as in `benchmarks.search`) by clip id: in this process with
@@ -11,23 +11,22 @@
 4. Two clips of five seconds are dropped on the start page, without a sea: when is the first frame in
    step, and when is the full alignment there?
 5. A coach's task: two phone clips, the largest difference of their timing, the film of both: in clicks and
-   seconds. Then the weight of the page. With --before, the page of that checkout does the same task.
+   seconds. Then the weight of the page.
 6. A pair loops for ten minutes: does the browser's memory grow?
 
-With `--against`, a folder with another commit checked out, only part 1 runs, twice with each code by turns.
+With `--against`, a folder with another commit checked out, only part 1 runs, with each code by turns.
 """
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -35,11 +34,12 @@ from urllib.parse import urlsplit
 import lance
 import numpy as np
 
-from benchmarks.goals import Goals
+from benchmarks.goals import Goals, parser
 from benchmarks.in_step import dropped, film, play, server
 from benchmarks.load_client import cpu_seconds, run_clients
 from benchmarks.page_tasks import coach, loop
 from benchmarks.search import WIDTH, Clips
+from benchmarks.turns import against, run
 from seasync.encoders import get_encoder
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts
 from seasync.search import Sea
@@ -78,39 +78,34 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--seconds", type=float, help="how long the clients search; default 60, quick 8")
-    parser.add_argument("--only", choices=("load", "play", "drop", "coach", "loop"), help="only this part")
-    parser.add_argument("--before", type=Path, help="a checkout of 971591d, to run the coach's task there")
-    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare part 1 with another commit")
-    args = parser.parse_args()
+    options = parser(__doc__, quick="a shorter load, fewer films, neither a task nor a loop", against=True)
+    options.add_argument("--seconds", type=float, help="how long the clients search; default 60, quick 8")
+    options.add_argument("--only", choices=("load", "play", "drop", "coach", "loop"), help="only this part")
+    args = options.parse_args()
     seconds = args.seconds or (8.0 if args.quick else 60.0)
-    goals = Goals()
+    goals, figures = Goals(args), {}
     if args.against:
-        against(args.against, seconds, goals)
-        return goals.exit_code
+        return against(args.against, over_http(seconds), goals)
     folder = Path(tempfile.mkdtemp(prefix="seasync-serve-"))
     try:
         encoder = f"onnx:{tiny_model(folder / 'tiny.onnx')}"
         if args.only in (None, "load"):
-            load(folder, encoder, seconds, goals)
+            figures = load(folder, encoder, seconds, goals)
         if args.only in (None, "play"):
             play(folder, encoder, goals, seconds=5.0, tiles=(2, 4) if args.quick else (2, 4, 9))
         if args.only in (None, "drop"):
             dropped(folder, goals)
         if args.only == "coach" or not (args.only or args.quick):
-            coach(folder, goals, before=args.before)
+            coach(folder, goals)
         if args.only == "loop" or not (args.only or args.quick):
             loop(folder, encoder, goals, seconds=600)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return goals.exit_code
+    return goals.finish(figures)
 
 
-def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
+def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> dict[str, float]:
+    """Searches by clients while clips are added and the page is opened."""
     place = folder / "large.sea"
     made = get_encoder(encoder)
     facts = SeaFacts(FORMAT, made.name, made.fingerprint, 7.5, ((made.name, WIDTH),), WIDTH)
@@ -148,31 +143,18 @@ def load(folder: Path, encoder: str, seconds: float, goals: Goals) -> None:
     wrong = [problem for problem in Sea(place).verify() if problem.file.startswith(str(films))]
     goals.at_most("serve problems of added clips", len(wrong), 0)
     goals.at_most("serve page while searching, p95", p95, 2.0, " s")
+    return {"a second in process": alone[0], "a second over HTTP": rate, "CPU ms of the server": each[1]}
 
 
-def against(other: Path, seconds: float, goals: Goals) -> None:
-    """Searches a second over HTTP of this code and of another checkout, by turns."""
-    here = Path(__file__).parents[1]
-    rates: dict[Path, list[float]] = {other: [], here: []}
-    for place in (other, here) * 2:
-        code = os.pathsep.join((str(place.resolve() / "src"), str(place.resolve())))
-        command = [
-            sys.executable,
-            "-c",
-            LOAD_ALONE,
-            str(seconds),
-            str(WARM_SECONDS),
-            str(Path(__file__).parent),
-        ]
-        run = subprocess.run(
-            command, cwd=place, env=os.environ | {"PYTHONPATH": code}, text=True, capture_output=True
-        )  # it may miss a goal
-        lines = [line for line in run.stdout.splitlines() if "over HTTP, adding" in line or "CPU of" in line]
-        if len(lines) < 2:
-            raise SystemExit(f"{place}: the benchmark did not run\n{run.stdout}{run.stderr}")
-        print(f"{'this code' if place == here else 'the other'}:", *lines, sep="\n  ", flush=True)
-        rates[place].append(float(lines[0].split("adding")[1].split()[0]))
-    goals.at_least("serve searches over the other's", sum(rates[here]) / sum(rates[other]), 2.5, "×")
+def over_http(seconds: float) -> Callable[[Path], dict[str, float]]:
+    """How to measure a checkout: the seconds that each search takes of many clients'."""
+
+    def measure(place: Path) -> dict[str, float]:
+        printed = run(place, "-c", LOAD_ALONE, seconds, WARM_SECONDS, Path(__file__).parent)
+        (line,) = (line for line in printed.splitlines() if "over HTTP, adding" in line)
+        return {"serve seconds of a search": 1 / float(line.split("adding")[1].split()[0])}
+
+    return measure
 
 
 def in_process(sea: Sea, seconds: float) -> tuple[float, str, float]:

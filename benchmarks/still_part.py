@@ -26,7 +26,7 @@ MOVING, WHOLE, PEER = "dinov2-small", "dinov2-small-whole", "transformers, fp32"
 Encode = Callable[[list[Frames]], object]
 
 
-def compare(data: Path, goals: Goals, *, clips: int, rounds: int) -> None:
+def compare(data: Path, goals: Goals, *, clips: int, rounds: int) -> dict[str, float]:
     """Print a row per set: images per CPU second of each way, and the share of patches that were encoded."""
     ways = {name: _encode(get_encoder(name)) for name in (MOVING, WHOLE)} | {PEER: _transformers()}
     model, spent, images = Dinov2(), dict.fromkeys(ways, 0.0), 0
@@ -45,6 +45,7 @@ def compare(data: Path, goals: Goals, *, clips: int, rounds: int) -> None:
     seconds = {way: measure(encode, by_hand, rounds) for way, encode in list(ways.items())[:2]}
     _print("filmed by hand", sum(len(b.data) for b in by_hand[0]), seconds, share_of_patches(model, by_hand))
     goals.at_most("filmed by hand, CPU over whole frames", seconds[MOVING] / seconds[WHOLE], 1.1, "×")
+    return {way: images / each for way, each in spent.items()}
 
 
 def _print(name: str, count: int, seconds: dict[str, float], share: float | None) -> None:

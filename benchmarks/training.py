@@ -12,7 +12,6 @@ Controls: features that only report where in the clip a frame is; transformers t
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
 import warnings
@@ -24,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.encoders import COLUMNS, Columns, print_table
-from benchmarks.goals import Goals
-from benchmarks.golf import CANDIDATES, by_query, encode_all, load_events, ranked, similarities
+from benchmarks.goals import Goals, parser
+from benchmarks.golf import CANDIDATES, by_query, encode_all, ranked, similarities
+from benchmarks.world_sets import load_events
 from seasync.align import MOTION, PAPER
 from seasync.align.consensus import disagreement
 from seasync.encoders import get_encoder
@@ -76,14 +76,12 @@ Rows = dict[str, dict[str, Columns]]  # by recipe, then by the name of the featu
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("golf", type=Path)
-    parser.add_argument("--out", type=Path, required=True, help="where models are kept")
-    parser.add_argument("--parts", type=int, default=PARTS, choices=range(1, PARTS + 1))
-    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("golf", type=Path)
+    arguments.add_argument("--out", type=Path, required=True, help="where models are kept")
+    arguments.add_argument("--parts", type=int, default=PARTS, choices=range(1, PARTS + 1))
+    arguments.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
+    options = arguments.parse_args()
     warnings.simplefilter("ignore", SubjectNotFound)
     names, events = load_events(options.golf / "events.csv")
     frozen = {name: encode_all(options.golf / "clips", names, name) for name in (FROZEN, CLASS, POSE)}
@@ -110,9 +108,14 @@ def main() -> int:
                     shown[f"{other} + {name}"] = [beside(*pair) for pair in both]
         note(rows, shown, events[test])
     queries = sum(map(len, tested))
+    figures = {}
     for recipe, table in rows.items():
-        print_table(f"golf, {recipe}: {queries} queries of {len(tested)} tested part(s)", table, SHOWN)
-    return goals(rows)
+        figures |= print_table(
+            f"golf, {recipe}: {queries} queries of {len(tested)} tested part(s)", table, SHOWN
+        )
+    goals = Goals(options)
+    check(rows, goals)
+    return goals.finish(figures)
 
 
 def note(rows: Rows, shown: dict[str, list[Encoding]], events: NDArray[np.int64]) -> None:
@@ -171,9 +174,8 @@ def beside(frozen: Encoding, learned: Encoding) -> Encoding:
     )
 
 
-def goals(rows: Rows) -> int:
+def check(rows: Rows, goals: Goals) -> None:
     """What training must show: more than its own input, beyond the interval."""
-    goals = Goals()
     for recipe, name, base in (
         (PAPER, "nms", FROZEN),
         (PAPER, "nms", "untrained nms"),
@@ -184,7 +186,6 @@ def goals(rows: Rows) -> int:
             gain = np.subtract(table[name][COLUMNS[0]], table[base][COLUMNS[0]])
             said = f"{recipe.name}: APA average of {name} over {base}, lower end of the interval"
             goals.at_least(said, mean_interval(gain)[0], 0.0)
-    return goals.exit_code
 
 
 if __name__ == "__main__":

@@ -6,13 +6,12 @@ and recall are those of "alignable" for "same action" at even odds (both kinds o
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.goals import Goals, parser
 from seasync.align import MOTION, PAPER, Recipe, score_many
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
@@ -21,12 +20,9 @@ ENCODERS = {MOTION: "dinov2-small", PAPER: "dinov2-small-cls"}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("folders", type=Path, nargs="+")
+    options = arguments.parse_args()
     files = sorted(file for folder in options.folders for file in folder.rglob("*.mp4"))
     labels = np.array([file.parent.name for file in files])
     rows = []
@@ -34,9 +30,6 @@ def main() -> int:
         encoder = get_encoder(name)
         draq = all_pairs([encode_clip(file, encoder) for file in files], recipe)
         rows.append({"recipe": recipe.name, "encoder": name} | judge(draq, labels, recipe.threshold))
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return 0
     print(f"{len(files)} clips, {len(set(labels))} actions")
     for row in rows:
         print(
@@ -44,7 +37,7 @@ def main() -> int:
                 f"{name} {value:.3f}" if isinstance(value, float) else value for name, value in row.items()
             )
         )
-    return 0
+    return Goals(options).finish(rows)
 
 
 def all_pairs(encodings: list[Encoding], recipe: Recipe) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from seasync.similarity import Neighborhood, query_vector
 from seasync.video import Frames
 
 
-def whole_query(folder: Path, count: int, goals: Goals) -> None:
+def whole_query(folder: Path, count: int, goals: Goals) -> dict[str, float]:
     """Given features: search, read 100 candidates, rank all, align the best; against one encoder frame.
 
     Ranking is that of the motion recipe, contrast included. Consensus comes after it,
@@ -67,6 +67,7 @@ def whole_query(folder: Path, count: int, goals: Goals) -> None:
     goals.at_most(f"ranking 100 candidates at {count:,} clips", medians[2], 8, " ms")
     goals.at_most(f"whole query at {count:,} clips", medians[4], 20, " ms")
     goals.at_most(f"whole query at {count:,} clips over one encoder frame", medians[4] / medians[6], 1, "×")
+    return {f"{name}, ms": float(ms) for name, ms in zip(names, medians, strict=True)}
 
 
 def one_frame() -> Frames:

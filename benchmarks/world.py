@@ -1,4 +1,4 @@
-"""Accuracy on every kind of footage, through the shipped path: `python -m benchmarks.world DIR [--json]`.
+"""Accuracy on every kind of footage, through the shipped path: `python -m benchmarks.world DIR`.
 
 DIR is a folder of sets (golf, falls, robots/drawer, robots/bottle, gestures, actions, views); what is missing
 is left out. Each set becomes a sea, and every clip searches it.
@@ -21,8 +21,6 @@ Brackets are 95 % bootstrap intervals over queries.
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.goals import Goals
-from benchmarks.golf import apa, interval
+from benchmarks.goals import Goals, parser
+from benchmarks.golf import apa
 from benchmarks.world_offsets import without_offsets
 from benchmarks.world_per_cent import per_cent
 from benchmarks.world_sets import (
@@ -45,6 +43,7 @@ from benchmarks.world_sets import (
 )
 from seasync.align import MOTION, PAPER, Alignment, Recipe, align_encodings
 from seasync.encoders import DEFAULT
+from seasync.evaluate.bootstrap import mean_interval
 from seasync.sea.match import Matches
 
 TEN = 10
@@ -63,19 +62,15 @@ Figures = dict[str, Any]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--encoder", default=DEFAULT, help="for the motion recipe")
-    parser.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
-    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these, without views")
-    parser.add_argument("--quick", action="store_true", help="a few clips of each set, without goals")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__, quick="a few clips of each set, without goals")
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--encoder", default=DEFAULT, help="for the motion recipe")
+    arguments.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
+    arguments.add_argument("--sets", nargs="+", metavar="NAME", help="only these, without views")
+    options = arguments.parse_args()
     sets = [each for each in load_sets(options.folder) if not options.sets or each.name in options.sets]
     if not sets:
-        parser.error(f"{options.folder}: none of the sets is there")
+        arguments.error(f"{options.folder}: none of the sets is there")
     if options.quick:
         sets = [each.some(QUICK_CLIPS.get(each.name, QUICK_OTHERS)) for each in sets]
     ours, theirs = CachedEncoder(options.encoder), CachedEncoder(options.baseline)
@@ -83,11 +78,11 @@ def main() -> int:
         report = measure(Path(folder), sets, ours, theirs)
     if not options.quick and not options.sets:
         report["views"] = views(options.folder / "views", ours)
-    if options.json:
-        print(json.dumps(report, indent=2))
-        return 0
     show(report)
-    return 0 if options.quick else check(report)
+    goals = Goals(options)
+    if not options.quick:
+        check(report, goals)
+    return goals.finish(report)
 
 
 def measure(folder: Path, sets: Sequence[FootageSet], ours: CachedEncoder, theirs: CachedEncoder) -> Figures:
@@ -196,7 +191,7 @@ def retrieval(clips: FootageSet, sea: FilledSea) -> Figures:
 
 
 def summary(values: Sequence[float]) -> Figures:
-    return {"mean": float(np.mean(values)), "interval": interval(list(values)), "queries": len(values)}
+    return {"mean": float(np.mean(values)), "interval": mean_interval(values), "queries": len(values)}
 
 
 def views(folder: Path, encoder: CachedEncoder) -> Figures:
@@ -236,9 +231,8 @@ def _said(value: Figures) -> str:
     return f"{value['mean']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def check(report: Figures) -> int:
+def check(report: Figures, goals: Goals) -> None:
     """The goals."""
-    goals = Goals()
     for name, rows in report["events"].items():
         ours, stretch = rows["motion"], rows["uniform stretch"]
         for column in ("ten, ms", "pick, ms"):
@@ -260,7 +254,6 @@ def check(report: Figures) -> int:
     for name, row in report["per cent"].items():
         if name.startswith("all"):
             goals.at_most(f"error of the per cent, {name}", row["error"], 0.05)
-    return goals.exit_code
 
 
 if __name__ == "__main__":

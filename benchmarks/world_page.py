@@ -1,14 +1,14 @@
 """The tables of docs/results/accuracy.md: `python -m benchmarks.world_page WORLD.json LEFT_OUT.json`.
 
-The files are what `benchmarks.world --json` and `benchmarks.left_out --json` print. The text between the
+The files are those of `--json` of `benchmarks.world` and `benchmarks.left_out`. The text between the
 tables is written by hand; each table stands after a comment with its name, and is replaced there.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,15 @@ Row = Sequence[str]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("world", type=Path)
     parser.add_argument("left_out", type=Path)
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
     text = options.page.read_text()
-    for name, rows in tables(*(json.loads(file.read_text()) for file in (options.world, options.left_out))):
+    for name, rows in tables(
+        *(json.loads(file.read_text())["figures"] for file in (options.world, options.left_out))
+    ):
         mark = rf"(<!-- table: {name} -->\n\n)(?:\|[^\n]*\n)*\n?"
         table = "".join(f"| {' | '.join(row)} |\n" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
         text, count = re.subn(mark, lambda found, table=table: f"{found[1]}{table}\n", text)

@@ -56,12 +56,17 @@ def load_sets(folder: Path) -> list[FootageSet]:
 def _with_events(name: str, folder: Path) -> FootageSet:
     if not (folder / "events.csv").is_file():
         return FootageSet(name, (), (), ())
-    with (folder / "events.csv").open(newline="") as opened:
+    clips = folder / "clips" if (folder / "clips").is_dir() else folder
+    names, events = load_events(folder / "events.csv")
+    return FootageSet(name, tuple(clips / clip for clip in names), (name,) * len(names), tuple(events * 1.0))
+
+
+def load_events(file: Path) -> tuple[list[str], NDArray[np.int64]]:
+    """Clip names and the frame numbers (clips, events) of their key events."""
+    with file.open(newline="") as opened:
         header, *rows = csv.reader(opened)
     first = header.index("frames") + 1
-    clips = folder / "clips" if (folder / "clips").is_dir() else folder
-    events = [np.array(row[first:], np.float64) for row in rows]
-    return FootageSet(name, tuple(clips / row[0] for row in rows), (name,) * len(rows), tuple(events))
+    return [row[0] for row in rows], np.array([row[first:] for row in rows], np.int64)
 
 
 class CachedEncoder:
