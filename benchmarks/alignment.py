@@ -18,11 +18,19 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
 from benchmarks.turns import against, cpu, work
-from seasync.align import MOTION, align_encodings, align_many, cost_matrix, draq_many, dtw_many, score_many
-from seasync.align.batched import BatchedCosts
-from seasync.align.kernels import lanes
-from seasync.align.kernels.vectors import LANES
-from seasync.align.partial_policy import BatchedPrices
+from seasync.alignment import (
+    MOTION,
+    align_encodings,
+    align_many,
+    cost_matrix,
+    draq_many,
+    dtw_many,
+    score_many,
+)
+from seasync.alignment.costs import BatchedCosts
+from seasync.alignment.old_kernels import lanes
+from seasync.alignment.old_kernels.vectors import LANES
+from seasync.alignment.partial import BatchedPrices
 from seasync.encoding import Encoding, Stream
 
 Matrix = NDArray[np.float32]

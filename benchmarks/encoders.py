@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from benchmarks.goals import Goals, parser
 from benchmarks.golf import CANDIDATES, by_query, encode_all, ranked, similarities
 from benchmarks.world_sets import load_events
-from seasync.align import MOTION, PAPER, Recipe, align_many
+from seasync.alignment import MOTION, PAPER, Recipe, align_many
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.sum import parts_of
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, DINOV2_SMALL, TINYVIT_5M
 from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
-from seasync.evaluate.bootstrap import mean_interval
+from seasync.evaluate.results import mean_interval
 from seasync.sample import Sample, alignment_error, make
 from seasync.sample.truth import TRUTH
 from seasync.video import read

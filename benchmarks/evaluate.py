@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
 from benchmarks.turns import cpu
-from seasync.align import MOTION, PAPER, Recipe, random_cost, score_many
+from seasync.alignment import MOTION, PAPER, Recipe, random_cost, score_many
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate.data import open_dataset

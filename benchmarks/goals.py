@@ -51,7 +51,7 @@ class Goals:
     def finish(self, figures: object = None) -> int:
         """Write the file of `--json`, if it is asked for; give the exit code, 1 if a goal is short."""
         if file := self._options.get("json"):
-            from seasync.align import RECIPES
+            from seasync.alignment import RECIPES
 
             given = {name: value for name, value in self._options.items() if name != "json"}
             about = {

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
 from benchmarks.world_sets import load_events
-from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
-from seasync.align.consensus import apply_consensus
-from seasync.align.prepare import refined
+from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_many
+from seasync.alignment.consensus import apply_consensus
+from seasync.alignment.prepare import refined
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
-from seasync.evaluate.bootstrap import mean_interval
+from seasync.evaluate.results import mean_interval
 from seasync.options import Partial
 from seasync.pair import pair_fps
 from seasync.ranking import rank

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.goals import Goals
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.video import Writer
 

@@ -19,7 +19,7 @@ from benchmarks.turns import against, work
 from seasync.encoders import get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.video import Frames, Writer, read
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, Take, clip_files, load, moments, partner
-from seasync.align import align_encodings
+from seasync.alignment import align_encodings
 from seasync.encoders import Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.options import Partial

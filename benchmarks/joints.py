@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 
 from benchmarks.encoders import Columns, print_table
 from benchmarks.goals import Goals, parser
-from seasync.align import MOTION, PAPER, Recipe, score_many
+from seasync.alignment import MOTION, PAPER, Recipe, score_many
 from seasync.clip import Clip
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Sample, Study
-from seasync.train.fit import Training
-from seasync.train.nms_task import NmsTask
-from seasync.train.taught_task import TaughtTask
-from seasync.train.training_clips import SHORTEST
-from seasync.train.training_plan import TrainingPlan
+from seasync.train.clips import SHORTEST
+from seasync.train.fit import Training, TrainingPlan
+from seasync.train.tasks import NmsTask, TaughtTask
 
 CANDIDATES = 25
 

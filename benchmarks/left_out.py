@@ -27,8 +27,8 @@ from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, KINDS, Case, cases, load
 from benchmarks.world_sets import CachedEncoder, FootageSet, load_sets
 from seasync import similarity
-from seasync.align import MOTION, Alignment, Scores, align_encodings, align_many, score_many
-from seasync.align import prices as prices_module
+from seasync.alignment import MOTION, Alignment, Scores, align_encodings, align_many, score_many
+from seasync.alignment import prices as prices_module
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT
 from seasync.encoding import Encoding

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from benchmarks.goals import Goals, parser
 from benchmarks.world_sets import load_events
 from seasync import align as _  # noqa: F401  (loads the kernels before the clock runs)
-from seasync.align import align_many
+from seasync.alignment import align_many
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encode_clip, get_encoder
 from seasync.encoding import Encoding
-from seasync.evaluate.bootstrap import mean_interval
+from seasync.evaluate.results import mean_interval
 from seasync.group import align_takes
 from seasync.group.carry import SURE, Carrier, LabeledClip
 from seasync.marks import Mark

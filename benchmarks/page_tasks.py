@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.in_step import browser, film, make_unknown, server
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
 
 if TYPE_CHECKING:

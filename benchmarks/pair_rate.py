@@ -15,7 +15,7 @@ import numpy as np
 import seasync
 from benchmarks.goals import Goals, parser
 from benchmarks.world_sets import EVENT_SETS, FootageSet, load_sets
-from seasync.evaluate.bootstrap import mean_interval
+from seasync.evaluate.results import mean_interval
 from seasync.pair import PAIR_SECONDS
 from seasync.video import frame_table
 

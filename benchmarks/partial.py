@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
 from benchmarks.world_sets import load_events
-from seasync.align import Alignment, align_encodings, cost_matrix, score_many
+from seasync.alignment import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.patches import is_cut

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.goals import Goals, parser
-from seasync.align import MOTION, PAPER, Recipe, align_encodings
+from seasync.alignment import MOTION, PAPER, Recipe, align_encodings
 from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.evaluate.metrics import fpe, partners, precision_at, recall_at
 from seasync.sea.rows import ClipEntry, Row, SeaFacts, clip_id
+from seasync.sea.sea import Sea
 from seasync.sea.sources import find_videos
-from seasync.search import Sea
 
 RANKINGS = {"motion": ("none", "product", "draq"), "paper": ("none", "draq", "dtw")}
 

@@ -30,10 +30,10 @@ from benchmarks.ingest import make_videos
 from benchmarks.search import BATCH, FACTS, FRAMES, WIDTH, Clips
 from seasync.encoding import Floats
 from seasync.sea import rows as layout
-from seasync.sea.cluster import Cluster
-from seasync.sea.copy import copy
+from seasync.sea.copies import copy
+from seasync.sea.ray import Cluster
 from seasync.sea.rows import matrix
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.similarity import query_vector
 
 SIZES = (10_000, 100_000, 650_000)

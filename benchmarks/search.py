@@ -26,7 +26,7 @@ from benchmarks.turns import against, run, work
 from seasync.encoding import Encoding, Floats, Stream
 from seasync.sea import rows as layout
 from seasync.sea.rows import FORMAT, SeaFacts, matrix, vectors_column
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.similarity import Standard, clip_vectors, query_vector
 
 WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64
@@ -232,7 +232,7 @@ def resident_growth(folder: Path) -> float:
     """MB by which a process of its own grows through opening the sea and 50 searches."""
     script = (
         "import psutil, numpy as np, sys\n"
-        "from seasync.search import Sea\n"
+        "from seasync.sea.sea import Sea\n"
         "import lance, pyarrow\n"
         "before = psutil.Process().memory_info().rss\n"
         "s = Sea(sys.argv[1]).record.snapshot()\n"

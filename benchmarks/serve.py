@@ -42,7 +42,7 @@ from benchmarks.search import WIDTH, Clips
 from benchmarks.turns import against, run
 from seasync.encoders import get_encoder
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
 
 CLIPS, CLIENTS, K = 10_000, 32, 10

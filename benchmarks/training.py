@@ -26,17 +26,17 @@ from benchmarks.encoders import COLUMNS, Columns, print_table
 from benchmarks.goals import Goals, parser
 from benchmarks.golf import CANDIDATES, by_query, encode_all, ranked, similarities
 from benchmarks.world_sets import load_events
-from seasync.align import MOTION, PAPER
-from seasync.align.consensus import disagreement
+from seasync.alignment import MOTION, PAPER
+from seasync.alignment.consensus import disagreement
 from seasync.encoders import get_encoder
 from seasync.encoders.temporal import TemporalEncoder
 from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
-from seasync.evaluate.bootstrap import mean_interval
-from seasync.evaluate.controls import position_only_encoding
+from seasync.evaluate.proxies import position_only_encoding
+from seasync.evaluate.results import mean_interval
 from seasync.options import TrainKind
+from seasync.train.fit import TrainingPlan
 from seasync.train.pipeline import train_on
-from seasync.train.training_plan import TrainingPlan
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by

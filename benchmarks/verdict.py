@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
-from seasync.align import MOTION, PAPER, Recipe, score_many
+from seasync.alignment import MOTION, PAPER, Recipe, score_many
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
 

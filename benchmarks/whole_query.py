@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.goals import Goals
 from benchmarks.search import FRAMES, WIDTH, Clips, make_sea
-from seasync.align import MOTION, align_encodings
+from seasync.alignment import MOTION, align_encodings
 from seasync.encoders import get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.ranking import rank

@@ -41,10 +41,10 @@ from benchmarks.world_sets import (
     load_sets,
     planted_views,
 )
-from seasync.align import MOTION, PAPER, Alignment, Recipe, align_encodings
+from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_encodings
 from seasync.encoders import DEFAULT
-from seasync.evaluate.bootstrap import mean_interval
-from seasync.sea.match import Matches
+from seasync.evaluate.results import mean_interval
+from seasync.sea.search import Matches
 
 TEN = 10
 QUICK_CLIPS = {"gestures": 20, "actions": 10}

@@ -1,4 +1,4 @@
-"""Writes docs/json.md, the reference of the JSON forms, from `seasync.json_forms`: `make docs`."""
+"""Writes docs/json.md, the reference of the JSON forms, from `seasync.forms`: `make docs`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from seasync import json_forms
+from seasync import forms as json_forms
 
 TARGET = Path(__file__).with_name("json.md")
 INTRODUCTION = """\
 # JSON forms
 
 The command line (`--json`), Python (`to_json()`) and the HTTP API say the same things under the same keys.
-Each form is defined once, in `seasync.json_forms`. The HTTP API adds what only a server knows, such as the
+Each form is defined once, in `seasync.forms`. The HTTP API adds what only a server knows, such as the
 `ref` of a clip; see [the HTTP API](api.md).
 
 | you ask | you get |

@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from seasync.sea.copy import copy
+from seasync.sea.copies import copy
 from seasync.sea.record import Record
 from seasync.sea.rows import ENTRY_COLUMNS, stream_columns
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.scale.store import Store, running
 from tests.sea.footage import facts, row, videos

@@ -23,7 +23,7 @@ LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096")
 # Only these are instrumented: compiled kernels must stay as they are.
 OURS = (
     "seasync.marks",
-    "seasync.render.label_table",
+    "seasync.render.labels",
     "seasync.render.timelines",
     "seasync.encoders.checkpoint",
     "seasync.encoders.dinov2_tensors",
@@ -64,7 +64,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
     from seasync.marks import read_marks
-    from seasync.render.label_table import LabelTable
+    from seasync.render.labels import LabelTable
     from seasync.render.timelines.edl_file import EdlFile
     from seasync.render.timelines.fcpxml_file import FcpxmlFile
     from seasync.render.timelines.otio_file import OtioFile

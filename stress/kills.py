@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from seasync.errors import SeasyncError
-from seasync.files.objects import objects
-from seasync.search import Sea
+from seasync.files.store import objects
+from seasync.sea.sea import Sea
 from stress.bench import Bench, Rows, lost, rows
 from stress.journal import Round
 from stress.kind import Kind, Play

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from stress.bench import Bench, lost, rows
 from stress.journal import Round
 from stress.victims import WORK, Attempt

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from stress.clients import TOKEN, Clients
 from stress.good_files import write_good_files
 from stress.journal import Round

@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 
 from seasync.errors import ServeError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.video import probe
 from stress.bench import Bench, Rows, lost, rows

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from seasync.errors import SeasyncError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from stress.bench import Bench, Rows, rows
 from stress.flaky_proxy import FlakyProxy, Trouble
 from stress.journal import Round

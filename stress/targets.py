@@ -16,7 +16,7 @@ from seasync.encoders.checkpoint import read_checkpoint
 from seasync.encoders.dinov2_tensors import read_safetensors, read_tensors
 from seasync.evaluate.data import folder as features
 from seasync.evaluate.data import penn
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Limits, comparison_file
 from seasync.serve.backend import Backend
 from seasync.serve.inspection import inspect_video

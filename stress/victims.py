@@ -16,11 +16,11 @@ import lance  # imported once, by the server that the processes are forked from
 import onnxruntime
 
 from seasync.errors import SeasyncError
-from seasync.sea import reencode as reencoding
-from seasync.sea.cluster import Cluster
-from seasync.sea.copy import copy
+from seasync.sea import copies as reencoding
+from seasync.sea.copies import copy
+from seasync.sea.ray import Cluster
 from seasync.sea.record import Record
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.sea.adding import context
 from tests.sea.footage import facts, row
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.goals import Goals, parser
 from benchmarks.turns import TURNS, against
-from seasync.align import MOTION
+from seasync.alignment import MOTION
 
 
 def test_goals_and_figures_are_in_the_json_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import MOTION
-from seasync.align.spans import Span
+from seasync.alignment import MOTION
+from seasync.alignment.spans import Span
 from seasync.clip import Clip
 from seasync.encoders.vector import cut
 from seasync.errors import VideoError
 from seasync.film import _fit_around, find, find_in
 from seasync.sample import Sample, make
 from seasync.video import Writer, read
-from tests.align.test_spans import encoding, movement
+from tests.alignment.test_spans import encoding, movement
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seasync import json_forms as forms
+from seasync import forms
 from seasync.clip import Clip
 
 

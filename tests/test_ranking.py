@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER, Recipe, Scores, align_many, cost_matrix, dtw
-from seasync.align.matrix import disordered_cost
-from seasync.align.scores import ScoredPieces
+from seasync.alignment import MOTION, PAPER, Recipe, Scores, align_many, cost_matrix, dtw
+from seasync.alignment.judge import ScoredPieces
+from seasync.alignment.matrix import disordered_cost
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
 from seasync.ranking import Ranking, rank
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.similarity import Neighborhood
 from tests.sea.footage import encoding, facts, row
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER, align_encodings
-from seasync.align.consensus import apply_consensus
+from seasync.alignment import MOTION, PAPER, align_encodings
+from seasync.alignment.consensus import apply_consensus
 from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
-from seasync.sea import candidates
-from seasync.search import Sea
+from seasync.sea import search as candidates
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid
 from tests.sea.conftest import clips, encoder  # noqa: F401
 from tests.sea.footage import encoding, facts, row, video

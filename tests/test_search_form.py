@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER
-from seasync.align.likelihood import SHIPPED
+from seasync.alignment import MOTION, PAPER
+from seasync.alignment.judge import SHIPPED
 from seasync.encoding import Encoding, Stream
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.sea.conftest import encoder  # noqa: F401
 from tests.sea.footage import encoding, facts, row, video
 from tests.sea.test_surroundings import sea as film_in_parts  # noqa: F401

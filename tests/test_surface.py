@@ -23,7 +23,7 @@ def test_all_is_sorted_complete_and_there() -> None:
 
 
 def test_align_is_the_function_and_the_room_stays_reachable() -> None:
-    from seasync.align import dtw
+    from seasync.alignment import dtw
 
     assert callable(seasync.align)
     assert callable(dtw)

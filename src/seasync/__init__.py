@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-# The room `seasync.align` is loaded before the function of that name is bound over it; inside the project,
-# `from seasync.align import …` still reaches the room.
-import seasync.align as _room
 from seasync.clip import Clip
 from seasync.errors import SeasyncError
 from seasync.pair import align
@@ -15,27 +15,27 @@ from seasync.pair import align
 if TYPE_CHECKING:
     __version__: str
     from seasync import render, sample
-    from seasync.align import MOTION, PAPER, Alignment, Recipe, Warp
+    from seasync.alignment import MOTION, PAPER, Alignment, Recipe, Warp
     from seasync.encoders import encode_clip, get_encoder
     from seasync.encoders.body import Body, find_body
     from seasync.encoding import Encoding
     from seasync.film import FoundSpan, find
     from seasync.group import Group, align_group
-    from seasync.sea.match import Match
-    from seasync.search import Sea
+    from seasync.sea.sea import Sea
+    from seasync.sea.search import Match
 
 _HOMES = {
-    "MOTION": "seasync.align",
-    "PAPER": "seasync.align",
-    "Alignment": "seasync.align",
+    "MOTION": "seasync.alignment",
+    "PAPER": "seasync.alignment",
+    "Alignment": "seasync.alignment",
     "Body": "seasync.encoders.body",
     "Encoding": "seasync.encoding",
     "FoundSpan": "seasync.film",
     "Group": "seasync.group",
-    "Match": "seasync.sea.match",
-    "Recipe": "seasync.align",
-    "Sea": "seasync.search",
-    "Warp": "seasync.align",
+    "Match": "seasync.sea.search",
+    "Recipe": "seasync.alignment",
+    "Sea": "seasync.sea.sea",
+    "Warp": "seasync.alignment",
     "align_group": "seasync.group",
     "encode_clip": "seasync.encoders",
     "find": "seasync.film",
@@ -86,4 +86,19 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-del _room
+class _FormerRoom(ModuleType):
+    """`from seasync.align import …`, as it was before the room was named `seasync.alignment`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        warnings.warn(
+            f"seasync.align is the function alone now: import {name} from seasync.alignment",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(import_module("seasync.alignment"), name)
+
+
+# The import statement looks here first, so `seasync.align` itself stays the function.
+sys.modules["seasync.align"] = _FormerRoom("seasync.align")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from seasync.errors import VideoError
 from seasync.files import Location, Place
-from seasync.json_forms import ClipForm
+from seasync.forms import ClipForm
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from seasync.align import MOTION, Alignment, Recipe
+from seasync.alignment import MOTION, Alignment, Recipe
 from seasync.encoders import get_encoder
 from seasync.errors import DataError
 from seasync.options import Rerank
 from seasync.render import alignment_picture, compare, grid
 from seasync.sample import Sample, SampleClip, alignment_error, make
 from seasync.sea.calibration import FEWEST_CLIPS
-from seasync.sea.match import Matches
-from seasync.search import Sea
+from seasync.sea.sea import Sea
+from seasync.sea.search import Matches
 
 
 @dataclass(frozen=True)

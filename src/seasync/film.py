@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, Alignment, Recipe, align_encodings
-from seasync.align.spans import Span, fitting_spans
+from seasync.alignment import MOTION, Alignment, Recipe, align_encodings
+from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoders.vector import cut
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
 from seasync.files import Place
-from seasync.json_forms import MatchForm
+from seasync.forms import MatchForm
 from seasync.pair import end_of, reading
 from seasync.ranking import Ranking, rank
 from seasync.similarity import Standard, clip_vectors, clip_vectors_of, query_vector
@@ -89,7 +89,7 @@ class FoundSpan:
         )
 
     def to_json(self, rank: int = 1) -> dict[str, Any]:
-        """Plain values for JSON, as `seasync.json_forms.MatchForm` describes them."""
+        """Plain values for JSON, as `seasync.forms.MatchForm` describes them."""
         return asdict(self.form(rank))
 
 

@@ -10,7 +10,7 @@ from seasync.clip import Clip
 from seasync.files import Place
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment, Recipe
+    from seasync.alignment import Alignment, Recipe
     from seasync.encoders import Encoder
     from seasync.options import Order, Partial
 
@@ -80,8 +80,8 @@ def align(
     >>> summary = alignment.summary  # such as "aligns in full (DRAQ 0.456, below 0.57)"
     >>> second = alignment.warp(keep="query").at(1.5)  # of the other video
     """
-    from seasync.align import MOTION, align_encodings
-    from seasync.align.prepare import refined
+    from seasync.alignment import MOTION, align_encodings
+    from seasync.alignment.prepare import refined
     from seasync.encoders import encode_clip, get_encoder
     from seasync.video import probe
 

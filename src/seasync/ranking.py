@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Recipe, Scores, score_many
-from seasync.align.scores import ScoredPieces
+from seasync.alignment import Recipe, Scores, score_many
+from seasync.alignment.judge import ScoredPieces
 from seasync.encoding import Encoding, Indices
 from seasync.errors import SeaError
 from seasync.options import Partial, Rerank, expect

@@ -202,7 +202,7 @@ def _unit(vectors: Floats) -> Floats:
 
 def _products(rows: Floats, others: Floats) -> Floats:
     """rows · othersᵀ; without BLAS, whose threads go on spinning and slow the rest of a query down."""
-    from seasync.align.kernels.products import products  # brings numba
+    from seasync.alignment.old_kernels.products import products
 
     rows, others = (np.require(each, np.float32, ["C", "W"]) for each in (rows, others))
     out = np.empty((len(rows), len(others)), np.float32)

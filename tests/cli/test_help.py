@@ -9,7 +9,8 @@ import pytest
 import typer
 
 import seasync as package
-from seasync.cli import app, progress
+from seasync.cli import app
+from seasync.cli import output as progress
 from seasync.cli.output import counted
 from tests.cli.run import seasync
 

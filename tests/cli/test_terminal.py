@@ -19,7 +19,7 @@ from tests.videos import numbered
 COLOR = re.compile(r"[\[;](?:3[0-8]|4[0-8]|9\d)[;m]")
 NOISY = """
 import warnings, sys, seasync.cli, seasync.pair
-from seasync.cli.progress import progress
+from seasync.cli.output import progress
 def noisy(*_, **__):
     warnings.warn("careful")
     print("failed: a.mp4: broken", file=sys.stderr)
@@ -58,10 +58,10 @@ def on_terminal(*command: str, **variables: str) -> str:
 def test_a_terminal_shows_once_that_kernels_are_compiled(tmp_path: Path) -> None:
     script = """
 import numpy as np
-from seasync.cli.progress import announce_compiling
+from seasync.cli.output import announce_compiling
 announce_compiling()
-from seasync.align.kernels.half import single
-from seasync.align.kernels.products import dots
+from seasync.alignment.old_kernels.half import single
+from seasync.alignment.old_kernels.products import dots
 dots(single(np.zeros(3, np.float16)), np.zeros((2, 3), np.float32), np.zeros(2, np.float32))
 """
     first, second = (on_terminal(sys.executable, "-c", script, NUMBA_CACHE_DIR=str(tmp_path)) for _ in "12")

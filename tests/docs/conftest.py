@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from seasync.encoders import registry
-from seasync.encoders.encoder import Encoder, FrameEncoder
-from seasync.encoders.session import ImageModel
-from seasync.search import Sea
+from seasync.encoders.encoder import Encoder, FrameEncoder, ImageModel
+from seasync.sea.sea import Sea
 from tests.docs.place import furnish
 from tests.encoders.models import colour_grid
 from tests.scale.conftest import bucket, store

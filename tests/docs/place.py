@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.evaluate import datasets
 from tests.sea.footage import pictures, video
 from tests.videos import write

@@ -23,8 +23,8 @@ pytest.importorskip("uvicorn")
 import uvicorn
 
 from seasync.cli import main
-from seasync.files.objects import write
-from seasync.search import Sea
+from seasync.files.store import write
+from seasync.sea.sea import Sea
 from tests.docs.pages import DOCS, PAGES, commands, name_of
 from tests.scale.store import free_ports
 

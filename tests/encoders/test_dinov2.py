@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.encoders.dinov2_graph import PATCH, dinov2_graph, resized_positions
+from seasync.encoders.dinov2 import PATCH, dinov2_graph, resized_positions
 from seasync.encoders.dinov2_tensors import (
     LAYERS,
     read_safetensors,
@@ -18,7 +18,7 @@ from seasync.encoders.dinov2_tensors import (
     tensor_shapes,
     write_safetensors,
 )
-from seasync.encoders.weight_sources import Wheel
+from seasync.encoders.weights import Wheel
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from seasync.encoders import encode_clip, get_encoder, register
-from seasync.encoders.encoder import FrameEncoder, class_and_patches
+from seasync.encoders.encoder import FrameEncoder, ImageModel, class_and_patches
 from seasync.encoders.registry import name_for
-from seasync.encoders.session import ImageModel
 from seasync.errors import EncoderError, VideoError
 from seasync.video import Frames
 from tests.encoders.models import colour_grid, token_grid

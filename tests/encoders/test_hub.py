@@ -102,7 +102,7 @@ class TestTransformers:
 class TestTimm:
     @pytest.fixture
     def timm(self) -> Any:
-        from seasync.encoders.hub import _import_timm
+        from seasync.encoders.torch_models import _import_timm
 
         try:
             return _import_timm()

@@ -12,8 +12,7 @@ import pytest
 from onnx import numpy_helper
 
 from seasync.encoders.dinov2_tensors import read_tensors
-from seasync.encoders.nodes import Nodes
-from seasync.encoders.onnx_messages import _MESSAGES, array, message, tensor
+from seasync.encoders.onnx_graph import _MESSAGES, Nodes, array, message, tensor
 from seasync.errors import EncoderError
 from tests.encoders.models import colour_grid
 
@@ -80,7 +79,7 @@ def test_threads_that_come_at_once_get_messages_that_fit_into_each_other() -> No
 import sys
 from threading import Barrier, Thread
 import google.protobuf.descriptor_pb2
-from seasync.encoders.onnx_messages import message
+from seasync.encoders.onnx_graph import message
 
 sys.setswitchinterval(1e-6)
 start, made = Barrier(8), []

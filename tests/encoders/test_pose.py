@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.align import align_encodings, align_many, score_many
-from seasync.encoders.blazepose import Box, _refined, cut_out
-from seasync.encoders.pose import JOINTS, Follower, PoseEncoder, actor, normalized
+from seasync.alignment import align_encodings, align_many, score_many
+from seasync.encoders.pose import JOINTS, Box, Follower, PoseEncoder, _refined, actor, cut_out, normalized
 from seasync.encoding import MIRRORS, Encoding, Stream
 from seasync.video import Frames
 
 if TYPE_CHECKING:
-    from seasync.encoders.blazepose import BlazePose
+    from seasync.encoders.pose import BlazePose
 
 
 def test_a_turned_box_is_cut_out_upright() -> None:
@@ -148,7 +147,7 @@ def test_a_mirror_that_only_makes_chance_dearer_is_not_taken() -> None:
 @pytest.fixture
 def model(user_cache: Path, monkeypatch: pytest.MonkeyPatch) -> BlazePose:
     """BlazePose with its real weights: a visible skip where they cannot be had, a failure in CI."""
-    from seasync.encoders.blazepose import BlazePose
+    from seasync.encoders.pose import BlazePose
     from seasync.errors import MissingExtra, WeightsError
 
     monkeypatch.setenv("SEASYNC_CACHE", str(user_cache))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import align_encodings
+from seasync.alignment import align_encodings
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.encoder import encoding_of

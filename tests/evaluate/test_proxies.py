@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 from seasync.errors import DataError
 from seasync.evaluate import proxies
-from seasync.evaluate.controls import UntrainedTransformer, position_only
+from seasync.evaluate.proxies import UntrainedTransformer, position_only
 from tests.evaluate import naive
 
 

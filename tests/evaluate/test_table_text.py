@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from seasync.errors import DataError
-from seasync.evaluate import table_text
-from seasync.evaluate.plots import plot
-from seasync.evaluate.report_file import write_report
+from seasync.evaluate import report as table_text
+from seasync.evaluate.report import plot, write_report
 from seasync.evaluate.results import Curve, Table, add_figure, add_mean, add_median, run_settings
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER, align_many, score_many
+from seasync.alignment import MOTION, PAPER, align_many, score_many
 from seasync.errors import DataError
 from seasync.evaluate.all_tables import all_tables
 from seasync.evaluate.data import open_dataset

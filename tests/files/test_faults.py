@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seasync.align import Alignment
-from seasync.encoders import cache as encodings
+from seasync.alignment import Alignment
+from seasync.encoders import encode as encodings
 from seasync.errors import SeasyncError
-from seasync.files import atomic, atomic_write, downloads, fetch, write_text
-from seasync.files.objects import Object
+from seasync.files import atomic_write, fetch, write_text
+from seasync.files import local as atomic
+from seasync.files import store as downloads
+from seasync.files.store import Object
 from seasync.render import alignment_picture, compare, export, replace_clip, transfer
-from seasync.render.soundtrack import write_sound
+from seasync.render.sound import write_sound
 from tests.render.aligned import bent, clicks, whole
 from tests.sea.footage import encoding
 from tests.videos import numbered
@@ -74,13 +76,13 @@ def _strip(folder: Path, aligned: Alignment) -> None:
 
 
 def _proxy(folder: Path, aligned: Alignment) -> None:
-    from seasync.serve.proxy import make_proxy
+    from seasync.serve.media import make_proxy
 
     make_proxy(str(beside(aligned, "query.mp4")), str(folder / "proxy.mp4"), lambda news: None)
 
 
 def _report(folder: Path, aligned: Alignment) -> None:
-    from seasync.evaluate.report_file import write_report
+    from seasync.evaluate.report import write_report
 
     write_report([], folder / "report.html", title="long " * 4000)
 

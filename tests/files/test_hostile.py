@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("scipy")
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.encoders.checkpoint import read_checkpoint
 from seasync.encoders.registry import get_encoder
 from seasync.errors import DataError, EncoderError, RenderError, SeasyncError
@@ -25,11 +25,11 @@ from seasync.evaluate.untrusted import read_pickle
 from seasync.files import Location
 from seasync.marks import Mark, read_marks
 from seasync.render import replace_clip
-from seasync.render.label_table import LabelTable
+from seasync.render.labels import LabelTable
 from seasync.render.timelines.edl_file import EdlFile
 from seasync.render.timelines.fcpxml_file import FcpxmlFile
 from seasync.render.timelines.otio_file import OtioFile
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from stress.good_files import VIDEOS, write_good_files
 from tests.encoders.models import colour_grid
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeasyncError, StoreError
-from seasync.files import downloads, fetch, systems
-from seasync.files.objects import (
+from seasync.files import fetch
+from seasync.files import store as downloads
+from seasync.files import store as systems
+from seasync.files.store import (
     OPTIONS,
     READ_PAUSES,
     add_storage_options,
@@ -24,7 +26,7 @@ from seasync.files.objects import (
     storage_options,
     write,
 )
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.cli.run import seasync
 
 
@@ -151,7 +153,7 @@ def test_an_object_that_goes_while_it_is_read_is_not_there(
     uri = f"{bucket}/announcement"
     write(uri, b"short")
     raced = Raced(uri, again=again)
-    monkeypatch.setattr("seasync.files.objects.opened", lambda *_: (raced, raced.path))
+    monkeypatch.setattr("seasync.files.store.opened", lambda *_: (raced, raced.path))
     assert read(uri) is None
     assert raced.reads == again + 1
 
@@ -163,7 +165,7 @@ def test_a_read_that_never_succeeds_is_reported_after_some_tries(
     uri = f"{bucket}/announcement"
     write(uri, b"short")
     raced = Raced(uri, again=10**6)
-    monkeypatch.setattr("seasync.files.objects.opened", lambda *_: (raced, raced.path))
+    monkeypatch.setattr("seasync.files.store.opened", lambda *_: (raced, raced.path))
     with pytest.raises(StoreError, match=rf"^{uri}: .*response stream"):
         read(uri)
     assert raced.reads == len(READ_PAUSES) + 1

@@ -13,7 +13,7 @@ import pytest
 
 from seasync.errors import VideoError
 from seasync.files.location import expect_ordinary, printable
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.video import probe
 from tests.cli.run import seasync
 

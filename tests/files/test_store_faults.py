@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from seasync.errors import SeaError, StoreError
-from seasync.files import atomic_write, downloads, fetch, objects
-from seasync.files.objects import read, upload, write
-from seasync.sea import copy as copying
-from seasync.sea.copy import copy, differences
+from seasync.files import atomic_write, fetch
+from seasync.files import store as downloads
+from seasync.files import store as objects
+from seasync.files.store import read, upload, write
+from seasync.sea import copies as copying
+from seasync.sea.copies import copy, differences
 from seasync.sea.record import Record
 from tests.scale.store import Store, running
 from tests.sea.footage import facts, row

@@ -8,7 +8,7 @@ from seasync.clip import Clip
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding
 from seasync.group.clock import Take
-from tests.align.clips import retimed, stream, walk
+from tests.alignment.clips import retimed, stream, walk
 
 FPS = 15.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.align import PAPER
+from seasync.alignment import PAPER
 from seasync.errors import DataError
 from seasync.group.align_takes import group_of
 from seasync.group.carry import Carrier, LabeledClip, confirmed, doubtful_first

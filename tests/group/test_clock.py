@@ -13,7 +13,7 @@ from seasync.encoding import Encoding
 from seasync.errors import FeatureError
 from seasync.group.align_takes import group_of, medoid
 from seasync.group.clock import Take
-from tests.align.clips import stream
+from tests.alignment.clips import stream
 from tests.group.takes import FPS, take, true_seconds
 
 BENDS = {"a": 0.3, "b": -0.3, "c": 0.15, "d": -0.15}

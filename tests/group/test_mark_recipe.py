@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from seasync.align import MOTION
+from seasync.alignment import MOTION
 from seasync.encoding import Encoding
 from seasync.group.mark_recipe import mark_recipe
-from tests.align.clips import stream, walk
+from tests.alignment.clips import stream, walk
 
 
 @pytest.mark.parametrize(

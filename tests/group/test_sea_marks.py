@@ -12,14 +12,14 @@ import pyarrow.parquet as parquet
 import pytest
 from typer.testing import CliRunner
 
-from seasync.align import MOTION
-from seasync.align.likelihood import Calibration
+from seasync.alignment import MOTION
+from seasync.alignment.judge import Calibration
 from seasync.cli import app
 from seasync.errors import DataError, FeatureError, UnknownClips
 from seasync.group import align_group, carry_over_sea
 from seasync.marks import Mark, read_marks
 from seasync.sea.calibration import with_calibration
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid
 from tests.serve.films import film, pace
 

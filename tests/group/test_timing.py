@@ -10,8 +10,7 @@ import pytest
 from seasync.errors import DataError
 from seasync.group.align_takes import group_of
 from seasync.marks import Mark
-from seasync.render.timing_page import timing_page
-from seasync.render.timing_report import timing_csv, timing_markdown, write_timing
+from seasync.render.report import timing_csv, timing_markdown, timing_page, write_timing
 from tests.group.takes import take, true_seconds
 
 PLACES = {"start": 0.1, "top": 0.5, "end": 0.9}

@@ -9,8 +9,8 @@ from pathlib import Path
 import av
 import numpy as np
 
-from seasync.align import MOTION, Alignment, Piece
-from seasync.align.grid import end_of
+from seasync.alignment import MOTION, Alignment, Piece
+from seasync.alignment.prepare import end_of
 from seasync.clip import Clip
 from seasync.video.timetable import frame_table
 from tests.videos import number_of

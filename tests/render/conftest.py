@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from tests.render.aligned import bent, clicks, whole
 from tests.videos import numbered
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seasync.align import MOTION, Alignment, Piece, Warp
-from seasync.align.grid import end_of
+from seasync.alignment import MOTION, Alignment, Piece, Warp
+from seasync.alignment.prepare import end_of
 from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.options import Side
 from seasync.render import export, transfer
-from seasync.render.schedule import film_warp
+from seasync.render.frames import film_warp
 from seasync.video import frame_table
 from tests.render.test_timelines import READERS, Point
 from tests.videos import numbered
@@ -238,7 +238,7 @@ def test_what_is_shown_of_the_end_of_a_piece_belongs_to_that_piece(
     from seasync.cli.align import _print
     from seasync.integrations.fiftyone import _warp
     from seasync.integrations.mcp_server import described
-    from seasync.serve.timing_differences import compare_timing
+    from seasync.serve.pair_timing import compare_timing
 
     aligned = swapped_halves(*files)
     frame, pace = 1 / 25, 30 / 1.001 / 25  # seconds of the match for a second of the query

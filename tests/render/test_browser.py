@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.render import compare, retime
 from tests.videos import number_of
 

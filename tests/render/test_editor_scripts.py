@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.render.timelines import export
 from tests.render.conftest import true_map
 from tests.videos import number_of

@@ -14,13 +14,13 @@ import av
 import numpy as np
 import pytest
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.clip import Clip
 from seasync.errors import PartlyDecoded, RenderError
 from seasync.render import Mark, compare, grid, retime
 from seasync.render.captions import captions
 from seasync.render.composition import Cell, Film
-from seasync.render.schedule import Clock, FrameSelection
+from seasync.render.frames import Clock, FrameSelection
 from tests.render.aligned import alignment, bent, pictures, shown, whole
 from tests.render.conftest import KEYS, MATCH_KEYS, true_map
 from tests.videos import is_upright, number_of, numbered, vfr

@@ -9,7 +9,7 @@ import numpy as np
 import pysubs2
 import pytest
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import DataError
 from seasync.render import Mark, read_marks, transfer
 from tests.render.aligned import alignment, bent

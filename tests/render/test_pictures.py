@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.render import alignment_picture, contact_sheet, warp_picture
 from seasync.render.lettering import clock, ticks

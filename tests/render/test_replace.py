@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.render import replace_clip

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.render import retime
 from seasync.sample import SampleClip, make
 from tests.render.aligned import click_times, heard, pictures, pitch, whole

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import Alignment, Segment
+from seasync.alignment import Alignment, Segment
 from seasync.errors import RenderError
 from seasync.render import compare, retime, write_sound
 from seasync.render import sound as sound_module
-from seasync.render.sound import carry
-from seasync.render.time_stretch import by_atempo, by_signalsmith, stretch
+from seasync.render.sound import by_atempo, by_signalsmith, carry, stretch
 from tests.render.aligned import bent, click_times, clicks, heard, pitch, whole
 from tests.render.conftest import KEYS, MATCH_KEYS
 from tests.videos import numbered

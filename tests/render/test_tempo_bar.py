@@ -8,8 +8,8 @@ import numpy as np
 
 import seasync
 from seasync.render import group_film
-from seasync.render.tempo_bar import Tempo, draw_bar, draw_frame
-from seasync.render.yuv_canvas import Canvas
+from seasync.render.canvas import Canvas
+from seasync.render.captions import Tempo, draw_bar, draw_frame
 from seasync.video import probe
 from tests.encoders.models import colour_grid
 from tests.serve.films import film, pace

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.options import TimelineFormat, values
 from seasync.render import export

@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.sample.actions import smooth_through
-from seasync.sample.choreography import ACTIONS, BOW, JUMPING_JACK, KICK, PUSH_UP, SQUAT, SWING, THROW
+from seasync.sample.actions import (
+    ACTIONS,
+    BOW,
+    JUMPING_JACK,
+    KICK,
+    PUSH_UP,
+    SQUAT,
+    SWING,
+    THROW,
+    smooth_through,
+)
 from seasync.sample.figure import Body, perform
 
 TIME = np.linspace(0, 1, 201)

@@ -11,9 +11,9 @@ import pytest
 
 from seasync.errors import DataError
 from seasync.sample import Sample, alignment_error, make, true_warp
-from seasync.sample.clip_plan import plan
-from seasync.sample.clip_writer import frames
 from seasync.sample.figure import perform
+from seasync.sample.generate import frames
+from seasync.sample.plan import plan
 from seasync.video import read, sound
 
 SHORT = {"seed": 3, "seconds": (1.6, 2.4)}

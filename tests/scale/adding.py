@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from multiprocessing.synchronize import Event
 
-from seasync.sea.cluster import Cluster
-from seasync.search import Sea
+from seasync.sea.ray import Cluster
+from seasync.sea.sea import Sea
 from tests.sea.adding import context
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seasync.files.objects import opened
-from seasync.files.systems import AZURITE
+from seasync.files.store import AZURITE, opened
 from tests.scale.store import PATIENCE, free_ports
 
 ACCOUNT, KEY, _ = AZURITE

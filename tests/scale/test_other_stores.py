@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeaError, StoreError
-from seasync.files.objects import OPTIONS, delete, objects, opened, read, write
-from seasync.search import Sea
+from seasync.files.store import OPTIONS, delete, objects, opened, read, write
+from seasync.sea.sea import Sea
 from tests.cli.run import seasync
 from tests.scale.azurite import azurite
 from tests.scale.test_uri import run

@@ -15,13 +15,13 @@ import pytest
 
 from seasync.cli import main
 from seasync.errors import SeaError
-from seasync.files.objects import objects
-from seasync.sea import on_ray
-from seasync.sea.cluster import Cluster
+from seasync.files.store import objects
+from seasync.sea import ray as on_ray
 from seasync.sea.index import standard_of
 from seasync.sea.ingest import Added
-from seasync.sea.ingest_plan import PendingClip
-from seasync.search import Sea
+from seasync.sea.plan import PendingClip
+from seasync.sea.ray import Cluster
+from seasync.sea.sea import Sea
 from seasync.similarity import query_vector
 from tests.cli.run import seasync
 from tests.scale.adding import add_on, context

@@ -15,8 +15,8 @@ from seasync.cli import app
 from seasync.encoders import get_encoder
 from seasync.encoders.registry import loaded
 from seasync.errors import SeaError, SeasyncError
-from seasync.files.objects import objects, write
-from seasync.search import Sea
+from seasync.files.store import objects, write
+from seasync.sea.sea import Sea
 from tests.encoders.models import token_grid
 from tests.scale.test_uri import upload
 from tests.train.footage import sliding_squares

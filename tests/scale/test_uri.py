@@ -11,9 +11,9 @@ import pytest
 from seasync.cli import main
 from seasync.errors import SeaError, StoreError, VideoError
 from seasync.files import fetch
-from seasync.files.objects import objects, write
-from seasync.sea.copy import copy, differences
-from seasync.search import Sea
+from seasync.files.store import objects, write
+from seasync.sea.copies import copy, differences
+from seasync.sea.sea import Sea
 from tests.scale.store import Store
 from tests.sea.footage import facts, row
 from tests.sea.test_ingest import contents
@@ -173,7 +173,7 @@ def test_a_sea_can_be_told_that_its_videos_are_on_the_store(
 def test_the_cache_of_videos_stays_within_its_bounds(
     bucket: str, clips: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seasync.files import downloads
+    from seasync.files import store as downloads
 
     upload(clips, bucket)
     files = objects(bucket)
@@ -191,7 +191,7 @@ def test_the_cache_of_videos_stays_within_its_bounds(
 def test_a_video_that_changed_on_the_store_is_fetched_anew(
     bucket: str, clips: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seasync.files import downloads
+    from seasync.files import store as downloads
 
     monkeypatch.setattr(downloads, "FRESH_SECONDS", 0.0)
     first, second = (clips / "dive/001.mp4").read_bytes(), (clips / "dive/004.mp4").read_bytes()

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeaError
-from seasync.files.objects import objects
+from seasync.files.store import objects
 from seasync.sea import writers
-from seasync.sea.commit import Appender, write_fragments
-from seasync.sea.folder_lock import Busy
+from seasync.sea.record import Appender, write_fragments
 from seasync.sea.rows import to_table
+from seasync.sea.sea import Sea
 from seasync.sea.snapshot import plain_errors
-from seasync.search import Sea
+from seasync.sea.writers import Busy
 from tests.scale.adding import add, context, racing
 from tests.scale.store import Store, running
 from tests.sea.footage import facts, row, video, videos
@@ -141,7 +141,7 @@ def left_by_a_killed_writer(sea: Sea, monkeypatch: pytest.MonkeyPatch) -> writer
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("seasync.sea.commit._remove_duplicates", die)
+        patch.setattr("seasync.sea.record._remove_duplicates", die)
         with pytest.raises(KeyboardInterrupt):
             appender.append_fragments(fragments, table["id"].to_pylist())
     assert len(sea) == 5

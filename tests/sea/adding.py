@@ -9,7 +9,7 @@ from multiprocessing.synchronize import Event
 import lance  # imported once by the server that the processes are forked from
 import onnxruntime
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload([__name__])

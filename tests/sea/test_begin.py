@@ -10,7 +10,7 @@ import lance.fragment
 import pytest
 
 from seasync.errors import SeaError
-from seasync.sea.copy import copy
+from seasync.sea.copies import copy
 from seasync.sea.record import Record
 from tests.sea.footage import facts, row
 

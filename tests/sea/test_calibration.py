@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import MOTION, PAPER, align_encodings
-from seasync.align.likelihood import SHIPPED, Calibration
+from seasync.alignment import MOTION, PAPER, align_encodings
+from seasync.alignment.judge import SHIPPED, Calibration
 from seasync.encoders.dinov2_tensors import SHA256
 from seasync.errors import SeaError
 from seasync.sea.calibration import (
@@ -20,7 +20,7 @@ from seasync.sea.calibration import (
     calibration_of,
     judged_pair,
 )
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.cli.run import seasync
 from tests.sea.footage import encoding, facts, row
 

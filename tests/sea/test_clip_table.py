@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from seasync.errors import SeaError
-from seasync.sea import clip_table
-from seasync.sea.clip_table import COLUMNS
-from seasync.sea.query import resolve
+from seasync.sea import snapshot as clip_table
 from seasync.sea.record import Record
-from seasync.sea.snapshot import Snapshot
+from seasync.sea.search import resolve
+from seasync.sea.snapshot import COLUMNS, Snapshot
 from tests.sea.footage import facts, row
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.sea.adding import add, context
 from tests.sea.footage import videos
 from tests.sea.test_ingest import contents

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeaError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.sea.footage import facts, row
 from tests.sea.test_ingest import contents
 

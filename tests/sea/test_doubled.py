@@ -8,8 +8,7 @@ import lance
 import pytest
 from lance.dataset import LanceOperation
 
-from seasync.sea.commit import Appender, remove_doubled, write_fragments
-from seasync.sea.record import Record
+from seasync.sea.record import Appender, Record, remove_doubled, write_fragments
 from seasync.sea.rows import to_table
 from tests.sea.footage import facts, row
 

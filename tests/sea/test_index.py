@@ -10,11 +10,12 @@ import pytest
 
 from seasync.encoding import Floats
 from seasync.errors import SeaError
-from seasync.sea import exact, index
+from seasync.sea import index
+from seasync.sea import index as exact
 from seasync.sea.index import INDEX
 from seasync.sea.record import Record
 from seasync.sea.rows import matrix
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.similarity import Standard, clip_vectors, query_vector
 from tests.sea.footage import encoding, facts, row
 

@@ -19,7 +19,7 @@ import seasync.video.source
 from seasync.encoders import encode_clip, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.sea.ingest import Added
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid
 from tests.sea.footage import video, videos
 from tests.sea.test_rows import assert_same
@@ -77,7 +77,7 @@ def test_frames_are_decoded_as_for_a_single_clip(
 def test_a_large_sea_is_asked_for_each_content_and_the_same_comes_of_it(
     tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch, split: str | float
 ) -> None:
-    monkeypatch.setattr("seasync.sea.ingest_plan.EXACT_UP_TO", 2)
+    monkeypatch.setattr("seasync.sea.plan.EXACT_UP_TO", 2)
     sea = Sea(tmp_path / "s.sea", encoder)
     first = sea.add(clips / "dive", split=split)
     shutil.copy(video(tmp_path / "new.mp4", look=77), tmp_path / "twin.mp4")

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from seasync.errors import SeaError
-from seasync.sea.migrations import migrate
+from seasync.sea.record import migrate
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts, to_table
+from seasync.sea.sea import Sea
 from seasync.sea.snapshot import MOVES, relocated
-from seasync.search import Sea
 from tests.sea.footage import facts, row, video
 
 

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from seasync.cli import app
 from seasync.errors import SeaError
-from seasync.sea.reencode import reencode_from_videos
-from seasync.search import Sea
+from seasync.sea.copies import reencode_from_videos
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import sliding_squares
 
@@ -46,7 +46,7 @@ def test_all_clips_come_with_what_is_known_of_them(tmp_path: Path, sea: Sea) -> 
 
 def test_an_interruption_is_resumed(tmp_path: Path, sea: Sea, monkeypatch: pytest.MonkeyPatch) -> None:
     new = Sea(tmp_path / "new.sea", f"onnx:{token_grid(tmp_path / 'new.onnx')}")
-    monkeypatch.setattr("seasync.sea.reencode.OFTEN", 2)
+    monkeypatch.setattr("seasync.sea.copies.OFTEN", 2)
     seen: list[tuple[int, int]] = []
 
     def stop(done: int, total: int) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from seasync.encoders.vector import cut, joined
-from seasync.sea import candidates
-from seasync.search import Sea
+from seasync.sea import search as candidates
+from seasync.sea.sea import Sea
 from tests.sea.footage import encoding, pictures, video
 from tests.videos import write
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.align import Warp
-from seasync.align.warp import Stretch
+from seasync.alignment import Warp
+from seasync.alignment.warp import Stretch
 from seasync.serve import Client
 from tests.serve.films import number_of
 

@@ -15,7 +15,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import create_app
 from seasync.serve.backend import Backend
 from seasync.serve.tasks import SeaLocation

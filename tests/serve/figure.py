@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seasync.encoders.blazepose import Box, Person, Picture
+from seasync.encoders.pose import Box, Person, Picture
 from seasync.encoding import Floats
 
 LIMB = 15.0  # pixels

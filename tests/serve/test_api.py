@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.serve.conftest import Server
 from tests.serve.films import film, frame, number_of, pace
 from tests.videos import number_of as numbered_as
@@ -96,8 +96,8 @@ def test_a_span_of_next_to_nothing_is_one_frame(server: Server) -> None:
 
 
 def test_alignment_and_its_warps(server: Server, pair: dict[str, str], films: Path) -> None:
-    from seasync.align import Warp
-    from seasync.align.warp import Stretch
+    from seasync.alignment import Warp
+    from seasync.alignment.warp import Stretch
     from seasync.pair import align
 
     answer = server.client.get(f"{API}/alignment", params=pair).json()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seasync.errors import ServeError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.serve.models import Anchor, GridRequest, Mark
 from seasync.serve.run import _named as named

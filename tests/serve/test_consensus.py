@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from seasync.align.consensus import apply_consensus
-from seasync.search import Sea
+from seasync.alignment.consensus import apply_consensus
+from seasync.sea.sea import Sea
 from seasync.serve.models import AlignmentRequest, Span
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace

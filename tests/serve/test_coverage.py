@@ -14,7 +14,7 @@ import pytest
 
 from seasync.errors import ServeError
 from seasync.serve import Client, create_app, models
-from seasync.serve.connection import Connection
+from seasync.serve.client import Connection
 
 ID = "5f0c3a1e9b7d4c2e8a6f1b3d5e7c9a0b"
 

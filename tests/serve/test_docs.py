@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.serve.films import film, pace
 from tests.serve.live import process
 

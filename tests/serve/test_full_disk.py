@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from seasync.serve.state_folder import StateFolder
+from seasync.serve.stores import StateFolder
 from tests.serve.conftest import Server
 from tests.serve.live import live
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from seasync.errors import ServeError
-from seasync.serve.held_file import HeldFileResponse, open_held
+from seasync.serve.media import HeldFileResponse, open_held
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from seasync.errors import ServeError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
-from seasync.serve.job_queue import MOST_ATTEMPTS
+from seasync.serve.jobs import MOST_ATTEMPTS
 from seasync.serve.models import Job
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
@@ -116,7 +116,7 @@ def test_stopped_in_good_order_a_job_goes_on_and_that_does_not_count(
 def test_a_job_that_stops_the_server_again_and_again_is_given_up(
     start: Start, sea: Path, films: Path, tmp_path: Path
 ) -> None:
-    from seasync.serve.state_folder import StateFolder
+    from seasync.serve.stores import StateFolder
 
     state = StateFolder(tmp_path / "state")
     begun = {"kind": "proxy", "sea": "small", "title": "Prepare", "request": "{}", "message": ""}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.sea.footage import pictures, video
 from tests.serve.conftest import Server
 from tests.videos import write

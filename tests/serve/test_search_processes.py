@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import MOTION
+from seasync.alignment import MOTION
 from seasync.clip import Clip
 from seasync.errors import ServeError
-from seasync.sea.match import Matches
-from seasync.search import Sea
+from seasync.sea.sea import Sea
+from seasync.sea.search import Matches
 from seasync.serve import served_sea
 from seasync.serve.search_processes import SearchProcesses
 from seasync.serve.served_sea import ServedSea

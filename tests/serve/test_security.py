@@ -10,15 +10,9 @@ import pyarrow as pa
 import pytest
 
 from seasync.errors import SeaError, ServeError
-from seasync.search import Sea
-from seasync.serve.roots import Roots
+from seasync.sea.sea import Sea
 from seasync.serve.run import default_state
-from seasync.serve.security import (
-    WRONG_TOKEN_LIMITS,
-    Hosts,
-    WrongTokens,
-    is_loopback,
-)
+from seasync.serve.security import WRONG_TOKEN_LIMITS, Hosts, Roots, WrongTokens, is_loopback
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 

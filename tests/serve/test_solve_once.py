@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seasync.align import Alignment, align_encodings
+from seasync.alignment import Alignment, align_encodings
 from seasync.encoding import Encoding
 from seasync.serve.solver import AlignmentCache
 from tests.encoders.models import colour_grid

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Limits
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from seasync.align import MOTION
+from seasync.alignment import MOTION
 from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.tasks import SeaLocation
-from seasync.serve.turn import Turn
-from seasync.serve.worker import WorkerProcess
+from seasync.serve.worker import Turn, WorkerProcess
 from tests.serve.films import film, pace
 
 CALLS = 4

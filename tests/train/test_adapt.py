@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from seasync.align import MOTION
+from seasync.alignment import MOTION
 from seasync.cli import app
 from seasync.encoders import get_encoder
 from seasync.errors import EncoderError, SeaError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import Swings, sliding_squares
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from seasync.cli import app
 from seasync.encoders import encode_clip, get_encoder
 from seasync.errors import EncoderError
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid, token_grid
 from tests.train.footage import sliding_squares
 
@@ -95,7 +95,7 @@ def test_views_are_encoded_and_drawn_from(tmp_path: Path, videos: Path, encoder:
 
 
 def test_views_of_a_clip_differ_from_it_and_from_each_other(videos: Path, encoder: str) -> None:
-    from seasync.train.views import View
+    from seasync.train.clips import View
 
     looks = [encode_clip(videos / "0.mp4", View(get_encoder(encoder), n)) for n in (0, 1)]
     plain = encode_clip(videos / "0.mp4", encoder)

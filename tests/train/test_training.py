@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.align import PAPER
+from seasync.alignment import PAPER
 from seasync.clip import Clip
-from seasync.encoders.temporal import TemporalEncoder, TemporalModel, over_shots
-from seasync.encoders.transformer import positions
+from seasync.encoders.temporal import TemporalEncoder, TemporalModel, over_shots, positions
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, FeatureError
 from tests.encoders.test_checkpoint import Trap
@@ -20,15 +19,23 @@ from tests.train.footage import Swings
 
 torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
-from seasync.train.carl_task import CarlTask  # noqa: E402
-from seasync.train.fit import Training  # noqa: E402
-from seasync.train.judge import cycle_errors  # noqa: E402
-from seasync.train.nms_task import NmsTask  # noqa: E402
-from seasync.train.sequences import Pair  # noqa: E402
-from seasync.train.taught_task import TaughtTask  # noqa: E402
-from seasync.train.teacher import Teacher  # noqa: E402
-from seasync.train.training_clips import split  # noqa: E402
-from seasync.train.training_plan import TrainingPlan  # noqa: E402
+from seasync.train.clips import (  # noqa: E402
+    Pair,
+    split,
+)
+from seasync.train.fit import (  # noqa: E402
+    Training,
+    TrainingPlan,
+)
+from seasync.train.judge import (  # noqa: E402
+    Teacher,
+    cycle_errors,
+)
+from seasync.train.tasks import (  # noqa: E402
+    CarlTask,
+    NmsTask,
+    TaughtTask,
+)
 
 NMS = NmsTask(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
 CARL = CarlTask(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)
@@ -292,7 +299,7 @@ def test_long_shots_are_seen_in_windows_and_each_shot_by_itself(tmp_path: Path) 
 
 
 def test_too_few_or_too_short_clips_are_refused(tmp_path: Path) -> None:
-    from seasync.train.training_clips import VideoFootage
+    from seasync.train.clips import VideoFootage
     from tests.videos import numbered
 
     videos = [numbered(tmp_path / f"{n}.mp4", 12) for n in range(3)]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seasync.cli.standard_error import StandardError
+from seasync.cli.output import StandardError
 from seasync.errors import SeasyncError
 
 app = typer.Typer(

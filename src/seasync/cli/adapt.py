@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from seasync.cli.output import counted
+from seasync.cli.output import counted, progress, resumable
 from seasync.cli.parameters import Json, Recipe, Sea, StorageOptions
-from seasync.cli.progress import progress, resumable
 from seasync.cli.train import (
     UNLEARNED,
     HeldOut,
@@ -51,11 +50,11 @@ def adapt(
 
     If it is interrupted, run the same command again to continue.
     """
-    from seasync.encoders.torch_model import require_torch
+    from seasync.encoders.torch_models import require_torch
 
     require_torch("seasync sea adapt", extra="train")
-    from seasync.align import RECIPES
-    from seasync.search import Sea as OpenSea
+    from seasync.alignment import RECIPES
+    from seasync.sea.sea import Sea as OpenSea
     from seasync.train import TrainingPlan
     from seasync.train.adapt import adapt as adapt_sea
 

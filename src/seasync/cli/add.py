@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import counted
+from seasync.cli.output import counted, progress, resumable
 from seasync.cli.parameters import Cpus, Device, Fps, Gpus, Json, On, Sea, StorageOptions, cluster
-from seasync.cli.progress import progress, resumable
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
@@ -77,7 +76,7 @@ def add(
 
     Re-adding files costs nothing. If it is interrupted, run the same command again to continue.
     """
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     began = time.monotonic()
     with resumable(), progress() as bar:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasync.cli.output import print_bold, print_table, summary
-from seasync.cli.pairing import align_pair
 from seasync.cli.parameters import (
     OUTPUT,
     Anchors,
@@ -25,13 +24,14 @@ from seasync.cli.parameters import (
     Recipe,
     Start,
     StorageOptions,
+    align_pair,
     path_or_uri,
 )
 from seasync.clip import Clip
 from seasync.files import Location
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.alignment import Alignment
 
 EXAMPLES = """\
 seasync align mine.mp4 reference.mp4

@@ -23,8 +23,8 @@ def calibrate(
 
     `seasync search` then shows this probability. The sea needs 20 labeled clips or more.
     """
-    from seasync.align import RECIPES
-    from seasync.search import Sea as OpenSea
+    from seasync.alignment import RECIPES
+    from seasync.sea.sea import Sea as OpenSea
 
     fitted = OpenSea(sea, create=False).calibrate(RECIPES[recipe], seed=seed)
     if as_json:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import print_bold, print_table
+from seasync.cli.output import print_bold, print_table, shows_bars
 from seasync.cli.parameters import Json
-from seasync.cli.progress import shows_bars
 
 if TYPE_CHECKING:
     from seasync.demo import Result

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from seasync.cli.output import summary
-from seasync.cli.pairing import align_pair
 from seasync.cli.parameters import (
     Anchors,
     Device,
@@ -25,6 +24,7 @@ from seasync.cli.parameters import (
     Recipe,
     Start,
     StorageOptions,
+    align_pair,
     path_or_uri,
 )
 from seasync.clip import Clip

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seasync.cli.output import print_table
+from seasync.cli.output import print_table, progress
 from seasync.cli.parameters import (
     Device,
     EncoderName,
@@ -20,7 +20,6 @@ from seasync.cli.parameters import (
     StorageOptions,
     path_or_uri,
 )
-from seasync.cli.progress import progress
 from seasync.clip import Clip
 from seasync.files import Location
 
@@ -47,7 +46,7 @@ def find(
     as_json: Json = False,
 ) -> None:
     """Find the stretches of long films that move in step with a video, best first."""
-    from seasync.align import RECIPES
+    from seasync.alignment import RECIPES
     from seasync.film import find as search
 
     bad: list[str] = []

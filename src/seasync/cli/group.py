@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import counted, print_table
+from seasync.cli.output import counted, print_table, progress
 from seasync.cli.parameters import (
     ALIGNMENT,
     OUTPUT,
@@ -19,7 +19,6 @@ from seasync.cli.parameters import (
     StorageOptions,
     path_or_uri,
 )
-from seasync.cli.progress import progress
 from seasync.files import Location
 
 if TYPE_CHECKING:
@@ -127,9 +126,9 @@ def group(
 
     Prints how each take differs from the group, and which takes do not align.
     """
-    from seasync.align import RECIPES
+    from seasync.alignment import RECIPES
     from seasync.group import align_group
-    from seasync.search import Sea
+    from seasync.sea.sea import Sea
 
     if (sea is None) == (not takes):
         raise typer.BadParameter("give TAKES (videos or folders) beside the reference, or --sea SEA")
@@ -181,7 +180,7 @@ def group(
 
 def _print(group: Group, timing: Timing | None) -> None:
     print(f"{counted(len(group.takes), 'take')} on the clock of {group.reference.name}")
-    from seasync.group.movement import while_moving
+    from seasync.group.clock import while_moving
 
     rows, tempo = [], while_moving(group, group.tempo)
     for take, distance in group.outliers():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import typer
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.alignment import Alignment
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = ()) -> None:
@@ -49,3 +56,154 @@ def counted(number: int, noun: str) -> str:
 def summary(alignment: Alignment) -> list[str]:
     """The verdict with the number that decides it, then a line for each warning."""
     return [alignment.summary, *(f"warning: {text}" for text in alignment.warnings)]
+
+
+# What long commands show on stderr: a bar on a terminal, a line now and then anywhere else.
+
+
+Show = Callable[[str, float, float], None]
+QUIET_SECONDS = 30.0  # between two lines where no terminal shows a bar
+
+
+def shows_bars() -> bool:
+    """Whether standard error is a terminal that can move its cursor."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+@contextmanager
+def progress(what: str = "reading") -> Iterator[Show]:
+    """A function that shows what is being done, how much of it is done, and of how much (0: unknown).
+
+    On a terminal it moves a bar. Elsewhere it prints a line every 30 seconds: nothing for short work.
+    """
+    if not shows_bars():
+        yield _line_printer()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    description = TextColumn("{task.description}", markup=False)  # a file's name is not markup
+    columns = (BarColumn(), TaskProgressColumn(), description, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total or None
+        )
+
+
+def _line_printer() -> Show:
+    began = last = time.monotonic()
+
+    def show(what: str, done: float, total: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= QUIET_SECONDS:
+            last = now
+            share = f", {done / total:.0%}" if total else ""
+            print(f"seasync: {what}{share} after {now - began:.0f} s", file=sys.stderr, flush=True)
+
+    return show
+
+
+def announce_compiling() -> None:
+    """Say on a terminal when kernels are compiled: the first alignment of an installation waits for it."""
+    if not shows_bars():
+        return
+    from numba.core import event
+
+    class Announcement(event.Listener):  # type: ignore[misc]
+        said = False
+
+        def on_start(self, _: object) -> None:
+            if not self.said:
+                print("seasync: compiling for this processor; only the first run does this", file=sys.stderr)
+            self.said = True
+
+        def on_end(self, _: object) -> None:
+            pass
+
+    event.register("numba:compile", Announcement())
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """After Ctrl-C, say that the same command continues where it stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("seasync: interrupted; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
+# `--quiet` and `--log-file`: what is shown on standard error, and a copy of it.
+
+
+_SECRET = ("--token", "--storage-option")
+_SHOWN_ANYWAY = "failed: "  # files that could not be used: no success to be quiet about
+
+
+class StandardError:
+    """A stream in the place of standard error.
+
+    quiet     shows only which files failed, and the error that ends a command
+    log_file  whole lines are appended to it, with the time; moving bars are not
+    """
+
+    def __init__(self, stream: TextIO, *, quiet: bool = False, log_file: Path | None = None) -> None:
+        self.stream = stream
+        self._quiet = quiet
+        self._log = log_file.open("a", encoding="utf-8", errors="backslashreplace") if log_file else None
+        self._rest = ""
+        self._note(f"$ seasync {' '.join(_without_secrets(sys.argv[1:]))}")
+
+    def write(self, text: str) -> int:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            if line.strip() and "\x1b" not in line:
+                self._note(line)
+            if self._quiet and line.startswith(_SHOWN_ANYWAY):
+                self.stream.write(f"{line}\n")
+        if not self._quiet:
+            self.stream.write(text)
+        return len(text)
+
+    def end(self, text: str) -> None:
+        """Show the line that ends a command."""
+        self._note(text)
+        print(text, file=self.stream)
+
+    def _note(self, line: str) -> None:
+        if self._log:
+            self._log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+            self._log.flush()
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def isatty(self) -> bool:
+        return not self._quiet and self.stream.isatty()
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def close(self) -> None:
+        self.stream.close()
+
+    @property
+    def encoding(self) -> str:
+        return self.stream.encoding
+
+    @property
+    def errors(self) -> str | None:
+        return self.stream.errors
+
+
+def _without_secrets(arguments: list[str]) -> list[str]:
+    kept = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        name, equals, _ = argument.partition("=")
+        if equals and name in _SECRET:
+            kept.append(f"{name}=***")
+        else:
+            kept.append("***" if before in _SECRET else argument)
+    return kept

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seasync.cli.output import announce_compiling, progress
+from seasync.clip import Clip
 from seasync.files import Location
 from seasync.options import DeviceName, Order, Partial, RecipeName, Side
 
 if TYPE_CHECKING:
-    from seasync.sea.cluster import Cluster
+    from seasync.alignment import Alignment
+    from seasync.sea.ray import Cluster
+
 
 ALIGNMENT = "Alignment"
 PARTS = "Part of the video"
@@ -123,7 +127,7 @@ Where = Annotated[
 def _into_environment(options: list[str] | None) -> list[str] | None:
     """Keep storage options where everything that opens a URI looks for them, other processes included."""
     from seasync.errors import StoreError
-    from seasync.files.objects import add_storage_options, parse_options
+    from seasync.files.store import add_storage_options, parse_options
 
     try:
         add_storage_options(parse_options(options or []))
@@ -164,7 +168,7 @@ def cluster(on: str, jobs: int | None, cpus: float, gpus: float) -> Cluster | No
     from importlib.util import find_spec
 
     from seasync.errors import MissingExtra
-    from seasync.sea.cluster import Cluster
+    from seasync.sea.ray import Cluster
 
     if on == "local":
         return None
@@ -173,3 +177,46 @@ def cluster(on: str, jobs: int | None, cpus: float, gpus: float) -> Cluster | No
     if find_spec("ray") is None:  # before weights are fetched
         raise MissingExtra("ray", f"--on {on}")
     return Cluster(on, jobs or 0, cpus, gpus)
+
+
+# Two videos from the command line to their alignment, with progress.
+
+
+def align_pair(
+    query: Clip,
+    match: Clip,
+    *,
+    encoder: str,
+    recipe: RecipeName,
+    fps: float | None,
+    partial: Partial,
+    order: Order,
+    anchor: list[str] | None,
+) -> Alignment:
+    """Align two videos as the options say, showing how far it is."""
+    from seasync.alignment import RECIPES
+    from seasync.pair import align
+
+    announce_compiling()
+    anchors = [_anchor(text) for text in anchor or ()]
+    with progress(f"reading {query.name}") as show:
+        return align(
+            query,
+            match,
+            encoder=encoder,
+            recipe=RECIPES[recipe],
+            fps=fps,
+            partial=partial,
+            order=order,
+            anchors=anchors,
+            progress=show,
+        )
+
+
+def _anchor(text: str) -> tuple[float, float]:
+    """`QUERY_S=MATCH_S` as two numbers of seconds."""
+    query, _, match = text.partition("=")
+    try:
+        return float(query), float(match)
+    except ValueError:
+        raise typer.BadParameter(f"--anchor {text}: expected QUERY_S=MATCH_S, such as 1.2=3.4") from None

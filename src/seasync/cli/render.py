@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import summary
-from seasync.cli.pairing import align_pair
+from seasync.cli.output import progress, summary
 from seasync.cli.parameters import (
     OUTPUT,
     Anchors,
@@ -26,9 +25,9 @@ from seasync.cli.parameters import (
     Recipe,
     Start,
     StorageOptions,
+    align_pair,
     path_or_uri,
 )
-from seasync.cli.progress import progress
 from seasync.clip import Clip
 from seasync.files import Location
 from seasync.options import (
@@ -44,7 +43,7 @@ from seasync.options import (
 )
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.alignment import Alignment
 
 FILMS, ANIMATIONS, PICTURES = suffixes(VideoFormat), suffixes(AnimationFormat), suffixes(PictureFormat)
 EXAMPLES = """\

@@ -12,7 +12,7 @@ from seasync.cli.parameters import Device, Json, Recipe, Sea, StorageOptions, pa
 from seasync.files import Location
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.alignment import Alignment
     from seasync.clip import Clip
 
 MATCHES = 10  # that are looked at for one that aligns
@@ -53,10 +53,10 @@ def replace(
 
     The new clip is retimed to the old one and keeps its duration.
     """
-    from seasync.align import RECIPES
+    from seasync.alignment import RECIPES
     from seasync.errors import RenderError
     from seasync.render import replace_clip
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     def find(query: Clip) -> Alignment:
         found = OpenSea(sea, create=False).search(

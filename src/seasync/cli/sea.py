@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from seasync.cli import adapt as adapt_command
-from seasync.cli.output import counted
+from seasync.cli.output import counted, progress, resumable
 from seasync.cli.parameters import Cpus, Device, Json, Label, On, Sea, StorageOptions, Where, cluster
-from seasync.cli.progress import progress, resumable
 from seasync.options import IndexKind
 
 sea = typer.Typer(help="Look after a sea: list, check, copy, rebuild, remove.", no_args_is_help=True)
@@ -23,7 +22,7 @@ sea.command(epilog=f"Examples:\n\n{adapt_command.EXAMPLES}")(adapt_command.adapt
 def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_json: Json = False) -> None:
     """Show what is in a sea: clips, hours, encoder, index, labels, size."""
     from seasync.encoders.registry import name_for
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     facts = OpenSea(sea, create=False).info()
     if as_json:
@@ -57,7 +56,7 @@ def list_clips(
     as_json: Json = False,
 ) -> None:
     """List the clips of a sea, in the order they were added."""
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     entries = OpenSea(sea, create=False).entries(where, label=label, limit=limit)
     if as_json:
@@ -88,7 +87,7 @@ def remove(
     storage_option: StorageOptions = None,
 ) -> None:
     """Remove clips from a sea. The video files are not touched."""
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     if not (clip or file or label):
         raise typer.BadParameter("expected what to remove: --clip, --file or --label")
@@ -110,9 +109,9 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Read all of a sea and check it. The exit code is 1 if there is a problem."""
-    from seasync.sea.copy import differences
-    from seasync.sea.verify import Problem
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.copies import differences
+    from seasync.sea.maintenance import Problem
+    from seasync.sea.sea import Sea as OpenSea
 
     opened = OpenSea(sea, create=False)
     problems = opened.verify(files=files)
@@ -143,7 +142,7 @@ def rebuild(
     storage_option: StorageOptions = None,
 ) -> None:
     """Rebuild the search index of a sea."""
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     opened = OpenSea(sea, create=False)
     opened.rebuild(index, on=cluster(on, None, cpus, 0))
@@ -166,7 +165,7 @@ def relocate(
     storage_option: StorageOptions = None,
 ) -> None:
     """Tell a sea where its videos are after they have moved."""
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     found = OpenSea(sea, create=False).relocate(root, old=old)
     print(f"{sea}: {counted(found, 'file')} found in the new place")
@@ -182,8 +181,8 @@ def copy(
 
     Run the same command again to continue an interrupted copy, or to copy what was added since.
     """
-    from seasync.sea.copy import copy as copy_sea
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.copies import copy as copy_sea
+    from seasync.sea.sea import Sea as OpenSea
 
     opened, other = OpenSea(source, create=False), OpenSea(target)
     with resumable(), progress("copying") as show:
@@ -194,7 +193,7 @@ def copy(
 @sea.command(epilog="Examples:\n\nseasync sea sweep --sea footage.sea")
 def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> None:
     """Delete files that no version of a sea uses, such as those of an add that was killed."""
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.sea import Sea as OpenSea
 
     print(f"{sea}: {OpenSea(sea, create=False).sweep() / 1e6:.1f} MB deleted")
 
@@ -214,8 +213,8 @@ def reencode(
     The videos are read again; the old sea does not change. Run the same command again to continue after an
     interruption.
     """
-    from seasync.sea.reencode import reencode_from_videos
-    from seasync.search import Sea as OpenSea
+    from seasync.sea.copies import reencode_from_videos
+    from seasync.sea.sea import Sea as OpenSea
 
     old, new = OpenSea(sea, create=False), OpenSea(to, encoder)
     with resumable(), progress("encoding") as show:

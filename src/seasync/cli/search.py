@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import print_bold, print_table
+from seasync.cli.output import announce_compiling, print_bold, print_table
 from seasync.cli.parameters import (
     ALIGNMENT,
     Device,
@@ -21,12 +21,11 @@ from seasync.cli.parameters import (
     StorageOptions,
     Where,
 )
-from seasync.cli.progress import announce_compiling
 from seasync.files import is_uri
 from seasync.options import Rerank
 
 if TYPE_CHECKING:
-    from seasync.sea.match import Match, Matches
+    from seasync.sea.search import Match, Matches
 
 EXAMPLES = """\
 seasync search query.mp4 --sea footage.sea
@@ -77,8 +76,8 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the clips of a sea that move in step with a video, best first."""
-    from seasync.align import RECIPES
-    from seasync.search import Sea as OpenSea
+    from seasync.alignment import RECIPES
+    from seasync.sea.sea import Sea as OpenSea
 
     announce_compiling()
     opened = OpenSea(sea, create=False)
@@ -122,7 +121,7 @@ def _print(matches: Matches) -> None:
 
 
 def _row(rank: int, match: Match, calibrated: bool, labelled: bool) -> list[str]:
-    from seasync.align.verdict import per_cent
+    from seasync.alignment.judge import per_cent
 
     share = match.alignability if calibrated else match.better_than
     return [

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import counted
+from seasync.cli.output import counted, progress, resumable
 from seasync.cli.parameters import TRAINING, Fps, Json, StorageOptions, path_or_uri
-from seasync.cli.progress import progress, resumable
 from seasync.files import Location
 from seasync.options import TrainKind
 
 if TYPE_CHECKING:
-    from seasync.train.training_plan import TrainingResult
+    from seasync.train.fit import TrainingResult
 
 EXAMPLES = """\
 seasync train taught --sea footage.sea --out model.onnx
@@ -107,7 +106,7 @@ def train(
     encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT or ENCODER+taught:OUT. With --steps 0 it is an
     untrained control.
     """
-    from seasync.encoders.torch_model import require_torch
+    from seasync.encoders.torch_models import require_torch
 
     require_torch("seasync train", extra="train")
     from seasync.train import TrainingPlan, train_on

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import counted, summary
-from seasync.cli.pairing import align_pair
+from seasync.cli.output import counted, progress, summary
 from seasync.cli.parameters import (
     Anchors,
     Device,
@@ -24,9 +23,9 @@ from seasync.cli.parameters import (
     Recipe,
     Start,
     StorageOptions,
+    align_pair,
     path_or_uri,
 )
-from seasync.cli.progress import progress
 from seasync.clip import Clip
 from seasync.files import Location
 from seasync.options import RecipeName, Side
@@ -136,14 +135,14 @@ def _over_sea(
     tolerance: float,
     as_json: bool,
 ) -> None:
-    from seasync.align import RECIPES
+    from seasync.alignment import RECIPES
     from seasync.errors import DataError
     from seasync.files import expect_writable
     from seasync.group import carry_over_sea, doubtful_first
     from seasync.group.episodes import named_for
     from seasync.marks import write_marks
+    from seasync.sea.sea import Sea
     from seasync.sea.stored_clips import StoredClips
-    from seasync.search import Sea
 
     expect_writable(to, sources=[marks], error=DataError)
     opened = Sea(sea, create=False)

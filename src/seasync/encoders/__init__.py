@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.encoders.cache import content_hash as content_hash
+    from seasync.encoders.encode import content_hash as content_hash
     from seasync.encoders.encode import encode_clip as encode_clip
     from seasync.encoders.encoder import Encoder as Encoder
     from seasync.encoders.registry import DEFAULT as DEFAULT
@@ -22,7 +22,7 @@ _HOMES = {
     "Encoder": "encoder",
     "cache_folder": "weights",
     "clip_vector_parts": "vector",
-    "content_hash": "cache",
+    "content_hash": "encode",
     "encode_clip": "encode",
     "encoder_for": "registry",
     "get_encoder": "registry",

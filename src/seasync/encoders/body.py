@@ -134,7 +134,7 @@ class JointsEncoder:
     def encode(self, batches: Iterable[Frames]) -> Encoding:
         """Encode one clip, given its sampled frames in order. Raises VideoError if there are none."""
         if self._model is None:
-            from seasync.encoders.blazepose import BlazePose
+            from seasync.encoders.pose import BlazePose
 
             self._model = BlazePose()
         follower = Follower(self._model)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from seasync.encoders.nodes import Nodes
+from seasync.encoders.onnx_graph import Nodes
 from seasync.errors import DeviceFailed, EncoderError
 
 CPU = "CPUExecutionProvider"

@@ -161,7 +161,7 @@ def _onnx_tensors(file: Path) -> dict[str, Floats]:
     """Tensors of an export by torch.onnx, in which matrices are transposed and have lost their names."""
     from google.protobuf.message import DecodeError
 
-    from seasync.encoders.onnx_messages import message
+    from seasync.encoders.onnx_graph import message
 
     try:
         return _named_tensors(message("ModelProto").FromString(file.read_bytes()).graph)
@@ -170,7 +170,7 @@ def _onnx_tensors(file: Path) -> dict[str, Floats]:
 
 
 def _named_tensors(graph: Any) -> dict[str, Floats]:
-    from seasync.encoders.onnx_messages import array
+    from seasync.encoders.onnx_graph import array
 
     stored = {tensor.name: tensor for tensor in graph.initializer}
     found = {

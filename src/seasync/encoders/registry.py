@@ -13,12 +13,12 @@ from seasync import plugins
 from seasync.encoders.encoder import (
     Encoder,
     FrameEncoder,
+    ImageModel,
     class_and_patches,
     class_token,
     onnx_file_encoder,
     pooled_output,
 )
-from seasync.encoders.session import ImageModel
 from seasync.errors import EncoderError
 
 DEFAULT = "dinov2-small"

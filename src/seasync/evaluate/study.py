@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, PAPER, Alignment, Recipe, align_many
+from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item

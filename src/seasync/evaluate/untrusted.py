@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,160 @@ from numpy.typing import NDArray
 
 from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
 from seasync.errors import DataError
-from seasync.evaluate.mat_file import read_arrays
-from seasync.evaluate.pickled_arrays import PickledType, array_of, empty_array, scalar
+
+# Arrays in pickles of others, restored by checks of our own: numpy believes the states it is given.
+
+
+KINDS = "biufUS"
+
+
+class PickledType:
+    """A numpy type as a pickle names it: first its text, then its byte order as a state."""
+
+    def __init__(self, text: Any, *_: Any) -> None:
+        kind = np.dtype(str(text)) if isinstance(text, str) else None
+        if kind is None or kind.kind not in KINDS:
+            raise pickle.UnpicklingError(
+                f"it holds values of the type {text!r}; only numbers and text are read"
+            )
+        self.dtype: np.dtype[Any] = kind
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        if len(state) < 2 or state[1] not in ("<", ">", "|", "="):
+            raise ValueError("it holds a type of unknown byte order")
+        self.dtype = self.dtype.newbyteorder(state[1])
+
+
+class PickledArray(np.ndarray):
+    """An array that checks the state it is given."""
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, by_columns, data = state
+        expected = math.prod(_sizes(shape)) * _type(kind).itemsize
+        if not isinstance(data, bytes) or len(data) != expected:
+            raise pickle.UnpicklingError(f"an array of shape {shape} needs {expected} bytes")
+        super().__setstate__((1, shape, _type(kind), bool(by_columns), data))  # type: ignore[arg-type]
+
+
+def empty_array(*_: Any) -> PickledArray:
+    """What `numpy.core.multiarray._reconstruct` gives: an array that waits for its state."""
+    return PickledArray(0, np.uint8)
+
+
+def scalar(kind: Any, data: Any) -> Any:
+    """What `numpy.core.multiarray.scalar` gives."""
+    return array_of(data, kind, (1,), "C")[0]
+
+
+def array_of(data: Any, kind: Any, shape: Any, order: Any) -> NDArray[Any]:
+    """What `numpy.core.numeric._frombuffer` gives."""
+    flat = np.frombuffer(data, _type(kind))
+    return flat.reshape(_sizes(shape), order="F" if order == "F" else "C")
+
+
+def _type(kind: Any) -> np.dtype[Any]:
+    if not isinstance(kind, PickledType):
+        raise pickle.UnpicklingError("it holds an array without a type")
+    return kind.dtype
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, tuple) or any(not isinstance(size, int) or size < 0 for size in shape):
+        raise pickle.UnpicklingError(f"it holds an array of the shape {shape!r}")
+    return shape
+
+
+# Arrays of numbers and text in MATLAB 5 files, and nothing else.
+
+
+Values = NDArray[np.generic]
+
+HEADER = 128  # bytes before the first element
+MATRIX, COMPRESSED = 14, 15
+NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+TEXT = {2: "latin1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}  # types of characters, and their encodings
+TEXT_CLASS, NUMBER_CLASSES = 4, range(6, 16)
+IS_COMPLEX = 0x0800
+LARGEST = 1 << 28  # bytes of one element, unpacked
+
+
+def read_arrays(content: bytes, names: Collection[str]) -> dict[str, Values | None]:
+    """Read variables of a file by name.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+    names : collection of str
+        The variables to read; others are passed over.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray or None
+        Those that are there, with at least two dimensions; rows of text as one string each. None for what is
+        neither numbers nor text: objects, structs, cells, functions.
+
+    Raises
+    ------
+    ValueError
+        If the file is no MATLAB 5 file, or damaged.
+    """
+    if content[126:128] not in (b"IM", b"MI"):
+        raise ValueError("no header of MATLAB 5")
+    order = "<" if content[126:128] == b"IM" else ">"
+    out: dict[str, Values | None] = {}
+    for kind, body in _elements(memoryview(content)[HEADER:], order):
+        if kind == COMPRESSED:
+            ((kind, body),) = _elements(_unpacked(body), order)
+        if kind != MATRIX:
+            raise ValueError(f"an element of type {kind} where an array is expected")
+        parts = _elements(body, order)
+        (_, flags), (_, sizes), (_, name) = next(parts), next(parts), next(parts)
+        if (known := bytes(name).decode("latin1")) in names:
+            shape = tuple(np.frombuffer(sizes, f"{order}i4").tolist())
+            out[known] = _array(struct.unpack_from(f"{order}I", flags)[0], shape, parts, order)
+    return out
+
+
+def _array(
+    flags: int, shape: tuple[int, ...], parts: Iterator[tuple[int, memoryview]], order: str
+) -> Values | None:
+    if flags & IS_COMPLEX or flags & 0xFF not in (TEXT_CLASS, *NUMBER_CLASSES):
+        return None
+    if len(shape) < 2 or min(shape) < 0:
+        raise ValueError(f"an array of the shape {shape}")
+    kind, data = next(parts)
+    if flags & 0xFF == TEXT_CLASS:
+        encoding = TEXT[kind] if kind not in (4, 17) else f"utf-16-{'le' if order == '<' else 'be'}"
+        letters = np.array(list(bytes(data).decode(encoding)), "U1").reshape(shape, order="F")
+        if not letters.size:
+            return letters.reshape(-1)
+        return np.array(["".join(row) for row in letters.reshape(len(letters), -1)])
+    return np.frombuffer(data, order + NUMBERS[kind]).reshape(shape, order="F")
+
+
+def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Type and data of each element; small ones have both in one word."""
+    at = 0
+    while at < len(content):
+        if at + 8 > len(content):
+            raise ValueError("it ends in the middle of an element")
+        kind, size = struct.unpack_from(f"{order}II", content, at)
+        small = kind >> 16
+        first = at + 4 if small else at + 8
+        kind, size = (kind & 0xFFFF, small) if small else (kind, size)
+        if size > (4 if small else len(content) - first):
+            raise ValueError("an element that is larger than what holds it")
+        yield kind, content[first : first + size]
+        at = at + 8 if small else first + size + (0 if kind == COMPRESSED else -size % 8)
+
+
+def _unpacked(body: memoryview) -> memoryview:
+    unpack = zlib.decompressobj()
+    content = unpack.decompress(body, LARGEST)
+    if unpack.unconsumed_tail:
+        raise ValueError(f"an element of more than {LARGEST >> 20} MB")
+    return memoryview(content)
 
 
 def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:

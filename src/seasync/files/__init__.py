@@ -1,11 +1,9 @@
 """Where bytes live: places, downloads, atomic writes, bounded caches, locks, object storage."""
 
-from seasync.files.atomic import atomic_write, expect_writable, write_text
-from seasync.files.disk_cache import DiskCache, cache_folder
-from seasync.files.downloads import fetch
+from seasync.files.cache import DiskCache, cache_folder
+from seasync.files.local import Locked, atomic_write, expect_writable, lock, write_text
 from seasync.files.location import Location, Place, is_uri
-from seasync.files.lock import Locked, lock
-from seasync.files.objects import exists, files_in
+from seasync.files.store import exists, fetch, files_in
 
 __all__ = [
     "DiskCache",

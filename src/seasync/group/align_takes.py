@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from seasync.align import MOTION, Alignment, Recipe, align_many, score_many
-from seasync.align.consensus import apply_consensus
-from seasync.align.verdict import LIKELY
+from seasync.alignment import MOTION, Alignment, Recipe, align_many, score_many
+from seasync.alignment.consensus import apply_consensus
+from seasync.alignment.judge import LIKELY
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError
 from seasync.group.clock import AlignedTake, Group, Judge, LeftOut, Take
 
-Progress = Callable[[int, int], None]
+PairProgress = Callable[[int, int], None]
 # Takes are aligned this many at a time: enough to be solved together, few enough to bound the memory.
 BATCH = 64
 # A medoid is judged by its scores with this many other takes, so that its cost grows with the takes, not
@@ -35,7 +35,7 @@ def group_of(
     consensus: bool = True,
     left_out: Sequence[LeftOut] = (),
     judge: Judge | None = None,
-    progress: Progress | None = None,
+    progress: PairProgress | None = None,
 ) -> Group:
     """Put encoded takes on the reference's clock.
 
@@ -111,7 +111,7 @@ def _aligned(
     takes: Sequence[Take],
     recipe: Recipe,
     judge: Judge | None,
-    progress: Progress | None = None,
+    progress: PairProgress | None = None,
 ) -> list[Alignment]:
     """One take aligned with others, a batch at a time."""
     alignments: list[Alignment] = []

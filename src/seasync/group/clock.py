@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, Alignment, Recipe, Warp
+from seasync.alignment import MOTION, Alignment, Recipe, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.files import Place
@@ -21,6 +22,7 @@ from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_ma
 if TYPE_CHECKING:
     from seasync.group.resample import Resampled
     from seasync.group.timing import Timing
+
 
 # An alignment of two encodings, with the verdict that a sea gives it.
 Judge = Callable[[Alignment, Encoding, Encoding], Alignment]
@@ -270,7 +272,6 @@ class Group:
         return marks
 
     def _repr_html_(self) -> str:
-        from seasync.group.notebook import group_html
 
         return group_html(self)
 
@@ -306,3 +307,68 @@ def _number(value: float) -> float | None:
 
 def _clip_json(clip: Clip) -> dict[str, object]:
     return {"file": clip.file, "start": clip.start, "end": clip.end, "label": clip.label, "clip": clip.id}
+
+
+# The part of a group's time in which the reference moves.
+
+
+def while_moving(group: Group, values: Seconds) -> Seconds:
+    """Values at the moments of the common clock, with NaN before the movement begins and after it ends.
+
+    Where all stand still, tempo and who is ahead mean nothing.
+
+    Parameters
+    ----------
+    group : Group
+    values : ndarray [shape=(..., N)]
+    """
+    share = np.cumsum(group.motion) / max(float(group.motion.sum()), 1e-12)
+    moving = (share >= STARTED) & (share <= 1 - STARTED)
+    return np.where(moving, values, np.nan)
+
+
+# How notebooks show a group: its tempo as a picture, its takes as a table.
+
+
+if TYPE_CHECKING:
+    pass
+
+WIDTH, HEIGHT, MARGIN = 420, 130, 8
+SLOWEST, FASTEST = 0.4, 2.5  # beyond, a curve leaves the picture
+
+
+def group_html(group: Group) -> str:
+    """The tempo of all takes with its mean, a table of the takes, and who was left out."""
+    rows = "".join(
+        f"<tr><td>{escape(take.clip.name)}</td><td>{take.alignment.draq:.3f}</td>"
+        f"<td>{distance:.2f} s</td></tr>"
+        for take, distance in group.outliers()
+    )
+    left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in group.left_out)
+    return (
+        f"<p>{len(group.takes)} takes on the clock of <b>{escape(group.reference.name)}</b></p>"
+        f"{_tempo_picture(group)}"
+        f"<table><tr><th>take</th><th>DRAQ</th><th>distance from the group</th></tr>{rows}</table>"
+        + (f"<p>Not in the group:</p><ul>{left_out}</ul>" if left_out else "")
+    )
+
+
+def _tempo_picture(group: Group) -> str:
+    """Tempo beside the reference over its time: each take thin, the mean thick, the same tempo dashed."""
+    across = MARGIN + (WIDTH - 2 * MARGIN) * group.percent / 100
+
+    def curve(tempo: Seconds, style: str) -> str:
+        known = np.isfinite(tempo)
+        share = np.log(np.clip(tempo[known], SLOWEST, FASTEST) / SLOWEST) / np.log(FASTEST / SLOWEST)
+        up = HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * share
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across[known], up, strict=True))
+        return f'<polyline fill="none" {style} points="{points}"/>'
+
+    parts = [curve(np.ones(len(across)), 'stroke="#888" stroke-dasharray="4 4"')]
+    parts += [curve(row, 'stroke="#3366cc" stroke-opacity="0.3"') for row in group.tempo]
+    parts.append(curve(group.tempo_mean, 'stroke="#e8441f" stroke-width="2.5"'))
+    label = "Tempo beside the reference; above the dashed line, takes are faster"
+    return (
+        f'<svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{label}"><title>{label}</title>'
+        f"{''.join(parts)}</svg>"
+    )

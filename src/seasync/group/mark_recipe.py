@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seasync.align import Recipe
+from seasync.alignment import Recipe
 from seasync.encoding import Encoding
 
 # Change over less time is mostly noise. Chosen on half of the golf players, at 30 frames per second.

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasync.align import MOTION, Recipe
+from seasync.alignment import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.errors import DataError, FeatureError, SeasyncError, UnknownClips
@@ -34,7 +34,7 @@ from seasync.sea.sources import find_videos
 from seasync.sea.stored_clips import StoredClips
 
 if TYPE_CHECKING:
-    from seasync.search import Sea
+    from seasync.sea.sea import Sea
 
 Progress = Callable[[str, int, int], None]
 Asked = Clip | Place
@@ -92,7 +92,7 @@ def align_group(
     >>> group = seasync.align_group("model.mp4", "pupils/")
     >>> tempo = group.tempo_mean  # at each moment, beside the reference
     """
-    from seasync.search import Sea
+    from seasync.sea.sea import Sea
 
     judge: Judge | None = None
     if isinstance(takes, Sea):

@@ -25,8 +25,8 @@ from seasync.files import is_uri
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
-    from seasync.sea.match import Match
-    from seasync.search import Sea
+    from seasync.sea.sea import Sea
+    from seasync.sea.search import Match
 
 WARP_POINTS = 25
 

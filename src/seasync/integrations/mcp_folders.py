@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seasync.errors import SeasyncError, ServeError
-from seasync.serve.roots import Roots
+from seasync.serve.security import Roots
 
 
 class AllowedFolders:

@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 import seasync
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.clip import Clip
 from seasync.errors import SeasyncError
 from seasync.group.takes import clips_in

@@ -8,35 +8,35 @@ from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.render.composition import Mark as Mark
-    from seasync.render.curve import warp_picture as warp_picture
     from seasync.render.films import compare as compare
     from seasync.render.films import grid as grid
+    from seasync.render.films import group_film as group_film
     from seasync.render.films import retime as retime
-    from seasync.render.label_table import read_marks as read_marks
+    from seasync.render.labels import read_marks as read_marks
     from seasync.render.labels import transfer as transfer
     from seasync.render.picture import alignment_picture as alignment_picture
-    from seasync.render.sheet import contact_sheet as contact_sheet
-    from seasync.render.soundtrack import write_sound as write_sound
-    from seasync.render.takes_in_step import group_film as group_film
+    from seasync.render.picture import contact_sheet as contact_sheet
+    from seasync.render.picture import warp_picture as warp_picture
+    from seasync.render.report import write_timing as write_timing
+    from seasync.render.sound import write_sound as write_sound
     from seasync.render.timelines import export as export
     from seasync.render.timelines.replace import replace_clip as replace_clip
-    from seasync.render.timing_report import write_timing as write_timing
 
 _HOMES = {
     "Mark": "composition",
     "alignment_picture": "picture",
     "compare": "films",
-    "contact_sheet": "sheet",
+    "contact_sheet": "picture",
     "export": "timelines",
     "grid": "films",
-    "group_film": "takes_in_step",
-    "read_marks": "label_table",
+    "group_film": "films",
+    "read_marks": "labels",
     "replace_clip": "timelines.replace",
     "retime": "films",
     "transfer": "labels",
-    "warp_picture": "curve",
-    "write_sound": "soundtrack",
-    "write_timing": "timing_report",
+    "warp_picture": "picture",
+    "write_sound": "sound",
+    "write_timing": "report",
 }
 __all__ = sorted(_HOMES)
 __getattr__ = loader(__name__, _HOMES)

@@ -9,13 +9,12 @@ from av.video.frame import VideoFrame
 
 from seasync.errors import RenderError
 from seasync.files import Location, Place, expect_writable
-from seasync.render.captions import captions
+from seasync.render.canvas import DIM, Canvas, Panel
+from seasync.render.captions import captions, draw_bar, draw_frame
 from seasync.render.composition import Cell, Film
-from seasync.render.frame_reader import scheduled_pictures
+from seasync.render.frames import scheduled_pictures
 from seasync.render.page import save
-from seasync.render.soundtrack import Soundtrack, is_webm
-from seasync.render.tempo_bar import draw_bar, draw_frame
-from seasync.render.yuv_canvas import DIM, Canvas, Panel
+from seasync.render.sound import Soundtrack, is_webm
 from seasync.video import Writer
 
 Progress = Callable[[int, int], None]

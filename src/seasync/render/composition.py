@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from seasync.errors import RenderError
 from seasync.options import Gaps
-from seasync.render.schedule import Clock, FrameSelection
-from seasync.render.yuv_canvas import Plane, plate_width
+from seasync.render.canvas import Plane, plate_width
+from seasync.render.frames import Clock, FrameSelection
 
 LONGEST_SIDE = 16384  # pixels: what H.264 can hold
 SMALLEST_LETTERS = 7  # pixels; smaller ones cannot be read

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Alignment, Warp
-from seasync.align.verdict import LIKELY, per_cent
+from seasync.alignment import Alignment, Warp
+from seasync.alignment.judge import LIKELY, per_cent
 from seasync.encoding import Floats, Seconds
 from seasync.files import Place
-from seasync.render.filmstrip import Strip, partners
+from seasync.options import Side
+from seasync.render.films import query_of
+from seasync.render.frames import clips_of, clock_of, stills
 from seasync.render.lettering import clock, ticks
 from seasync.render.page import (
     FAINT,
+    LEFT_OUT,
     LINE,
     MATCH,
     PAPER,
     PATH,
     QUERY,
     TEXT,
+    Color,
     Page,
     PixelPage,
     fitting_size,
@@ -30,7 +34,59 @@ from seasync.render.page import (
     sea_colors,
     text_width,
 )
-from seasync.render.schedule import clips_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+# A row of frames with their times, for pictures.
+
+
+TALLEST = 220
+TIMES = 34  # pixels below the frames
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Frames of a file at some seconds, `width` pixels wide at most; None where there is no frame to show."""
+
+    seconds: Sequence[float | None]
+    pictures: Sequence[Image | None]
+    width: int
+
+    @classmethod
+    def of(cls, file: str, seconds: Sequence[float | None], width: int) -> Strip:
+        size = width * PixelPage.SCALE, TALLEST * PixelPage.SCALE
+        found = iter(stills(file, [second for second in seconds if second is not None], size=size))
+        return cls(seconds, [None if second is None else next(found) for second in seconds], width)
+
+    @property
+    def tall(self) -> int:
+        heights = [picture.height // PixelPage.SCALE for picture in self.pictures if picture is not None]
+        return max(heights, default=self.width * 9 // 16)
+
+    @property
+    def height(self) -> int:
+        return self.tall + TIMES
+
+    def draw(self, page: Page, centers: Sequence[float], top: float, color: Color) -> None:
+        """Each frame centerd below its place, its time below it."""
+        for at, second, picture in zip(centers, self.seconds, self.pictures, strict=True):
+            if picture is None or second is None:
+                page.box(
+                    at - self.width / 2, top, at + self.width / 2, top + self.tall, fill=LEFT_OUT, radius=4
+                )
+                page.text((at, top + self.tall / 2), "left out", size=15, fill=FAINT, anchor="mm")
+            else:
+                page.paste(picture, at - picture.width / PixelPage.SCALE / 2, top)
+                page.text((at, top + self.tall + 6), clock(second), size=15, fill=color, anchor="ma")
+
+
+def partners(warp: Warp, times: Seconds) -> list[float | None]:
+    """Where the warp puts each of `times`; None where it is not defined."""
+    places, known = warp.at(times).tolist(), warp.covers(times).tolist()
+    return [place if is_known else None for place, is_known in zip(places, known, strict=True)]
+
 
 WIDTH, MARGIN, AXIS, HEADER = 1600, 48, 60, 136
 MATRIX_HEIGHT = 420
@@ -231,3 +287,131 @@ def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:
         points = list(zip(axes.x(times).tolist(), axes.y(values).tolist(), strict=True))
         sheet.line(points, fill=PAPER, width=6)
         sheet.line(points, fill=PATH, width=3)
+
+
+# A contact sheet: the query's frames, and below them the frames of each match that are in step with
+# them.
+
+
+SHEET_WIDTH, SHEET_MARGIN, NAMES, SHEET_GAP = 1600, 40, 190, 8
+
+
+def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int = 8) -> None:
+    """Draw the query and its matches as rows of frames; a column is one moment.
+
+    Parameters
+    ----------
+    alignments
+        Alignments of one query, in the order to show them. Where a match has no partner, its place is
+        empty.
+    file
+        A path or URI: .svg for vectors, else .png, .jpg or .webp.
+    strips
+        How many frames in a row.
+
+    Examples
+    --------
+    >>> alignments = [seasync.align("query.mp4", other) for other in ("a.mp4", "b.mp4")]
+    >>> seasync.render.contact_sheet(alignments, "sheet.png")
+    """
+    query = query_of(alignments)
+    moments = clock_of(query).seconds
+    times = moments[((np.arange(strips) + 0.5) / strips * len(moments)).astype(int)]
+    step = (SHEET_WIDTH - 2 * SHEET_MARGIN - NAMES) / strips
+    width = int(step) - SHEET_GAP
+    rows = [("query", query.name, QUERY, Strip.of(query.file, times.tolist(), width))]
+    for number, alignment in enumerate(alignments, 1):
+        match = clips_of(alignment, "query")[1]
+        strip = Strip.of(match.file, partners(alignment.warp(keep="query"), times), width)
+        rows.append((f"{number}   DRAQ {alignment.draq:.3f}", match.name, MATCH, strip))
+    sheet = page(SHEET_WIDTH, 2 * SHEET_MARGIN + sum(strip.height for *_, strip in rows), file)
+    top = SHEET_MARGIN
+    for title, name, color, strip in rows:
+        sheet.text(
+            (SHEET_MARGIN, top + strip.tall / 2 - 14), title, size=20, fill=color, anchor="lm", bold=True
+        )
+        sheet.text((SHEET_MARGIN, top + strip.tall / 2 + 14), _short(name), size=14, fill=FAINT, anchor="lm")
+        strip.draw(sheet, [SHEET_MARGIN + NAMES + (at + 0.5) * step for at in range(strips)], top, color)
+        top += strip.height
+    sheet.save(file)
+
+
+def _short(name: str, letters: int = 24) -> str:
+    return name if len(name) <= letters else f"{name[: letters // 2 - 1]}…{name[-letters // 2 :]}"
+
+
+# The warp as a curve: where the other clip is, and how fast it plays, over the kept clip's time.
+
+
+CURVE_WIDTH, LEFT, RIGHT = 1200, 110, 48
+PLACE, SPEED = (110, 430), (500, 680)  # top and bottom of the two plots
+SLOWEST, FASTEST = 0.25, 4.0  # speeds beyond these are drawn at the edge
+
+
+def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> None:
+    """Draw the smoothed warp: above, the other clip's seconds over the kept clip's; below, its speed.
+
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files.
+    file
+        A path or URI: .svg for vectors, else .png, .jpg or .webp.
+    keep
+        The clip whose time runs to the right.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> seasync.render.warp_picture(alignment, "warp.svg")
+    """
+    kept, other = clips_of(alignment, keep)
+    warp = alignment.warp(keep=keep).smooth()
+    colors = (QUERY, MATCH) if keep == "query" else (MATCH, QUERY)
+    sheet = page(CURVE_WIDTH, SPEED[1] + 74, file)
+    sheet.text((LEFT, 30), f"{other.name} on the clock of {kept.name}", size=24, bold=True)
+    room = CURVE_WIDTH - LEFT - RIGHT
+    for top, text, size in ((66, alignment.verdict, 16), (88, alignment.decision.reason, 13)):
+        sheet.text((LEFT, top), text, size=fitting_size(text, size=size, width=room), fill=FAINT)
+    first, last = warp.spans[0][0], max(warp.spans[-1][1], warp.spans[0][0] + 1e-3)
+    ends = [edge for piece in warp.stretches for edge in (float(piece.values[0]), piece.value_end)]
+    low, high = min(ends), max(*ends, min(ends) + 1e-3)
+
+    def x(seconds: Seconds) -> Seconds:
+        return LEFT + (seconds - first) / (last - first) * (CURVE_WIDTH - LEFT - RIGHT)
+
+    for second in ticks(first, last, 12):
+        across = float(x(np.asarray(second)))
+        for top, bottom in (PLACE, SPEED):
+            sheet.line([(across, top), (across, bottom)])
+        sheet.text((across, SPEED[1] + 8), clock(second, places=1), size=14, fill=colors[0], anchor="ma")
+    sheet.text(
+        ((LEFT + CURVE_WIDTH - RIGHT) / 2, SPEED[1] + 38), kept.name, size=15, fill=colors[0], anchor="ma"
+    )
+    for second in ticks(low, high, 6):
+        y = PLACE[1] - (second - low) / (high - low) * (PLACE[1] - PLACE[0])
+        _level(sheet, y, clock(second, places=1), colors[1])
+    for speed, beyond in ((SLOWEST, "≤ "), (0.5, ""), (1.0, ""), (2.0, ""), (FASTEST, "≥ ")):
+        text = f"{beyond}{speed:.0%}"
+        _level(sheet, _speed_y(np.asarray(speed)).item(), text, TEXT if speed == 1 else FAINT)
+    for piece in warp.stretches:
+        if piece.end <= piece.start:
+            continue
+        times = np.linspace(piece.start, piece.end, max(3, round((piece.end - piece.start) * 30)))
+        places = piece.at(times)
+        speeds = np.gradient(places, times)
+        up = PLACE[1] - (places - low) / (high - low) * (PLACE[1] - PLACE[0])
+        for points, color in ((up, colors[1]), (_speed_y(speeds), PATH)):
+            sheet.line(list(zip(x(times).tolist(), points.tolist(), strict=True)), fill=color, width=3)
+    sheet.save(file)
+
+
+def _level(sheet: Page, y: float, text: str, fill: tuple[int, int, int]) -> None:
+    sheet.line([(LEFT, y), (CURVE_WIDTH - RIGHT, y)], fill=FAINT if fill == TEXT else LINE)
+    sheet.text((LEFT - 10, y), text, size=14, fill=fill, anchor="rm")
+
+
+def _speed_y(speeds: Seconds) -> Seconds:
+    """Half and double speed are equally far from 1."""
+    octaves = np.log2(np.clip(speeds, SLOWEST, FASTEST)) / np.log2(FASTEST)
+    return np.asarray((SPEED[0] + SPEED[1]) / 2 - octaves * (SPEED[1] - SPEED[0]) / 2)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seasync.sample.actions import Action, Array
+from seasync.sample.scenery import Color
 
 Joints = dict[str, Array]
 UP = np.array([0.0, 1.0, 0.0])
@@ -187,3 +188,222 @@ def _two_bones(root: Array, target: Array, first: float, second: float, hint: Ar
     aside /= np.maximum(np.linalg.norm(aside, axis=-1, keepdims=True), 1e-9)
     middle = root + along * axis + np.sqrt(np.maximum(first**2 - along**2, 0)) * aside
     return middle, root + distance * axis
+
+
+# The figure as flat shapes.
+
+
+Shape = tuple[Color, Array]
+Radius = Array | float
+_SIDES = (-1, 1)
+_CAP = np.linspace(0, 1, 12)
+_INK = (58, 38, 38)
+_HAIR = {  # capsules: forward, up and radius of either end, in head sizes
+    "short": [(-0.08, 0.24, 0.84, -0.28, -0.1, 0.62)],
+    "crop": [(-0.1, 0.2, 0.8, -0.24, 0.0, 0.62)],
+    "bob": [(-0.06, 0.18, 0.92, -0.3, -0.5, 0.62)],
+    "long": [(-0.06, 0.18, 0.92, -0.42, -1.25, 0.5)],
+    "bun": [(-0.08, 0.22, 0.86, -0.3, -0.1, 0.6), (-0.85, 0.72, 0.34, -0.9, 0.76, 0.34)],
+    "tail": [(-0.08, 0.22, 0.86, -0.3, -0.1, 0.6), (-0.95, 0.35, 0.24, -1.3, -0.75, 0.14)],
+    "curls": [(-0.12, 0.3, 1.12, -0.3, -0.1, 0.8)],
+}
+STYLES = tuple(_HAIR)
+
+
+@dataclass(frozen=True)
+class Outfit:
+    """Colors and cut of one performer; `sleeve` and `trouser`: how much of the limb is covered, 0 to 1."""
+
+    skin: Color
+    hair: Color
+    top: Color
+    trim: Color
+    bottom: Color
+    shoe: Color
+    sole: Color
+    style: str
+    sleeve: float
+    trouser: float
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Shapes drawn together; how far towards the viewer, (N,), and in what share of full light, (N,)."""
+
+    shapes: list[Shape]
+    near: Array
+    light: Array
+
+
+def seen(places: Joints, *, view: float, tilt: float) -> Joints:
+    """Places across, up and towards the viewer, for a figure turned by `view` and a camera that looks down by
+    `tilt` degrees."""
+    (cv, ct), (sv, st) = np.cos(np.radians([view, tilt])), np.sin(np.radians([view, tilt]))
+    rotation = np.array([[cv, 0, -sv], [-st * sv, ct, -st * cv], [ct * sv, st, ct * cv]])
+    return {name: place @ rotation.T for name, place in places.items()}
+
+
+def layers(at: Joints, body: Body, outfit: Outfit, action: Action) -> list[Layer]:
+    """The whole figure with what it holds or plays, from joints as `seen`."""
+    drawn = [_trunk(at, body, outfit), _head(at, body, outfit)]
+    for side in "lr":
+        drawn += [_paint_leg(at, side, outfit, body.girth), _paint_arm(at, side, outfit, body.girth)]
+    if action.club:
+        drawn.append(_club(at))
+    if action.ball:
+        drawn.append(_ball(at["ball"], BALLS[action.ball[0]], at["top"]))
+    return drawn
+
+
+def shadow(places: Joints, *, view: float, tilt: float) -> Layer:
+    """A soft shade on the ground below the body, from end to end, fainter as the feet leave it."""
+    names = [f"{side}_{part}" for side in "lr" for part in ("toe", "heel", "knee", "hip")]
+    parts = np.stack([places[name] for name in (*names, "top", "head")], 1)
+    lifted = np.clip(parts[..., 1].min(1), 0, 0.5)
+    below = seen({"parts": parts * [1, 0, 1]}, view=view, tilt=tilt)["parts"]
+    left, right = (np.stack([end, 0 * end], -1) for end in (below[..., 0].min(1), below[..., 0].max(1)))
+    level = np.stack([0 * lifted, below[..., 1].mean(1)], -1)[:, None]
+    rings = [_stroke((20, 18, 40, 26), left, right, size) for size in (0.19, 0.15, 0.11, 0.07)]
+    shapes = [(ink, outline * [1, 0.22] + level) for ink, outline in rings]
+    return Layer(shapes, np.full(len(level), -np.inf), 1 - lifted)
+
+
+def _stroke(ink: Color, start: Array, end: Array, radius: Radius, end_radius: Radius | None = None) -> Shape:
+    """Two discs, their centers (N, 2 or more), and all that lies between them."""
+    end_radius = radius if end_radius is None else end_radius
+    across, up = (end - start)[:, 0], (end - start)[:, 1]
+    distance = np.maximum(np.hypot(across, up), 1e-6)
+    heading = np.arctan2(up, across)[:, None]
+    opening = np.arccos(np.clip((radius - end_radius) / distance, -1, 1))[:, None]
+    around_start = _arc(start, radius, heading + opening + _CAP * 2 * (np.pi - opening))
+    around_end = _arc(end, end_radius, heading - opening + _CAP * 2 * opening)
+    return ink, np.concatenate([around_start, around_end], 1)
+
+
+def _arc(center: Array, radius: Radius, angles: Array) -> Array:
+    directions = np.stack([np.cos(angles), np.sin(angles)], -1)
+    return np.asarray(center[:, None, :2] + np.reshape(radius, (-1, 1, 1)) * directions)
+
+
+def _between(a: Array, b: Array, share: float) -> Array:
+    return a + share * (b - a)
+
+
+def _light(depth: Array) -> Array:
+    """What is behind the body lies in its shade."""
+    return np.asarray(1 - 0.24 * np.clip(-depth / 0.2, 0, 1))
+
+
+def _limb(
+    bones: tuple[Array, Array, Array], radii: Array, skin: Color, cloth: Color, covered: float
+) -> list[Shape]:
+    """Two bones between three joints, clothed from the first joint on as far as `covered`."""
+    a, b, c = bones
+    shapes = [_stroke(skin, b, c, radii[1], radii[2]), _stroke(skin, a, b, radii[0], radii[1])]
+    loose, upper, lower = 1.14 * radii, min(1.0, 2 * covered), max(0.0, 2 * covered - 1)
+    if lower:
+        shapes.append(_stroke(cloth, b, _between(b, c, lower), loose[1], _between(loose[1], loose[2], lower)))
+    shapes.append(_stroke(cloth, a, _between(a, b, upper), loose[0], _between(loose[0], loose[1], upper)))
+    return shapes
+
+
+def _paint_leg(at: Joints, side: str, outfit: Outfit, girth: float) -> Layer:
+    hip, knee, ankle, heel, toe = (at[f"{side}_{name}"] for name in ("hip", "knee", "ankle", "heel", "toe"))
+    radii = girth * np.array([0.09, 0.064, 0.042])
+    shapes = _limb((hip, knee, ankle), radii, outfit.skin, outfit.bottom, outfit.trouser)
+    above = np.array([0, 0.011, 0])
+    shapes += [
+        _stroke(outfit.sole, heel - above, toe - above, 0.038, 0.032),
+        _stroke(outfit.shoe, heel + above, toe + above, 0.042, 0.032),
+        _stroke(outfit.shoe, ankle - above, _between(ankle, toe, 0.55), 0.046, 0.034),
+    ]
+    depth = (hip + knee + ankle)[:, 2] / 3 - at["pelvis"][:, 2]
+    return Layer(shapes, (knee - at["pelvis"])[:, 2] - 0.26, _light(depth))
+
+
+def _paint_arm(at: Joints, side: str, outfit: Outfit, girth: float) -> Layer:
+    shoulder, elbow, wrist = (at[f"{side}_{name}"] for name in ("shoulder", "elbow", "wrist"))
+    radii = girth * np.array([0.056, 0.044, 0.031])
+    hand = _stroke(outfit.skin, wrist, at[f"{side}_fingers"], 0.037, 0.033)
+    shapes = [hand, *_limb((shoulder, elbow, wrist), radii, outfit.skin, outfit.top, outfit.sleeve)]
+    depth = (elbow + wrist - at["top"] - at["waist"])[:, 2] / 2
+    return Layer(shapes, depth + 0.01, _light(depth))
+
+
+def _trunk(at: Joints, body: Body, outfit: Outfit) -> Layer:
+    chest, hips = at["r_shoulder"] - at["l_shoulder"], at["r_hip"] - at["l_hip"]
+    high = _between(at["top"], at["waist"], 0.4)
+    bust, belly, seat = (
+        (middle - half, middle + half)
+        for middle, half in (
+            (high, 0.27 * chest),
+            (at["waist"], 0.14 * (chest + hips)),
+            (at["pelvis"], 0.3 * hips),
+        )
+    )
+    hem = (_between(belly[0], seat[0], 0.62), _between(belly[1], seat[1], 0.62))
+    wide, slim, full = body.girth * np.array([0.106, 0.094, 0.11])
+    shapes: list[Shape] = []
+    for ink, (l_top, r_top), (l_low, r_low), above, below in (
+        (outfit.bottom, belly, seat, slim, full),
+        (outfit.top, belly, hem, slim, full),
+        (outfit.top, bust, belly, wide, slim),
+    ):
+        shapes += [_stroke(ink, l_top, l_low, above, below), _stroke(ink, r_top, r_low, above, below)]
+        shapes += [
+            _stroke(ink, l_low, r_low, below),
+            (ink, np.stack([l_top, r_top, r_low, l_low], 1)[..., :2]),
+        ]
+    left, right = (_between(at["l_shoulder"], at["r_shoulder"], share) for share in (0.06, 0.94))
+    neck, yoke = _between(at["waist"], at["top"], 1.1), 0.059 * body.girth
+    shapes += [_stroke(outfit.top, end, neck, yoke, 0.062) for end in (left, right)]
+    shapes.append(_stroke(outfit.top, left, right, yoke))
+    shapes.append(
+        _stroke(outfit.trim, _between(bust[0], belly[0], 0.2), _between(bust[1], belly[1], 0.2), 0.024)
+    )
+    return Layer(shapes, np.zeros(len(chest)), np.ones(len(chest)))
+
+
+def _head(at: Joints, body: Body, outfit: Outfit) -> Layer:
+    size, head, ahead, crown = body.head, at["head"], at["facing"], at["crown"]
+    right = np.cross(ahead, crown)
+
+    def spot(forward: float, up: float, aside: float = 0.0) -> Array:
+        return np.asarray(head + size * (forward * ahead + up * crown + aside * right))
+
+    def mark(ink: Color, start: Array, end: Array, radius: float, depth: float) -> Shape:
+        """A feature of the head's surface: of no size where that side is turned away."""
+        return _stroke(ink, start, end, np.where((start - head)[:, 2] > depth * size, radius * size, 0.0))
+
+    shapes = [_stroke(outfit.skin, at["top"], spot(0, -0.5), 0.05, 0.048)]
+    for forward, up, radius, end_forward, end_up, end_radius in _HAIR[outfit.style]:
+        ends = spot(forward, up), spot(end_forward, end_up)
+        shapes.append(_stroke(outfit.hair, *ends, radius * size, end_radius * size))
+    shapes += [
+        _stroke(outfit.skin, spot(0.16, -0.02), spot(0.24, -0.52), 0.75 * size, 0.52 * size),
+        _stroke(outfit.skin, spot(0.84, -0.16), spot(0.92, -0.26), 0.07 * size, 0.1 * size),
+    ]
+    for side in _SIDES:
+        shapes += [
+            mark(_INK, spot(0.72, -0.06, 0.32 * side), spot(0.72, -0.12, 0.32 * side), 0.085, 0.12),
+            mark(outfit.skin, spot(-0.1, -0.14, 0.72 * side), spot(-0.1, -0.26, 0.72 * side), 0.15, 0.3),
+            mark(_INK, spot(0.74, -0.58), spot(0.66, -0.51, 0.17 * side), 0.032, 0.1),
+        ]
+    return Layer(shapes, (head - at["top"])[:, 2] + 0.03, np.ones(len(head)))
+
+
+def _club(at: Joints) -> Layer:
+    grip, tip = at["l_wrist"] - 0.08 * at["club"], at["club_head"]
+    toe = tip + 0.09 * np.cross(at["club"], np.cross(at["chest_ahead"], at["club"]))
+    shapes = [
+        _stroke((128, 134, 146), grip, tip, 0.009),
+        _stroke((40, 42, 48), grip, _between(grip, tip, 0.26), 0.014, 0.012),
+        _stroke((70, 76, 88), tip, toe, 0.03, 0.036),
+    ]
+    return Layer(shapes, (grip + tip - at["top"] - at["waist"])[:, 2] / 2, np.ones(len(grip)))
+
+
+def _ball(ball: Array, size: float, body: Array) -> Layer:
+    glint = ball + size * np.array([0.3, 0.35, 0])
+    shapes = [_stroke((232, 106, 58), ball, ball, size), _stroke((255, 190, 140), glint, glint, 0.4 * size)]
+    return Layer(shapes, (ball - body)[:, 2], np.ones(len(ball)))

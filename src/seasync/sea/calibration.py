@@ -1,5 +1,5 @@
 """Alignability in percent, fitted to a sea: the probability that a product (1 − similarity) · score is "the
-same movement". Without a fit, clips are judged as a pair; see `seasync.align.likelihood`."""
+same movement". Without a fit, clips are judged as a pair; see `seasync.alignment.judge`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Alignment, Recipe
-from seasync.align.fit import Fit
-from seasync.align.likelihood import FINGERPRINTS, Calibration, log_product, sigmoid
+from seasync.alignment import Alignment, Recipe
+from seasync.alignment.judge import FINGERPRINTS, Calibration, log_product, sigmoid
+from seasync.alignment.result import Fit
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.ranking import rank

@@ -10,25 +10,65 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from seasync.alignment.costs import in_threads
+from seasync.alignment.old_kernels.products import dots
 from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.options import IndexKind, expect
-from seasync.sea.found import Found, RowIds
 from seasync.sea.rows import matrix, vectors_column
-from seasync.similarity import Standard, clip_vectors
+from seasync.similarity import Standard, best, clip_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seasync.sea.cluster import Cluster
+    from seasync.sea.ray import Cluster
     from seasync.sea.record import Record
     from seasync.sea.snapshot import Snapshot
+
+
+# What a search by clip vector gives: the nearest clips of one query.
+
+
+RowIds = NDArray[np.uint64]
+
+
+class Found(NamedTuple):
+    """The clips nearest to one query, best first.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray [shape=(N,)], uint64
+        Their row ids.
+    similarity : numpy.ndarray [shape=(N,)]
+        Similarity of their clip vectors to the query's.
+    vectors : numpy.ndarray [shape=(N, D)], float32
+        Their clip vectors. The search reads them anyway, and ranking compares them with each other.
+    """
+
+    rows: RowIds
+    similarity: Floats
+    vectors: Floats
+
+    def only(self, chosen: NDArray[Any]) -> Found:
+        """Those at the given positions, or where the given booleans are true."""
+        return Found(self.rows[chosen], self.similarity[chosen], self.vectors[chosen])
+
+    def joined(self, other: Found) -> Found:
+        """These, then those of `other`."""
+        return Found(
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.similarity, other.similarity]),
+            np.concatenate([self.vectors, other.vectors]),
+        )
+
 
 INDEX = "seasync.index"
 KINDS = {"ivf_rq": "IVF_RQ", "ivf_pq": "IVF_PQ"}
@@ -168,7 +208,7 @@ def _built(record: Record, kind: str) -> Index:
 
 
 def _built_on(cluster: Cluster, record: Record, kind: str) -> Index:
-    from seasync.sea.index_on_ray import create_on, standard_on, write_vectors_on
+    from seasync.sea.ray import create_on, standard_on, write_vectors_on
 
     snapshot = record.snapshot()
     with cluster.connected() as ray:
@@ -228,3 +268,79 @@ def _drop_unused(record: Record) -> None:
 def _parts(dimension: int, wanted: int) -> int:
     """Into how many equal parts of about `wanted` values a vector can be cut."""
     return next(parts for parts in range(max(1, dimension // wanted), 0, -1) if dimension % parts == 0)
+
+
+# Exact search of clip vectors: what small seas use, and what is left when a large one has no index.
+
+
+CHUNK = 16_384  # clips read at once
+QUERIES = 256  # queries compared with a chunk at once
+PIECE = 2048  # clips that a thread compares with one query before it takes more
+
+
+class Exact:
+    """Search over all clip vectors of a snapshot, standardized on the set as it is.
+
+    Up to 50,000 clips their vectors stay in memory (3 KB each at 768 dimensions); of more, each call
+    reads them.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.standard = standard_of(snapshot)
+        self._kept: tuple[RowIds, Floats] | None = None
+        if 0 < len(snapshot) <= EXACT_UP_TO:
+            ids, vectors = zip(*self._read(snapshot, None), strict=True)
+            self._kept = np.concatenate(ids), np.concatenate(vectors)
+            self._by_id = np.argsort(self._kept[0])
+
+    def nearest(self, snapshot: Snapshot, vectors: Floats, k: int, where: str | None = None) -> list[Found]:
+        """The k nearest to each of `vectors` (Q, D)."""
+        none = np.empty((0, vectors.shape[1]), np.float32)
+        found = [Found(np.empty(0, np.uint64), np.empty(0, np.float32), none) for _ in vectors]
+        for ids, chunk in self._chunks(snapshot, where):
+            for first in range(0, len(vectors), QUERIES):
+                for n, alike in enumerate(_similarities(vectors[first : first + QUERIES], chunk), first):
+                    top = best(alike, k)
+                    both = found[n].joined(Found(ids[top], alike[top], chunk[top]))
+                    found[n] = both.only(best(both.similarity, k))
+        return found
+
+    def of(self, snapshot: Snapshot, rows: RowIds) -> Floats:
+        """The clip vectors of these rows, shape (N, D)."""
+        if self._kept is not None:
+            ids, vectors = self._kept
+            return np.asarray(vectors[self._by_id[np.searchsorted(ids, rows, sorter=self._by_id)]])
+        table = snapshot.take(rows, ["mean", "trajectory"])
+        return clip_vectors(matrix(table["mean"]), matrix(table["trajectory"]), self.standard)
+
+    def _chunks(self, snapshot: Snapshot, where: str | None) -> Iterator[tuple[RowIds, Floats]]:
+        if self._kept is None:
+            yield from self._read(snapshot, where)
+        elif where is None:
+            yield self._kept
+        else:
+            ids, vectors = self._kept
+            allowed = np.isin(ids, snapshot.table([], where)["_rowid"].to_numpy())
+            yield ids[allowed], vectors[allowed]
+
+    def _read(self, snapshot: Snapshot, where: str | None) -> Iterator[tuple[RowIds, Floats]]:
+        batches = snapshot.dataset.scanner(
+            columns=["mean", "trajectory"], filter=where, with_row_id=True, batch_size=CHUNK
+        ).to_batches()
+        for batch in batches:
+            vectors = clip_vectors(matrix(batch["mean"]), matrix(batch["trajectory"]), self.standard)
+            yield batch["_rowid"].to_numpy(), vectors
+
+
+def _similarities(vectors: Floats, chunk: Floats) -> Floats:
+    """The product vectors (Q, D) · chunkᵀ (D, N).
+
+    For one query it is computed here: the threads of BLAS go on spinning for 20 ms after a product, which
+    delays all that follows.
+    """
+    if len(vectors) > 1:
+        return np.asarray(vectors @ chunk.T)
+    out = np.empty((1, len(chunk)), np.float32)
+    parts = [slice(first, first + PIECE) for first in range(0, len(chunk), PIECE)]
+    in_threads(lambda part: dots(vectors[0], chunk[part], out[0, part]), parts)
+    return out

@@ -5,24 +5,255 @@ A `Record` hands out the latest `Snapshot` to read from, and does the writing.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
 from seasync.files import Location, Place, is_uri
-from seasync.files.objects import storage_options as environment_options
-from seasync.sea import folder_lock, writers
+from seasync.files.store import explained
+from seasync.files.store import storage_options as environment_options
 from seasync.sea import rows as layout
-from seasync.sea.commit import Appender, create_dataset, remove_doubled, write_fragments
-from seasync.sea.migrations import facts_of, migrate
-from seasync.sea.rows import Row, SeaFacts
-from seasync.sea.snapshot import Snapshot, plain_errors
+from seasync.sea import writers
+from seasync.sea.rows import FACTS, FORMAT, Row, SeaFacts, to_table
+from seasync.sea.snapshot import Snapshot, one_of, plain_errors
+from seasync.sea.writers import LOCK_NAME, lock_folder
 
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
+
+
+# Appending to the record: fragments are written anywhere, then committed once, and no clip comes in
+# twice.
+
+
+KEY = "seasync.commit"
+ROW_ID_BITS = 32  # a row id is the fragment's number and the row's place in it
+
+
+def write_fragments(table: pa.Table, dataset: lance.LanceDataset) -> list[Any]:
+    """Put rows into files of the dataset. Nobody sees them until their fragments are committed."""
+    from lance.fragment import write_fragments
+
+    return list(write_fragments(table, dataset))
+
+
+def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str] | None) -> bool:
+    """Begin a dataset with these rows, in one commit; false if somebody else has begun it meanwhile.
+
+    `lance.write_dataset` looks first and commits later: a dataset that another writer begins in between is
+    overwritten, rows and all. A commit without retries overwrites no version that it has not read.
+    """
+    import lance
+    from lance.fragment import write_fragments
+
+    options = dict(storage_options) if storage_options else None
+    try:
+        begun = write_fragments(table, uri, mode="create", return_transaction=True, storage_options=options)
+        lance.LanceDataset.commit(uri, begun, storage_options=options, max_retries=0)
+    except (OSError, ValueError, RuntimeError):
+        with suppress(OSError, ValueError, RuntimeError):
+            lance.dataset(uri, storage_options=options)
+            return False
+        raise
+    return True
+
+
+class Appender:
+    """Appends clips to a record, each once, from now on.
+
+    Make one before you check which clips the record has: it trusts that what you append was not in the record
+    at that moment, and looks for duplicates only among what others commit later.
+
+    Each commit carries a key of its own: after an error it tells whether the commit went through.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._job = uuid.uuid4().hex
+        self._count = 0
+        self._version = record.snapshot().version if record.exists() else 0  # after our own latest commit
+        self._others = False  # whether others have committed since the beginning
+
+    def append(self, rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> int:
+        """Write rows in one commit; readers see all of them or none. Returns how many are new."""
+        table = to_table(rows, facts, frame_features=frame_features)
+        if not self._record.exists() and self.create(table):
+            return len(rows)
+        fragments, ids = self._record.write_fragments(table)
+        new = self._without_those_of_others(table)
+        if len(new) < len(table):
+            if not len(new):
+                return 0
+            fragments, ids = self._record.write_fragments(new)
+        return self.append_fragments(fragments, ids)
+
+    def _without_those_of_others(self, table: pa.Table) -> pa.Table:
+        """The rows of clips that nobody has added meanwhile."""
+        import pyarrow.compute as pc
+
+        with plain_errors(self._record.uri):
+            dataset = self._record.open()
+            if not self._others and dataset.version == self._version:
+                return table
+            condition = one_of("id", table["id"].to_pylist())
+            there = dataset.scanner(columns=["id"], filter=condition).to_table()["id"]
+        return table.filter(pc.invert(pc.is_in(table["id"], there.combine_chunks())))
+
+    def create(self, table: pa.Table) -> bool:
+        """Begin the sea with these rows; false if another writer has begun it meanwhile."""
+        created = self._record.create(table)
+        if created:
+            self._version = 1
+        return created
+
+    def append_fragments(self, fragments: Sequence[Any], ids: Sequence[str]) -> int:
+        """Commit fragments that hold the clips `ids`; returns how many of these are new.
+
+        Raises
+        ------
+        SeaError
+            If they do not hold that many rows, or cannot be committed.
+        """
+        rows = sum(fragment.physical_rows for fragment in fragments)
+        if rows != len(ids):
+            raise SeaError(
+                f"{self._record.uri}: {rows} rows were written of {len(ids)}; nothing is committed"
+            )
+        self._record.check_still_writer()
+        with plain_errors(self._record.uri):
+            dataset = self._record.open()
+            before = dataset.version
+            committed = self._commit(dataset, fragments)
+            # Once true, always: clips that are still to come may be among those that others have added.
+            self._others |= committed.version > before + 1 or before != self._version
+            self._version = committed.version
+            return int(rows) - (_remove_duplicates(committed, fragments, ids) if self._others else 0)
+
+    def _commit(self, dataset: Any, fragments: Sequence[Any]) -> Any:
+        import lance
+        from lance.dataset import LanceOperation, Transaction
+
+        self._count += 1
+        key, before = f"{self._job}/{self._count}", dataset.version
+        operation = LanceOperation.Append(list(fragments))
+        try:
+            return lance.LanceDataset.commit(
+                dataset, Transaction(before, operation, transaction_properties={KEY: key})
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            # The answer may have been lost on the way although the commit went through.
+            now = self._record.open()
+            for back, it in enumerate(now.get_transactions(max(1, now.version - before))):
+                if it and (it.transaction_properties or {}).get(KEY) == key:
+                    return now.checkout_version(now.version - back)
+            raise SeaError(f"{self._record.uri}: {explained(str(error))}") from error
+
+
+def _remove_duplicates(committed: Any, fragments: Sequence[Any], ids: Sequence[str]) -> int:
+    """Delete those of the newly committed rows that an earlier commit has added; returns how many."""
+    files = {file.path for fragment in fragments for file in fragment.files}
+    own = [
+        there.fragment_id
+        for there in committed.get_fragments()
+        if files & {file.path for file in there.metadata.files}
+    ]
+    found = committed.scanner(columns=["id"], filter=one_of("id", ids), with_row_id=True).to_table()
+    pairs = zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True)
+    twice = sorted({clip for clip, row in pairs if row >> ROW_ID_BITS not in own})
+    if twice:
+        mine = " OR ".join(
+            f"(_rowid >= {n << ROW_ID_BITS} AND _rowid < {(n + 1) << ROW_ID_BITS})" for n in own
+        )
+        deleted = committed.delete(f"({mine}) AND {one_of('id', twice)}")["num_deleted_rows"]
+        if deleted < len(twice):  # somebody has joined the fragments with others meanwhile
+            remove_doubled(committed)
+    return len(twice)
+
+
+def remove_doubled(dataset: lance.LanceDataset) -> int:
+    """Delete the later copies of clips that are there twice; returns how many clips were.
+
+    A writer that is killed after its commit cannot take back what another one had added before.
+    """
+    found = 0
+    while twice := _remove_copies(dataset):
+        found = max(found, twice)
+        dataset.checkout_latest()  # were they deleted, or did they get new numbers meanwhile?
+    return found
+
+
+def _remove_copies(dataset: lance.LanceDataset) -> int:
+    """Delete the later copies that this version of the dataset has; returns of how many clips."""
+    import pyarrow.compute as pc
+
+    rows = dataset.scanner(columns=["id"], with_row_id=True).to_table()
+    counted = rows.group_by("id").aggregate([("_rowid", "count"), ("_rowid", "min")])
+    twice = counted.filter(pc.greater(counted["_rowid_count"], 1))
+    if len(twice):
+        theirs = rows.filter(pc.is_in(rows["id"], twice["id"].combine_chunks()))
+        copies = set(theirs["_rowid"].to_pylist()) - set(twice["_rowid_min"].to_pylist())
+        # The copies by their numbers, not all but the first: where others join fragments meanwhile, rows get
+        # new numbers, and Lance asks again. Then it must find nothing rather than the first ones too.
+        numbers = " OR ".join(f"_rowid = {row}" for row in sorted(copies))
+        dataset.delete(f"{one_of('id', twice['id'].to_pylist())} AND ({numbers})")
+    return len(twice)
+
+
+# Numbered migrations of the on-disk format.
+
+
+Migration = Callable[["lance.LanceDataset"], None]
+
+
+def _add_damage(dataset: lance.LanceDataset) -> None:
+    """2: how much of a damaged clip could be read."""
+    import pyarrow as pa
+
+    if "damage" not in dataset.schema.names:  # else an earlier try was interrupted after this step
+        dataset.add_columns(pa.field("damage", pa.string()))
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _add_damage}
+"""Format number → what brings a sea of that format to the next. Formats are never skipped."""
+
+
+def facts_of(dataset: lance.LanceDataset) -> SeaFacts:
+    """The facts of the sea in a dataset.
+
+    Raises
+    ------
+    SeaError
+        If the dataset is not a sea, or was made by a newer Seasync.
+    """
+    text = (dataset.schema.metadata or {}).get(FACTS.encode())
+    if text is None:
+        raise SeaError(f"{dataset.uri}: a Lance dataset, but not a sea; expected one made by `seasync add`")
+    facts = SeaFacts.from_json(text.decode())
+    if facts.format > FORMAT:
+        raise SeaError(
+            f"{dataset.uri}: made by a newer Seasync (format {facts.format}, this one reads up to {FORMAT}); "
+            "upgrade with `pip install -U seasync`"
+        )
+    return facts
+
+
+def migrate(
+    dataset: lance.LanceDataset, *, to: int = FORMAT, migrations: Mapping[int, Migration] = MIGRATIONS
+) -> None:
+    """Bring a sea to format `to`, step by step; each step is committed before the next.
+
+    You must be the only writer. Interrupted, it continues with the step that was not finished.
+    """
+    facts = facts_of(dataset)
+    for number in range(facts.format, to):
+        migrations[number](dataset)
+        dataset.update_schema_metadata({FACTS: replace(facts, format=number + 1).to_json()})
+
 
 METADATA_CACHE_BYTES = 256 << 20
 NOT_THERE = "was not found"  # Lance, about a dataset
@@ -37,7 +268,7 @@ class Record:
         A folder, or a URI such as ``s3://bucket/footage.sea``.
     storage_options
         Credentials and other options for object storage, as Lance takes them. They add to those of the
-        environment (see `seasync.files.objects`).
+        environment (see `seasync.files.store`).
     """
 
     def __init__(self, uri: Place, *, storage_options: Mapping[str, str] | None = None) -> None:
@@ -81,7 +312,7 @@ class Record:
             return
         # Asked last: another process may begin this sea, or finish its first `add`, while we look.
         # A lock file also remains of an `add` that was killed before its first commit.
-        if not (folder / folder_lock.NAME).exists() and not self.exists():
+        if not (folder / LOCK_NAME).exists() and not self.exists():
             what = "a folder with other things in it" if is_folder else "a file"
             raise SeaError(
                 f"{self.uri}: {what}, not a sea; name a new place, such as {folder / 'footage.sea'}"
@@ -132,7 +363,7 @@ class Record:
             If others are writing and `wait` is false.
         """
         if self.folder is not None:
-            with folder_lock.writing(self.folder, wait=wait, waiting=waiting):
+            with lock_folder(self.folder, wait=wait, waiting=waiting):
                 self._migrate()
                 yield
             return

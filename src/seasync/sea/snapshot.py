@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,19 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding, EncodingBatch, Floats
 from seasync.errors import SeaError
 from seasync.files.location import is_of_windows
-from seasync.files.objects import explained
+from seasync.files.store import explained
 from seasync.sea import rows as layout
-from seasync.sea.found import RowIds
-from seasync.sea.index import INDEX, Index
-from seasync.sea.rows import ClipEntry, SeaFacts
+from seasync.sea.index import EXACT_UP_TO, INDEX, Index, RowIds
+from seasync.sea.rows import CLIP_COLUMNS, ClipEntry, SeaFacts
 from seasync.similarity import query_vector
 
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
 
-    from seasync.align import Recipe
-    from seasync.sea.clip_table import ClipTable
-    from seasync.sea.exact import Exact
+    from seasync.alignment import Recipe
+    from seasync.sea.index import Exact
+
 
 Move = tuple[str, str]
 MOVES = "seasync.moved"
@@ -207,14 +206,13 @@ class Snapshot:
     @cached_property
     def vectors(self) -> Index | Exact:
         """Searches the clip vectors: the index, or exact search."""
-        from seasync.sea.exact import Exact
+        from seasync.sea.index import Exact
 
         return self.index or Exact(self)
 
     @cached_property
     def clip_table(self) -> ClipTable:
         """Finds clips by id, content and row."""
-        from seasync.sea.clip_table import ClipTable
 
         return ClipTable(self)
 
@@ -251,3 +249,42 @@ def plain_errors(uri: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError) as error:
         raise SeaError(f"{uri}: {explained(str(error))}") from error
+
+
+# The clips of a snapshot by id, content and row; each search asks for them.
+
+
+COLUMNS = [*CLIP_COLUMNS, "content"]
+
+
+class ClipTable:
+    """`COLUMNS` of all clips, with their row ids.
+
+    Up to 50,000 clips they stay in memory (about 200 bytes each); of more, each call reads what it needs.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._kept: pa.Table | None = None
+        if len(snapshot) <= EXACT_UP_TO:
+            self._kept = snapshot.table(COLUMNS).combine_chunks()
+            self._ids = self._kept["_rowid"].to_numpy()
+            self._by_id = np.argsort(self._ids)
+
+    def equal(self, snapshot: Snapshot, column: Literal["id", "content"], value: str) -> pa.Table:
+        """The clips whose id or content is `value`, in the order they were added."""
+        if self._kept is None:
+            return snapshot.table(COLUMNS, f"{column} = {quoted(value)}")
+        import pyarrow.compute as pc
+
+        return self._kept.take(np.flatnonzero(pc.equal(self._kept[column], value)))
+
+    def take(self, snapshot: Snapshot, rows: RowIds, more: Sequence[str] = ()) -> pa.Table:
+        """The clips of these rows, in the order asked for, and `more` columns of the record."""
+        if self._kept is None:
+            return snapshot.take(rows, [*COLUMNS, *more])
+        table = self._kept.take(self._by_id[np.searchsorted(self._ids, rows, sorter=self._by_id)])
+        if more:
+            read = snapshot.take(rows, more)
+            for name in more:
+                table = table.append_column(name, read[name])
+        return table

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from seasync.errors import SeaError
 from seasync.files import Location, Place, fetch, is_uri
-from seasync.files.objects import matching, objects
+from seasync.files.store import matching, objects
 from seasync.sea.lerobot import PREFIX, episodes
 
 VIDEOS = frozenset(

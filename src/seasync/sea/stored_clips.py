@@ -10,9 +10,9 @@ import numpy as np
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import SeaError
-from seasync.sea.found import RowIds
-from seasync.sea.retrieval import condition
+from seasync.sea.index import RowIds
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.search import condition
 from seasync.sea.snapshot import Snapshot, all_of
 
 WITH_FEATURES = "found_0 IS NOT NULL"

@@ -15,13 +15,49 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from seasync.errors import SeaError, SeasyncError
-from seasync.files.objects import delete, objects, read, write
-from seasync.sea.folder_lock import Busy
+from seasync.files import Locked, lock
+from seasync.files.store import delete, objects, read, write
+
+# One writer at a time in a folder: the sea's lock file.
+
+
+LOCK_NAME = "_writer.lock"
+
+
+class Busy(SeaError):
+    """Another process is writing, and the caller did not want to wait."""
+
+
+@contextmanager
+def lock_folder(
+    folder: Path, *, wait: bool = True, waiting: Callable[[], None] | None = None
+) -> Iterator[None]:
+    """Be the only writer in `folder` (made if need be). `waiting` is called once if another one is at work.
+
+    Raises
+    ------
+    SeaError
+        If the folder cannot be written, or another process is writing and `wait` is false.
+    """
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(lock(folder / LOCK_NAME, wait=wait, waiting=waiting))
+        except Locked as error:
+            raise Busy(
+                f"{folder}: another process is writing to this sea; try again when it is done"
+            ) from error
+        except OSError as error:
+            raise SeaError(
+                f"{folder}: cannot be written ({error.strerror}); check the folder's permissions"
+            ) from error
+        yield
+
 
 FOLDER = "_writers"
 BEAT_SECONDS, DEAD_SECONDS = 20.0, 180.0

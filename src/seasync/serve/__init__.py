@@ -14,8 +14,8 @@ from seasync.lazy import loader
 if TYPE_CHECKING:
     from seasync.serve.app import create_app as create_app
     from seasync.serve.client import Client as Client
-    from seasync.serve.limits import Limits as Limits
     from seasync.serve.run import serve as serve
+    from seasync.serve.security import Limits as Limits
 
 _HOMES = {"Client": "client", "Limits": "limits", "create_app": "app", "serve": "run"}
 __all__ = sorted(_HOMES)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
-from seasync.sea.commit import create_dataset
+from seasync.sea.record import create_dataset
 from seasync.sea.snapshot import plain_errors, quoted
 
 if TYPE_CHECKING:

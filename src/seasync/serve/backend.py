@@ -14,20 +14,17 @@ from seasync.sea.snapshot import quoted
 from seasync.serve import models, tasks
 from seasync.serve.body_angles import find_body
 from seasync.serve.carried_marks import CarriedStore
-from seasync.serve.comparison_store import ComparisonStore
-from seasync.serve.job_queue import JobQueue
-from seasync.serve.job_type import JobType
-from seasync.serve.known_facts import KnownFacts
+from seasync.serve.inspection import KnownFacts
+from seasync.serve.jobs import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
-from seasync.serve.limits import Limits
 from seasync.serve.mark_tables import film_marks, marks_of
+from seasync.serve.media import make_proxy
 from seasync.serve.phone import Access
-from seasync.serve.proxy import make_proxy
-from seasync.serve.roots import Roots
 from seasync.serve.search_processes import SearchProcesses
+from seasync.serve.security import Limits, Roots
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.solver import Solver
-from seasync.serve.state_folder import StateFolder
+from seasync.serve.stores import ComparisonStore, StateFolder
 from seasync.serve.upload_store import UploadStore
 from seasync.serve.warm_up import warm_up
 from seasync.serve.worker import WorkerProcess

@@ -19,7 +19,7 @@ from seasync.serve.models import Angles, JointAngle
 from seasync.serve.models import Body as BodyModel
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.alignment import Alignment
     from seasync.encoders.body import Body
     from seasync.encoding import Seconds
 

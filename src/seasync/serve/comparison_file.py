@@ -15,14 +15,14 @@ from typing import Any, get_args
 
 from pydantic import Field, ValidationError
 
-from seasync.encoders.cache import content_hash as sea_content_hash
+from seasync.encoders.encode import content_hash as sea_content_hash
 from seasync.errors import SeasyncError, ServeError
 from seasync.files import fetch
 from seasync.options import Side
 from seasync.serve.annotation_store import AnnotationStore
 from seasync.serve.backend import Backend
-from seasync.serve.held_file import open_held
 from seasync.serve.mark_tables import marks_of
+from seasync.serve.media import open_held
 from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Drawing, Mark, Model
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.upload_store import content_hash

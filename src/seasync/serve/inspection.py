@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,10 @@ from numpy.typing import NDArray
 
 from seasync.errors import VideoError
 from seasync.files import atomic_write
+from seasync.files.cache import stamp
 from seasync.files.location import expect_ordinary
+from seasync.serve.security import Limits
+from seasync.serve.worker import WorkerProcess
 
 # Containers that hold pictures themselves. FFmpeg also knows formats that name other files to open
 # (playlists, edit lists, manifests) or that draw any text file as a picture: an upload must not be one.
@@ -103,7 +108,7 @@ def inspect_video(file: str, pixels: int, longest: float) -> VideoFacts:
     VideoError
         If it is not a video, its picture is larger than `pixels`, or it is longer than `longest` seconds.
     """
-    from seasync.render.stills import stills
+    from seasync.render.frames import stills
     from seasync.video import probe
     from seasync.video.timetable import frame_table
 
@@ -134,7 +139,7 @@ def write_picture_strip(file: str, seconds: Sequence[float], size: tuple[int, in
     """Write the frames of `file` at `seconds` side by side as a JPEG, each within `size` (width, height)."""
     from PIL import Image
 
-    from seasync.render.stills import stills
+    from seasync.render.frames import stills
 
     pictures = stills(file, seconds, size=size)
     width, height = pictures[0].size
@@ -145,3 +150,48 @@ def write_picture_strip(file: str, seconds: Sequence[float], size: tuple[int, in
     strip.save(data, "JPEG", quality=84, progressive=True)
     with atomic_write(out, make_folder=True) as part:
         part.write_bytes(data.getvalue())
+
+
+# The facts about video files, each inspected once.
+
+
+REMEMBERED = 1024  # files whose facts stay in memory
+
+
+class KnownFacts:
+    """Inspects files in a worker process, and remembers what it found as long as a file does not change."""
+
+    def __init__(self, worker: WorkerProcess, limits: Limits) -> None:
+        self._worker, self._limits = worker, limits
+        self._facts: OrderedDict[tuple[str, int, int], VideoFacts] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, file: Path) -> VideoFacts:
+        """The facts about a file.
+
+        Raises
+        ------
+        ServeError
+            If it is not a video that this server accepts.
+        """
+        key = stamp(file)
+        with self._lock:
+            if key in self._facts:
+                self._facts.move_to_end(key)
+                return self._facts[key]
+        found: VideoFacts = self._worker.run(
+            inspect_video,
+            str(file),
+            self._limits.pixels,
+            self._limits.video_seconds,
+            seconds=self._limits.inspect_seconds,
+        )
+        self.remember(file, found)
+        return found
+
+    def remember(self, file: Path, facts: VideoFacts) -> None:
+        """Note the facts about a file that has been inspected under another name."""
+        with self._lock:
+            self._facts[stamp(file)] = facts
+            if len(self._facts) > REMEMBERED:
+                self._facts.popitem(last=False)

@@ -12,14 +12,12 @@ import numpy as np
 from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.files import DiskCache, fetch
-from seasync.files.disk_cache import stamp
-from seasync.json_forms import ClipForm
+from seasync.files.cache import stamp
+from seasync.forms import ClipForm
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.serve import models
-from seasync.serve.inspection import VideoFacts, write_picture_strip
-from seasync.serve.known_facts import KnownFacts
-from seasync.serve.limits import Limits
-from seasync.serve.roots import Roots
+from seasync.serve.inspection import KnownFacts, VideoFacts, write_picture_strip
+from seasync.serve.security import Limits, Roots
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.upload_store import UploadStore
 from seasync.serve.worker import WorkerProcess

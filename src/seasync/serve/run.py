@@ -16,8 +16,7 @@ import uvicorn
 
 from seasync.errors import ServeError
 from seasync.serve.app import create_app
-from seasync.serve.limits import Limits
-from seasync.serve.security import is_loopback
+from seasync.serve.security import Limits, is_loopback
 from seasync.serve.tasks import SeaLocation
 
 

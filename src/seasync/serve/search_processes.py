@@ -13,16 +13,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from seasync.align.threads import in_this_thread
+from seasync.alignment.costs import in_this_thread
 from seasync.clip import Clip
 from seasync.errors import ServeError
-from seasync.json_forms import SearchForm
-from seasync.sea.match import Matches
-from seasync.sea.query import Query
-from seasync.search import Sea
+from seasync.forms import SearchForm
+from seasync.sea.sea import Sea
+from seasync.sea.search import Matches, Query
 from seasync.serve.tasks import SeaLocation
-from seasync.serve.turn import Turn
-from seasync.serve.worker import WorkerProcess
+from seasync.serve.worker import Turn, WorkerProcess
 
 log = logging.getLogger("seasync.serve")
 OPEN_SEAS = 8  # that a process keeps open

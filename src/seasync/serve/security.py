@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import logging
+import os
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +19,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seasync.errors import ServeError
+from seasync.errors import ServeError, StoreError
+from seasync.files import Location, is_uri
 from seasync.serve.worker import INTERNAL_ERROR
 
 log = logging.getLogger("seasync.serve")
@@ -253,3 +257,152 @@ class _Guarded:
                 headers["Strict-Transport-Security"] = HTTPS_ONLY
             headers.setdefault("Cache-Control", "no-store")
         await self._send(message)
+
+
+# The folders, local or at URIs, whose files a server may open.
+
+
+class Roots:
+    """Allowed folders. A path that leads out of them, by `..` or through a link, is not found.
+
+    Parameters
+    ----------
+    folders
+        Paths, or URIs such as s3://bucket/clips.
+    """
+
+    def __init__(self, folders: Iterable[str | Path]) -> None:
+        given = list(folders)
+        found = sorted({Path(folder).resolve() for folder in given if not is_uri(folder)})
+        self.folders = tuple(
+            folder for folder in found if not any(other in folder.parents for other in found)
+        )
+        self.uris = tuple(sorted({str(folder).rstrip("/") for folder in given if is_uri(folder)}))
+        self._local_uris = [_absolute_path(uri) for uri in self.uris if Location(uri).is_local]
+
+    @property
+    def all(self) -> list[str]:
+        """Paths and URIs of all folders."""
+        return [*map(str, self.folders), *self.uris]
+
+    def resolve(self, file: str) -> str:
+        """The real path or the URI of a file or folder inside.
+
+        Raises
+        ------
+        ServeError
+            If it is missing or outside. The message is the same, so clients learn nothing about what exists
+            outside.
+        """
+        if not is_uri(file):
+            return str(self._resolve_path(file))
+        if not self._contains_uri(file):
+            raise _outside(file)
+        return file
+
+    def _resolve_path(self, path: str) -> Path:
+        for place in [Path(path)] if Path(path).is_absolute() else [root / path for root in self.folders]:
+            try:
+                found = place.resolve(strict=True)
+            except (OSError, ValueError, RuntimeError):
+                continue
+            if self._contains_path(found):
+                return found
+        raise _outside(path)
+
+    def contains(self, footage: Path | str) -> bool:
+        """Whether a video, or a folder of pictures with everything in it, lies inside."""
+        if is_uri(footage):
+            return self._contains_uri(str(footage))
+        path = Path(footage)
+        parts = [path, *path.iterdir()] if path.is_dir() else [path]
+        return all(self._contains_path(part.resolve()) for part in parts)
+
+    def _contains_path(self, path: Path) -> bool:
+        return _lies_in(path, self.folders)
+
+    def _contains_uri(self, uri: str) -> bool:
+        """A file by its real path, the rest literally: no URI that a store might read as another place."""
+        if set(uri) & set("?#\\\0") or not is_uri(uri):
+            return False
+        if Location(uri).is_local:
+            try:
+                return _lies_in(_absolute_path(uri), self._local_uris)
+            except (StoreError, OSError, ValueError, RuntimeError):
+                return False
+        is_plain = "%" not in uri and not {"..", "."} & set(uri.split("/"))
+        return is_plain and any(uri == root or uri.startswith(f"{root}/") for root in self.uris)
+
+
+def _absolute_path(uri: str) -> Path:
+    """The real path behind a file:// URI."""
+    return Location(uri).path.resolve()
+
+
+def _lies_in(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path == folder or folder in path.parents for folder in folders)
+
+
+def _outside(file: str) -> ServeError:
+    return ServeError(
+        f"{file[:200]!r}: not a file or folder under the served folders (`seasync serve --root`)",
+        status=403,
+    )
+
+
+# Limits on what requests may use.
+
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a server on uploads, decoding, memory and disk.
+
+    Parameters
+    ----------
+    upload_bytes, quota_bytes
+        Size of one upload, and of all uploads together.
+    upload_hours
+        How long an upload stays that is not part of a sea or of a comparison.
+    pixels, video_seconds
+        Largest picture and longest video.
+    span_seconds
+        Longest span that is encoded while a request waits: a query, or one side of an alignment.
+    inspect_seconds, encode_seconds
+        Time to inspect one file (type check, thumbnail, timeline), and to encode one span.
+    wait_seconds
+        How long a request waits for its turn to have something inspected or encoded; then it is refused.
+    memory_bytes
+        Memory of a process that inspects files, where the system can enforce it.
+    body_bytes
+        Size of a request that is not an upload.
+    cache_bytes, film_bytes
+        Disk space of thumbnails and browser copies together, and of films.
+    alignment_bytes
+        Memory of the alignments that are remembered.
+    search_processes
+        Processes that search while more searches wait than there are cores. Each holds the clip vectors or
+        the index of the seas it searches.
+    job_days, job_records
+        How long, and how many, finished jobs are remembered.
+    """
+
+    upload_bytes: int = 4 * GIB
+    quota_bytes: int = 20 * GIB
+    upload_hours: float = 24.0
+    pixels: int = 8192 * 4352
+    video_seconds: float = 6 * 3600.0
+    span_seconds: float = 300.0
+    inspect_seconds: float = 60.0
+    encode_seconds: float = 600.0
+    wait_seconds: float = 300.0
+    memory_bytes: int = 12 * GIB
+    body_bytes: int = 1 << 20
+    cache_bytes: int = 5 * GIB
+    film_bytes: int = 10 * GIB
+    alignment_bytes: int = GIB // 2
+    search_processes: int = min(os.cpu_count() or 1, 4) if (os.cpu_count() or 1) > 1 else 0
+    job_days: float = 7.0
+    job_records: int = 1000

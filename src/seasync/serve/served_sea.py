@@ -12,22 +12,22 @@ from uuid import uuid4
 
 import numpy as np
 
-from seasync.align.threads import in_this_thread
+from seasync.alignment.costs import in_this_thread
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
-from seasync.sea.query import Query
-from seasync.search import Sea
+from seasync.sea.sea import Sea
+from seasync.sea.search import Query
 from seasync.serve import tasks
 from seasync.serve.annotation_store import AnnotationStore
 from seasync.serve.search_processes import Answer, Find, SearchProcesses, find_form, find_matches
 from seasync.serve.worker import WorkerProcess
 
 if TYPE_CHECKING:
-    from seasync.align import Recipe
-    from seasync.json_forms import SearchForm
+    from seasync.alignment import Recipe
+    from seasync.forms import SearchForm
     from seasync.options import Partial, Rerank
-    from seasync.sea.match import Matches
+    from seasync.sea.search import Matches
     from seasync.sea.snapshot import Snapshot
 
 CORES = os.cpu_count() or 1

@@ -18,7 +18,7 @@ from seasync.serve.models import AlignmentQuery, AlignmentRequest, Span
 from seasync.serve.served_sea import ServedSea
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment, Recipe
+    from seasync.alignment import Alignment, Recipe
     from seasync.encoding import Encoding
     from seasync.options import Partial
 
@@ -125,8 +125,8 @@ class Solver:
         return sea.uri, sea.version, request.model_dump_json(include=set(AlignmentRequest.model_fields))
 
     def _solve(self, sea: ServedSea, request: AlignmentRequest, *, frames: int | None = None) -> Alignment:
-        from seasync.align import MOTION, PAPER, align_encodings
-        from seasync.align.prepare import refined
+        from seasync.alignment import MOTION, PAPER, align_encodings
+        from seasync.alignment.prepare import refined
         from seasync.sea.calibration import judged_pair
 
         clips = [self._library.clip(sea, span) for span in request.spans]
@@ -166,7 +166,7 @@ class Solver:
 
     def _matches(self, sea: ServedSea, request: AlignmentRequest, recipe: Recipe) -> list[Helper]:
         """The query's other matches in the sea, as a search finds them."""
-        from seasync.align.consensus import HELPERS
+        from seasync.alignment.consensus import HELPERS
 
         if not sea.exists():
             return []
@@ -197,8 +197,8 @@ def _corrected(
     alignment: Alignment, match: Encoding, others: Sequence[Helper], partial: Partial
 ) -> Alignment:
     """The alignment, corrected by detours through others of the same query, as a search does it."""
-    from seasync.align.consensus import apply_consensus
-    from seasync.sea.candidates import CONSENSUS_CELLS
+    from seasync.alignment.consensus import apply_consensus
+    from seasync.sea.search import CONSENSUS_CELLS
 
     paths = [alignment, *(one for one, _ in others)]
     if not others or sum(len(path.match_seconds) for path in paths) ** 2 > CONSENSUS_CELLS:

@@ -15,12 +15,12 @@ from seasync.clip import Clip
 from seasync.errors import SeaError, SeasyncError, ServeError
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
+    from seasync.alignment import Alignment
     from seasync.encoding import Encoding
     from seasync.options import MarkKind
     from seasync.render import Mark as ShownMark
     from seasync.sea.ingest import Added
-    from seasync.search import Sea
+    from seasync.sea.sea import Sea
     from seasync.serve.models import AddRequest, FilmRequest, GridRequest, LabelingRequest, Side
 
 Progress = Callable[[tuple[float, str]], None]
@@ -46,7 +46,7 @@ class SeaLocation:
 
     def open(self) -> Sea:
         """Open the sea."""
-        from seasync.search import Sea
+        from seasync.sea.sea import Sea
 
         return Sea(self.uri, self.encoder, storage_options=dict(self.storage_options))
 
@@ -106,10 +106,10 @@ def add(
     """
     from seasync.files import fetch
     from seasync.sea import ingest
-    from seasync.sea.ingest_plan import Failure
+    from seasync.sea.plan import Failure
     from seasync.sea.sources import SourceVideo, find_videos
     from seasync.serve.inspection import check_container
-    from seasync.serve.roots import Roots
+    from seasync.serve.security import Roots
 
     report((0.0, "looking for videos"))
     tags, allowed = tuple(request.tags), Roots(roots)

@@ -17,10 +17,10 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import ServeError
-from seasync.serve.known_facts import KnownFacts
-from seasync.serve.limits import Limits
+from seasync.serve.inspection import KnownFacts
 from seasync.serve.models import Upload
-from seasync.serve.state_folder import StateFolder
+from seasync.serve.security import Limits
+from seasync.serve.stores import StateFolder
 
 CHUNK = 1 << 20
 RESERVE_BYTES = 1 << 29  # of the disk that uploads leave free

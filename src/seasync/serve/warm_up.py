@@ -91,14 +91,14 @@ def _offline() -> Iterator[None]:
 def load_video() -> None:
     """Import what reads and writes videos into this process."""
     import seasync.render.films
-    import seasync.render.stills
+    import seasync.render.frames
     import seasync.video.timetable  # noqa: F401
 
 
 def _load_kernels(encoding: Encoding | None) -> None:
     """Compile the kernels of an alignment, or load them if that has been done before."""
-    from seasync.align import MOTION, align_encodings
-    from seasync.align.prepare import refined
+    from seasync.alignment import MOTION, align_encodings
+    from seasync.alignment.prepare import refined
 
     if encoding is not None:
         align_encodings(encoding, encoding, recipe=refined(MOTION, encoding))

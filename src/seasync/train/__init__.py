@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
+    from seasync.train.fit import TrainingPlan as TrainingPlan
     from seasync.train.pipeline import train_on as train_on
-    from seasync.train.training_plan import TrainingPlan as TrainingPlan
 
 _HOMES = {"TrainingPlan": "training_plan", "train_on": "pipeline"}
 __all__ = sorted(_HOMES)

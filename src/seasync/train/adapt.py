@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seasync.align import MOTION, Recipe
+from seasync.alignment import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, encoder_for
 from seasync.encoders.encoder import TakesFrames
@@ -16,24 +16,15 @@ from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
 from seasync.files import Location, Place, is_uri
-from seasync.files.disk_cache import working_path
-from seasync.files.objects import upload
+from seasync.files.cache import working_path
+from seasync.files.store import upload
 from seasync.options import TrainKind
-from seasync.sea.reencode import reencode as write_again
-from seasync.search import Sea
-from seasync.train.judge import (
-    FEWEST,
-    Errors,
-    agreement_errors,
-    cycle_errors,
-    judge,
-    planted_errors,
-    retime,
-)
+from seasync.sea.copies import reencode as write_again
+from seasync.sea.sea import Sea
+from seasync.train.clips import Progress, SeaFootage, View, split
+from seasync.train.fit import TrainingPlan
+from seasync.train.judge import FEWEST, Errors, agreement_errors, cycle_errors, judge, planted_errors, retime
 from seasync.train.pipeline import train_on
-from seasync.train.training_clips import Progress, SeaFootage, split
-from seasync.train.training_plan import TrainingPlan
-from seasync.train.views import View
 
 Reencode = Callable[[Encoding], Encoding]
 MOST_JUDGED = 40  # held-out clips at most

@@ -11,15 +11,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from seasync.encoders.temporal import About
-from seasync.encoders.transformer import Shape, distances, transformer_graph
+from seasync.encoders.temporal import About, Shape, distances, transformer_graph
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
 from seasync.files import atomic_write
 
 
 class Temporal(nn.Module):
-    """The transformer that `seasync.encoders.transformer` describes.
+    """The transformer that `seasync.encoders.temporal` describes.
 
     It maps (B, T, features) to (B, T, dimension). Dropout is for training only; `shift` and `scale` bring
     features to mean 0 and spread 1.
@@ -108,7 +107,7 @@ def _neighbors(heads: int, reach: int) -> Any:
 
 
 def sines(places: Any, width: int) -> Any:
-    """`seasync.encoders.transformer.positions` for a batch of places: (B, T) → (B, T, width)."""
+    """`seasync.encoders.temporal.positions` for a batch of places: (B, T) → (B, T, width)."""
     channel = torch.arange(width, dtype=torch.float64, device=places.device)
     angles = places[..., None].double() / 10_000 ** (channel / width)
     return torch.where(channel % 2 == 1, angles.cos(), angles.sin()).float()

@@ -10,17 +10,14 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encoder_for, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Location, Place, expect_writable
-from seasync.files.disk_cache import working_path
-from seasync.files.objects import upload
+from seasync.files.cache import working_path
+from seasync.files.store import upload
 from seasync.options import TrainKind
+from seasync.sea.sea import Sea
 from seasync.sea.sources import find_videos
-from seasync.search import Sea
-from seasync.train.carl_task import CarlTask
-from seasync.train.fit import Training
-from seasync.train.nms_task import NmsTask
-from seasync.train.taught_task import TaughtTask
-from seasync.train.training_clips import ClipViews, Footage, Progress, SeaFootage, VideoFootage
-from seasync.train.training_plan import TrainingPlan, TrainingResult
+from seasync.train.clips import ClipViews, Footage, Progress, SeaFootage, VideoFootage
+from seasync.train.fit import Training, TrainingPlan, TrainingResult
+from seasync.train.tasks import CarlTask, NmsTask, TaughtTask
 
 TASKS: Mapping[TrainKind, Any] = {"nms": NmsTask, "carl": CarlTask, "taught": TaughtTask}
 

@@ -11,8 +11,8 @@ from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.video.audio import sound as sound
-    from seasync.video.prefetch import ahead as ahead
     from seasync.video.reader import Frames as Frames
+    from seasync.video.reader import ahead as ahead
     from seasync.video.reader import read as read
     from seasync.video.source import AudioInfo as AudioInfo
     from seasync.video.source import VideoInfo as VideoInfo
@@ -32,7 +32,7 @@ _HOMES = {
     "ShownFrame": "upright",
     "VideoInfo": "source",
     "Writer": "writer",
-    "ahead": "prefetch",
+    "ahead": "reader",
     "frame_table": "timetable",
     "frames": "upright",
     "probe": "source",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import copy_context
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
 from seasync.video.color import Fit, ToRGB
-from seasync.video.damage import report_damage
 from seasync.video.decode import Numbered, chosen
 from seasync.video.source import File
-from seasync.video.timetable import FrameTable, frame_table
+from seasync.video.timetable import FrameTable, frame_table, report_damage
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,3 +147,59 @@ def warn_if_damaged(table: FrameTable, wanted: int, good: int, short: int) -> No
     lost = f"; it breaks off at {table.end:.2f} s, about {short} frames early" if short else ""
     text = f"{table.file}: the file is damaged, {good} of {wanted} frames could be read whole{lost}"
     report_damage(text, stacklevel=3)
+
+
+# Run an iterator ahead of its consumer, so that decoding overlaps with what is done with the frames.
+
+
+T = TypeVar("T")
+
+
+def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+    """Make the items of an iterable in a background thread, ahead of their consumer.
+
+    Closing this iterator early closes the other one and ends its thread.
+
+    Parameters
+    ----------
+    items
+        What to iterate over.
+    depth
+        How many items may wait.
+
+    Yields
+    ------
+    object
+        The same items in the same order. An exception is raised here where it happened there.
+    """
+    if depth < 1:
+        raise ValueError(f"depth must be at least 1, got {depth}")
+    room, made, stopped = Semaphore(depth), SimpleQueue[tuple[bool, Any]](), False
+
+    def produce() -> None:
+        source = iter(items)
+        try:
+            while room.acquire() and not stopped:
+                made.put((True, next(source)))
+        except BaseException as error:  # noqa: BLE001  every exception belongs to the consumer, Ctrl-C included
+            made.put((False, error))
+        finally:
+            if hasattr(source, "close"):
+                source.close()
+
+    thread = Thread(target=copy_context().run, args=(produce,), name="seasync-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            good, item = made.get()
+            if good:
+                room.release()
+                yield item
+            elif isinstance(item, StopIteration):
+                return
+            else:
+                raise item
+    finally:
+        stopped = True
+        room.release()
+        thread.join()

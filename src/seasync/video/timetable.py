@@ -7,19 +7,22 @@ Packets carry the times, so a pass without decoding gives the table. Files whose
 from __future__ import annotations
 
 import math
+import warnings
 from array import array
+from collections.abc import Callable
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from av.packet import Packet
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
-from seasync.errors import VideoError
+from seasync.errors import PartlyDecoded, VideoError
 from seasync.files import fetch
 from seasync.video.source import (
     IMAGE_FPS,
@@ -263,3 +266,33 @@ def _first_times(file: str) -> list[int]:
 def _is_hidden(packet: Packet[Any], stream: VideoStream) -> bool:
     """VP8 sends frames that are only referred to as packets of their own, with a clear show bit."""
     return stream.codec_context.name == "vp8" and not memoryview(packet)[0] & 0x10
+
+
+# Reports of damaged files: a warning, or an entry in a log where one collects them.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_reports: ContextVar[list[str] | None] = ContextVar("seasync_damage", default=None)
+
+
+class DamageLog:
+    """Collects what functions called through `run` report, also from threads they start with `ahead`."""
+
+    def __init__(self) -> None:
+        self.reports: list[str] = []
+        self._context = copy_context()
+        self._context.run(_reports.set, self.reports)
+
+    def run(self, function: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+        """Call a function."""
+        return self._context.run(function, *args, **options)
+
+
+def report_damage(text: str, *, stacklevel: int) -> None:
+    """Put a report into the log, or warn `PartlyDecoded` where there is none."""
+    log = _reports.get()
+    if log is None:
+        warnings.warn(text, PartlyDecoded, stacklevel=stacklevel + 1)
+    else:
+        log.append(text)

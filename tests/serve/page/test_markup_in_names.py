@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.serve.models import Mark
 from tests.serve.browser import Tab

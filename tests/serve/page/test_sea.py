@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasync.search import Sea
+from seasync.sea.sea import Sea
 from tests.serve.browser import Tab, drop, expect_count
 from tests.serve.films import film, pace
 from tests.serve.live import live

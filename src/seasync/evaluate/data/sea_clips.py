@@ -10,8 +10,8 @@ from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, IncompleteData, Item
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.sea import Sea
 from seasync.sea.snapshot import Snapshot
-from seasync.search import Sea
 
 
 def is_sea(place: str | Path) -> bool:

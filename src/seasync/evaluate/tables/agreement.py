@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from seasync.align import Recipe
-from seasync.align.consensus import disagreement
+from seasync.alignment import Recipe
+from seasync.alignment.consensus import disagreement
 from seasync.errors import DataError
-from seasync.evaluate.controls import position_only_encoding
+from seasync.evaluate.proxies import position_only_encoding
 from seasync.evaluate.results import Row, Table, add_mean, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.tables.apa import FPS, pair_event_errors

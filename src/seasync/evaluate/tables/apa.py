@@ -7,7 +7,7 @@ from functools import partial as partial_of
 
 import numpy as np
 
-from seasync.align import Alignment, Recipe, Scores
+from seasync.alignment import Alignment, Recipe, Scores
 from seasync.errors import DataError
 from seasync.evaluate import paper
 from seasync.evaluate.dataset import Item

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seasync.align import Recipe
+from seasync.alignment import Recipe
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate import paper
 from seasync.evaluate.metrics import Array, cpe, fpe, partners

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import Recipe, Scores, cost_matrix
+from seasync.alignment import Recipe, Scores, cost_matrix
 from seasync.errors import DataError
-from seasync.evaluate.bootstrap import RESAMPLES
 from seasync.evaluate.metrics import kendall_tau
-from seasync.evaluate.results import Curve, Row, Table, run_settings
+from seasync.evaluate.results import RESAMPLES, Curve, Row, Table, run_settings
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.tables.apa import pair_agreement
 from seasync.ranking import Ranking

@@ -10,22 +10,22 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION
+from seasync.alignment import MOTION
 from seasync.encoding import Encoding
 from seasync.errors import DataError, MissingExtra
 from seasync.evaluate import paper
-from seasync.evaluate.bootstrap import mean_over_groups
-from seasync.evaluate.controls import UntrainedTransformer, position_only
 from seasync.evaluate.proxies import (
     CARL,
     CUTOFFS,
     Protocol,
+    UntrainedTransformer,
     frame_retrieval,
     phase_classification,
     phase_progression,
+    position_only,
     set_tau,
 )
-from seasync.evaluate.results import Row, Table, add_figure, run_settings
+from seasync.evaluate.results import Row, Table, add_figure, mean_over_groups, run_settings
 from seasync.evaluate.study import Sample, Study
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.align import MOTION, Recipe
+from seasync.alignment import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import DataError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from seasync.align import Recipe, score_many
+from seasync.alignment import Recipe, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.evaluate import paper

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from seasync import plugins
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, Place
 from seasync.options import Side, TimelineFormat, suffixes

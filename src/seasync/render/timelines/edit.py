@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from seasync.align import Alignment, Warp
+from seasync.alignment import Alignment, Warp
 from seasync.files import Location, Place
 from seasync.options import Side
-from seasync.render.schedule import clips_of, clock_of, frame_rate, in_even_pieces
+from seasync.render.frames import clips_of, clock_of, frame_rate, in_even_pieces
 from seasync.render.timelines.rate import standard_rate, timeline_rate
 from seasync.video import AudioInfo, frame_table, probe
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from seasync.align import Warp
+from seasync.alignment import Warp
 from seasync.errors import RenderError
 from seasync.files import Location, fetch
-from seasync.render.schedule import frame_rate
+from seasync.render.frames import frame_rate
 from seasync.render.timelines.edit import Event, Media
 from seasync.render.timelines.formats.edl import event_lines
 from seasync.render.timelines.rate import STANDARD, frame_of, has_drop_separator, standard_rate

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
-from seasync.align import Warp
+from seasync.alignment import Warp
 from seasync.errors import RenderError
 from seasync.files import Location
 from seasync.marks.elan import parse_xml

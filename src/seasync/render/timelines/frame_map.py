@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.options import Side
-from seasync.render.schedule import clips_of, frames_at, has_partner
+from seasync.render.frames import clips_of, frames_at, has_partner
 from seasync.video import frame_table
 
 Row = tuple[int, float, int | None, float | None]

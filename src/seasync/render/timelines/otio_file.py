@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasync.align import Warp
+from seasync.alignment import Warp
 from seasync.errors import RenderError
 from seasync.files import Location, fetch
 from seasync.render.timelines.edit import Event, Media

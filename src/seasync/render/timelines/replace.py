@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seasync.align import Alignment, Warp
+from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, exists, expect_writable, fetch
-from seasync.render.schedule import clips_of, in_even_pieces
+from seasync.render.frames import clips_of, in_even_pieces
 from seasync.render.timelines.edit import Event, Media, events_of
 
 LONGEST_FRAMES = 24 * 3600 * 120  # a day at 120 frames per second

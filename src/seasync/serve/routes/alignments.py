@@ -23,8 +23,8 @@ from seasync.serve.mark_tables import moments_csv
 from seasync.serve.routes import BackendDep, SeaDep
 
 if TYPE_CHECKING:
-    from seasync.align import Alignment
-    from seasync.align.warp import Stretch
+    from seasync.alignment import Alignment
+    from seasync.alignment.warp import Stretch
     from seasync.encoding import Floats, Seconds
 
 router = APIRouter(prefix="/seas/{sea}/alignment", tags=["alignment"])

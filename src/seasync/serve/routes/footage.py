@@ -12,7 +12,7 @@ from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.files import fetch
 from seasync.serve import models
-from seasync.serve.held_file import HeldFileResponse
+from seasync.serve.media import HeldFileResponse
 from seasync.serve.routes import BackendDep, RefPath, SeaDep
 
 router = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])

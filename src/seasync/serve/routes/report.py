@@ -11,9 +11,9 @@ from seasync.options import Side
 from seasync.serve import models
 from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of
+from seasync.serve.pair_timing import compare_timing, report_csv
 from seasync.serve.routes import BackendDep, SeaDep
 from seasync.serve.served_sea import ServedSea
-from seasync.serve.timing_differences import compare_timing, report_csv
 
 router = APIRouter(prefix="/seas/{sea}/alignment", tags=["report"])
 RequestQuery = Annotated[models.ReportRequest, Query()]

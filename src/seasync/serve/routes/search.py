@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic_core import to_json
 
-from seasync.align import MOTION, PAPER
-from seasync.json_forms import MatchForm
+from seasync.alignment import MOTION, PAPER
+from seasync.forms import MatchForm
 from seasync.serve import models
 from seasync.serve.backend import Backend
 from seasync.serve.routes import BackendDep, SeaDep

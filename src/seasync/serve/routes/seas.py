@@ -11,9 +11,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from seasync.errors import ServeError
-from seasync.sea.folder_lock import Busy
 from seasync.sea.maintenance import edit_clip
 from seasync.sea.snapshot import one_of, quoted
+from seasync.sea.writers import Busy
 from seasync.serve import models
 from seasync.serve.backend import Backend
 from seasync.serve.phone import phone

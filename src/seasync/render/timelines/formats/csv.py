@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, write_text
 from seasync.options import Side

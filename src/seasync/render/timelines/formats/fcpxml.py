@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, write_text
 from seasync.options import Side

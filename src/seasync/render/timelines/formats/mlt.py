@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, write_text
 from seasync.options import Side
@@ -14,7 +14,7 @@ from seasync.render.timelines.edit import Edit, Event, edit_of
 
 def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
     """The project, and beside it the retimed clip's sound as .wav, if it has any."""
-    from seasync.render.soundtrack import write_sound
+    from seasync.render.sound import write_sound
 
     sound = place.with_suffix(".wav")
     if sound.is_local:

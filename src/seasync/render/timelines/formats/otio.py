@@ -10,7 +10,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from seasync.align import Alignment
+from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, write_text
 from seasync.options import Side

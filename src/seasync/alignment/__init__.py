@@ -1,0 +1,61 @@
+"""Alignment: recipes, cost matrices from one Gram matrix, DTW, DRAQ, warps. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seasync.lazy import loader
+
+if TYPE_CHECKING:
+    from seasync.alignment.costs import cost_matrix, draq_many, dtw_many
+    from seasync.alignment.judge import Scores
+    from seasync.alignment.matrix import draq, dtw, random_cost
+    from seasync.alignment.recipe import MOTION, PAPER, RECIPES, Recipe
+    from seasync.alignment.result import Alignment, Piece
+    from seasync.alignment.solve import align_encodings, align_many, score_many
+    from seasync.alignment.warp import Segment, Warp
+
+
+# Where each name lives; it is imported on first use, since the kernels bring numba with them.
+_HOMES = {
+    "MOTION": "recipe",
+    "PAPER": "recipe",
+    "RECIPES": "recipe",
+    "Alignment": "result",
+    "Piece": "result",
+    "Recipe": "recipe",
+    "Scores": "judge",
+    "Segment": "warp",
+    "Warp": "warp",
+    "align_encodings": "solve",
+    "align_many": "solve",
+    "cost_matrix": "costs",
+    "draq": "matrix",
+    "draq_many": "costs",
+    "dtw": "matrix",
+    "dtw_many": "costs",
+    "random_cost": "matrix",
+    "score_many": "solve",
+}
+
+__all__ = [
+    "MOTION",
+    "PAPER",
+    "RECIPES",
+    "Alignment",
+    "Piece",
+    "Recipe",
+    "Scores",
+    "Segment",
+    "Warp",
+    "align_encodings",
+    "align_many",
+    "cost_matrix",
+    "draq",
+    "draq_many",
+    "dtw",
+    "dtw_many",
+    "random_cost",
+    "score_many",
+]
+__getattr__ = loader(__name__, _HOMES)

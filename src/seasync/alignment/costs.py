@@ -1,0 +1,549 @@
+"""Cost matrices from one Gram matrix: whole, or row block by row block."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seasync.alignment.judge import draq_ratio
+from seasync.alignment.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
+from seasync.alignment.old_kernels import cosines as kernels
+from seasync.alignment.old_kernels import lanes
+from seasync.alignment.old_kernels import stored as stored_kernels
+from seasync.alignment.old_kernels.disordered import disordered as disordered_totals
+from seasync.alignment.old_kernels.lane_costs import fill_pairs, lane_costs
+from seasync.alignment.old_kernels.products import products
+from seasync.alignment.old_kernels.vectors import LANES
+from seasync.alignment.prepare import JITTER, ORDINARY, PreparedClip, PreparedStream, prepare, shared_streams
+from seasync.alignment.recipe import MOTION, Recipe
+from seasync.encoding import MIRRORS, WINDOW, WINDOW_FPS, Encoding, EncodingBatch, Floats, Indices, Seconds
+
+# Cells of cost computed at a time: 16 MB.
+_BLOCK = 1 << 22
+# A cost matrix of up to this many cells (256 MB) is kept whole; a larger one is computed block by block.
+_WHOLE = 1 << 26
+
+
+def cost_matrix(query: Encoding, match: Encoding, *, recipe: Recipe = MOTION) -> Floats:
+    """Compute the cost of pairing each grid point of the query with each of the match.
+
+    Parameters
+    ----------
+    query, match : Encoding
+        Two encodings of the same encoder.
+    recipe : Recipe
+
+    Returns
+    -------
+    numpy.ndarray [shape=(n, m)], float32
+        All ones if one of the clips is motionless: then nothing makes one pair better than another.
+
+    Raises
+    ------
+    FeatureError
+        If the encodings do not fit together.
+    """
+    return CostPair(prepare(query, recipe), prepare(match, recipe), recipe).matrix()
+
+
+class CostPair:
+    """The costs of one pair of clips, computed when they are asked for.
+
+    Attributes
+    ----------
+    query, match : PreparedClip
+    recipe : Recipe
+    shape : (int, int)
+        Grid points of the query and of the match, (n, m).
+    motion : (numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)])
+        How much moves at each grid point, 1 on average.
+    moving : bool
+        Whether something moves in both clips.
+    """
+
+    def __init__(self, query: PreparedClip, match: PreparedClip, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.query, self.match = query, match
+        self.shape = len(query), len(match)
+        pairs = [(a, b) for a, b in shared_streams(query, match) if not a.still and not b.still]
+        self.moving = bool(pairs)
+        self.streams = [_StreamPair(a, b, recipe.context) for a, b in pairs]
+        self.motion = _motion([a for a, _ in pairs], len(query)), _motion([b for _, b in pairs], len(match))
+
+    @property
+    def frames(self) -> tuple[int, int]:
+        """Sampled frames of the leading stream of the query and of the match."""
+        return self.query.streams[0].length, self.match.streams[0].length
+
+    @property
+    def factors(self) -> tuple[int, int] | None:
+        """Grid points from one frame to the next in query and match; None if other streams count."""
+        leading = self.query.streams[0], self.match.streams[0]
+        if not self.moving or [(pair.query, pair.match) for pair in self.streams] == [leading]:
+            return self.query.factor, self.match.factor
+        return None
+
+    def mirrored(self) -> CostPair | None:
+        """The pair with the match seen in a mirror; None if no stream has a left and a right."""
+        if not any(pair.match.name in MIRRORS for pair in self.streams):
+            return None
+        return CostPair(self.query, self.match.mirrored(), self.recipe)
+
+    def matrix(self) -> Floats:
+        """All costs, shape (n, m), float32."""
+        out = np.empty(self.shape, np.float32)
+        self.rows(0, out)
+        return out
+
+    def matrix_unless_large(self) -> Floats | None:
+        """All costs, shape (n, m), or None if they are too many to keep."""
+        return self.matrix() if math.prod(self.shape) <= _WHOLE else None
+
+    def along(self, path: NDArray[np.int32]) -> Floats:
+        """The costs of the cells of a path, shape (L, 2); they come in order of its rows."""
+        return np.concatenate(
+            [
+                block[cells[:, 0] - first, cells[:, 1]]
+                for first, block in self.blocks()
+                if len(cells := path[(path[:, 0] >= first) & (path[:, 0] < first + len(block))])
+            ]
+        )
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield (first row, costs of shape (k, m)) in bounded memory; a block is valid until the next one."""
+        n, m = self.shape
+        buffer = np.empty((max(1, min(n, _BLOCK // m)), m), np.float32)
+        for first in range(0, n, len(buffer)):
+            block = buffer[: n - first]
+            self.rows(first, block)
+            yield first, block
+
+    def rows(self, first: int, out: Floats) -> None:
+        """Write the costs of the rows from `first` on into `out`, shape (k, m); ask in order, from row 0."""
+        if not self.moving:
+            out[:] = 1.0
+            return
+        out[:] = 0.0
+        for pair in self.streams:
+            pair.add(first, out)
+        kernels.finish_costs(
+            out,
+            len(self.streams),
+            self.recipe.power,
+            self.recipe.stillness,
+            self.motion[0][first : first + len(out)],
+            self.motion[1],
+        )
+
+
+def _motion(streams: list[PreparedStream], length: int) -> Floats:
+    """How much moves at each grid point, the mean over the streams, shape (length,)."""
+    if not streams:
+        return np.ones(length, np.float32)
+    if len(streams) == 1:
+        only: Floats = streams[0].grid[2]
+        return only
+    mean: Floats = np.mean([stream.grid[2] for stream in streams], axis=0, dtype=np.float32)
+    return mean
+
+
+def _products(rows: Floats, others: Floats) -> Floats:
+    """The product rows (k, d) · othersᵀ (d, m)."""
+    out = np.empty((len(rows), len(others)), np.float32)
+    products(rows, others, out)
+    return out
+
+
+class _StreamPair:
+    """One stream of both clips, and the state that one block of rows hands to the next."""
+
+    def __init__(self, query: PreparedStream, match: PreparedStream, context: bool) -> None:
+        self.query, self.match, self.context = query, match, context
+
+    def add(self, first: int, out: Floats) -> None:
+        """Add the cosines of the grid rows from `first` on to `out`, shape (k, m), from one Gram block."""
+        if first == 0:
+            self.done = np.full(1, -1, np.int64)
+            self.ring = np.empty((2, self.match.length + 1), np.float32)
+            self.sums = np.zeros(self.match.length + 2 if self.context else 0, np.float64)
+        query, match, n = self.query, self.match, self.query.length
+        last = query.lower[first + len(out) - 1]
+        frames = slice(max(0, int(self.done[0])), min(n, int(last) + 2))
+        links = query.links[:, frames]
+        low, high = min(frames.start, int(links[1].min())), max(frames.stop, int(links[0].max()) + 1)
+        if self.context:
+            extras = slice(n, len(query.rows))
+        elif len(query.rows) > n:
+            extras = slice(int(links[2, 0]), int(links[2, -1]) + 1)
+        else:
+            extras = slice(n, n)
+        gram = _products(query.rows[low:high], match.rows)
+        extra = _products(query.rows[extras], match.rows)
+        kernels.add_cosines(
+            gram, low, extra, extras.start - n, query.sides, match.sides,
+            self.context, self.done, self.ring, self.sums, first, out,
+        )  # fmt: skip
+
+
+# DTW and DRAQ of many cost matrices of any sizes, solved LANES at a time.
+
+
+# Longer sides are solved one by one. A batch is eleven times as fast even at 1,024, but a thread keeps its
+# working memory: up to 65 MB at this length, which is 34 s on a grid of 15 points per second.
+LONGEST = 512
+# Fewer than this are solved faster one by one.
+_FEWEST = 3
+# Working memory that each thread keeps: touching fresh memory would take longer than solving.
+_scratch = threading.local()
+_NO_MOVES = np.empty((0, 0), np.uint8)
+
+
+def dtw_many(costs: Sequence[ArrayLike]) -> list[tuple[Path, float]]:
+    """Solve `dtw` for every matrix.
+
+    The results are those of `dtw`; for up to a few hundred rows each, this is many times faster.
+
+    Parameters
+    ----------
+    costs : sequence of array_like [shape=(n_b, m_b)], length B
+
+    Returns
+    -------
+    list of (numpy.ndarray [shape=(L_b, 2)], float), length B
+        The cheapest path of each, and its cost.
+
+    Raises
+    ------
+    FeatureError
+        If a matrix is empty or holds NaN or infinity.
+    """
+    matrices = [check_cost(cost) for cost in costs]
+    out: dict[int, SolvedPath] = {}
+    for block in batch_blocks([matrix.shape for matrix in matrices]):
+        out |= zip(block, BatchedCosts([matrices[k] for k in block]).solve(), strict=True)
+    found = [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
+    return [(solved.path, solved.cost) for solved in found]
+
+
+def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
+    """Solve `draq` for every matrix. No paths are traced, so this is faster than `dtw_many`.
+
+    Parameters
+    ----------
+    costs : sequence of array_like [shape=(n_b, m_b)], length B
+
+    Returns
+    -------
+    numpy.ndarray [shape=(B,)], float64
+    """
+    return draq_ratio(*_totals_many(costs))
+
+
+def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
+    """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B)."""
+    matrices = [check_cost(cost) for cost in costs]
+    out = np.full((2, len(costs)), np.nan)
+    for block in batch_blocks([matrix.shape for matrix in matrices]):
+        places = _places([matrices[k] for k in block])
+        totals = np.zeros((2, LANES), np.float32)
+        lanes.score_matrices(*places, _shares(*places[1:].max(1).tolist()), totals)
+        require_finite(float(totals[1].sum()))
+        out[:, block] = totals[:, : len(block)]
+    for k in np.flatnonzero(np.isnan(out[1])):
+        solved = solve_whole(matrices[k])
+        out[:, k] = solved.cost, solved.random
+    return out
+
+
+def batch_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
+    """Indices of the matrices that are faster to solve in a batch, in blocks of similar sizes."""
+    small = sorted((m, n, k) for k, (n, m) in enumerate(sizes) if max(n, m) <= LONGEST)
+    count = -(-len(small) // LANES)  # of about equal size, so that threads finish together
+    for at in range(count):
+        block = [k for _, _, k in small[at * len(small) // count : (at + 1) * len(small) // count]]
+        if len(block) >= _FEWEST:
+            yield block
+
+
+def scratch(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
+    """This thread's working array of that name; it still holds what was there before."""
+    size = math.prod(shape)
+    array: NDArray[Any] | None = getattr(_scratch, name, None)
+    if array is None or array.size < size:
+        array = np.zeros(size, dtype)
+        setattr(_scratch, name, array)
+    return array[:size].reshape(shape)
+
+
+@lru_cache(maxsize=1)
+def _share_table(size: int) -> Floats:
+    return np.asarray(lanes.share_table(size))
+
+
+def _shares(n: int, m: int) -> Floats:
+    """How often random paths leave each cell which way: a table for matrices of at least n × m."""
+    return _share_table(-(-max(n, m, LONGEST) // 128) * 128)
+
+
+def _places(costs: Sequence[Floats]) -> NDArray[np.int64]:
+    """Addresses, rows and columns of up to LANES contiguous matrices, shape (3, LANES); zero beyond."""
+    out = np.empty((3, LANES), np.int64)
+    lanes.find_matrices((*costs, *[costs[0]] * (LANES - len(costs))), out)
+    out[:, len(costs) :] = 0
+    return out
+
+
+class BatchedCosts:
+    """Up to LANES cost matrices side by side, so that the kernels can solve them together.
+
+    A thread can hold one such batch at a time: its memory is used again by the next one.
+
+    Parameters
+    ----------
+    costs : sequence of numpy.ndarray [shape=(n_b, m_b)], float32, at most LANES
+
+    Attributes
+    ----------
+    cells : numpy.ndarray [shape=(n, m * LANES)], float32
+        The matrices, the lane innermost; zero beyond each one's size.
+    """
+
+    def __init__(self, costs: Sequence[Floats]) -> None:
+        places = _places(costs)
+        self._begin(len(costs), places[1:])
+        lanes.interleave_all(*places, self.cells)
+
+    @classmethod
+    def of_pairs(cls, pairs: Sequence[CostPair]) -> BatchedCosts:
+        """The cost matrices of pairs of one recipe, at most LANES, made where the kernels read them."""
+        factors = {pair.factors for pair in pairs}
+        if len(factors) > 1 or None in factors:
+            return cls([pair.matrix() for pair in pairs])
+        recipe, sizes = pairs[0].recipe, np.zeros((2, LANES), np.int64)
+        sizes[:, : len(pairs)] = np.transpose([pair.shape for pair in pairs])
+        frames = np.array([pair.frames for pair in pairs]).max(0).tolist()
+
+        sides = [(pair.query.streams[0].arrays, pair.match.streams[0].arrays) for pair in pairs]
+        queries, matches = zip(*sides, *[sides[0]] * (LANES - len(sides)), strict=True)
+        moving = np.array([pair.moving for pair in pairs])
+
+        def fill(planes: Floats, *both: Floats) -> None:
+            fill_pairs(queries, matches, moving, recipe.stillness, recipe.context, planes, *both)
+
+        return cls.filled(fill, len(pairs), sizes, frames, np.array(*factors), recipe.power)
+
+    @classmethod
+    def filled(
+        cls,
+        fill: Callable[[Floats, Floats, Floats], None],
+        count: int,
+        sizes: NDArray[np.int64],
+        frames: Sequence[int],
+        factors: NDArray[np.int64],
+        power: float,
+    ) -> BatchedCosts:
+        """The cost matrices of pairs whose products `fill` writes; see `lane_costs` for its arguments.
+
+        Parameters
+        ----------
+        fill : callable
+            Takes planes, query and match, and writes them.
+        count : int
+            How many pairs, at most LANES.
+        sizes : numpy.ndarray [shape=(2, LANES)]
+            Grid points of each query and match, zero beyond `count`.
+        frames : (int, int)
+            Frames of the longest query and of the longest match.
+        factors : numpy.ndarray [shape=(2,)]
+            Grid points from one frame to the next, of the queries and of the matches.
+        power : float
+            See `Recipe`.
+        """
+        self = cls.__new__(cls)
+        self._begin(count, sizes)
+        planes = scratch("planes", np.float32, LANES, frames[0], frames[1] + 1)
+        sides = (
+            scratch("query", np.float32, 3, self.n, LANES),
+            scratch("match", np.float32, 3, self.m, LANES),
+        )
+        fill(planes, *sides)
+        lane_costs(planes, factors, self.rows, self.columns, *sides, np.float32(power), self.cells)
+        return self
+
+    def _begin(self, count: int, sizes: NDArray[np.int64]) -> None:
+        self.count, (self.rows, self.columns) = count, sizes
+        self.n, self.m = sizes.max(1).tolist()
+        self.cells = scratch("cells", np.float32, self.n, self.m * LANES)
+
+    def matrix(self, lane: int) -> Floats:
+        """A copy of one of the matrices."""
+        out = np.empty((self.rows[lane], self.columns[lane]), np.float32)
+        lanes.matrix_of(self.cells, lane, out)
+        return out
+
+    def disordered(self) -> NDArray[np.float64]:
+        """The `disordered_cost` of every matrix, shape (B,)."""
+        totals = np.empty((2, LANES), np.float32)
+        disordered_totals(self.cells, self.rows, self.columns, totals)
+        return np.asarray(totals[:, : self.count].mean(0, dtype=np.float64))
+
+    def box_costs(self, boxes: NDArray[np.int64], *, contrast: bool) -> NDArray[np.float64]:
+        """`random_cost` and, with `contrast`, `disordered_cost` of parts of the matrices, shape (2, P).
+
+        boxes (P, 5): lane, first row, first column, number of rows and of columns of each.
+        """
+        out = np.zeros((2, len(boxes)))
+        order = np.argsort(boxes[:, 4])
+        for first in range(0, len(boxes), LANES):
+            block = order[first : first + LANES]
+            where = np.zeros((5, LANES), np.int64)
+            where[:, : len(block)] = boxes[block].T
+            (n, m), sizes = where[3:].max(1).tolist(), where[3:]
+            cells, totals = scratch("boxes", np.float32, n, m * LANES), np.zeros((2, LANES), np.float32)
+            lanes.take_boxes(self.cells, *where, cells)
+            lanes.solve(cells, *sizes, _shares(n, m), totals, _NO_MOVES)
+            out[0, block] = totals[1, : len(block)]
+            if contrast:
+                disordered_totals(cells, *sizes, totals)
+                out[1, block] = totals[:, : len(block)].mean(0, dtype=np.float64)
+        return out
+
+    def totals(self, moves: NDArray[np.uint8] = _NO_MOVES) -> NDArray[np.float64]:
+        """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B).
+
+        The moves of the paths are written into `moves`, unless it is empty.
+        """
+        totals = np.zeros((2, LANES), np.float32)
+        lanes.solve(self.cells, self.rows, self.columns, _shares(self.n, self.m), totals, moves)
+        require_finite(float(totals[1].sum()))
+        return totals[:, : self.count].astype(np.float64)
+
+    def solve(self) -> list[SolvedPath]:
+        """Path, cost and mean cost of random paths of every matrix."""
+        moves = scratch("moves", np.uint8, self.n, self.m * LANES)
+        totals = self.totals(moves).T.tolist()
+        paths = np.empty((LANES, self.n + self.m - 1, 2), np.int32)
+        lengths = np.empty(LANES, np.int64)
+        lanes.trace(moves, self.rows, self.columns, paths, lengths)
+        found = (path[-length:].copy() for path, length in zip(paths, lengths, strict=True))
+        return [SolvedPath(path, cost, random) for path, (cost, random) in zip(found, totals, strict=False)]
+
+
+# Cost matrices of one query with clips as a sea stores them, made without a step of Python for each.
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMatches:
+    """A query and the clips of a batch, and how each of these is prepared.
+
+    Attributes
+    ----------
+    query : PreparedClip
+    batch : EncodingBatch
+    recipe : Recipe
+    plans : numpy.ndarray [shape=(B, 5)]
+    rates : numpy.ndarray [shape=(B,)]
+        See `kernels.stored.plan_clips`.
+    """
+
+    query: PreparedClip
+    batch: EncodingBatch
+    recipe: Recipe
+    plans: Indices
+    rates: Seconds
+
+    @classmethod
+    def of(cls, query: PreparedClip, batch: EncodingBatch, recipe: Recipe) -> StoredMatches | None:
+        """None if recipe, query or batch need more than one plain stream of both."""
+        only = query.streams[0]
+        if (
+            not recipe.compares_change
+            or recipe.grid_fps is None
+            or recipe.context
+            or recipe.penalty
+            or len(query.streams) > 1
+            or only.still
+            or only.name in MIRRORS
+            or len(query) > LONGEST
+            or (query.encoder, only.name, only.rows.shape[1])
+            != (batch.encoder, batch.name, batch.features.shape[1])
+        ):
+            return None
+        plans, rates = np.zeros((len(batch), 5), np.int64), np.zeros(len(batch))
+        most = WINDOW if recipe.windows else LONGEST
+        settings = JITTER, ORDINARY, float(most), WINDOW_FPS, recipe.grid_fps
+        stored_kernels.plan_clips(
+            batch.seconds, batch.frames_of, batch.shots_of, settings, LONGEST, plans, rates
+        )
+        return cls(query, batch, recipe, plans, rates)
+
+    def blocks(self) -> tuple[list[list[int]], list[int]]:
+        """Clips to be solved together, LANES at most and of similar length; and those that are not plain."""
+        plain = self.plans[:, stored_kernels.PLAIN] == 1
+        chosen = np.flatnonzero(plain)
+        found: list[list[int]] = []
+        for factor in np.unique(self.plans[chosen, stored_kernels.FACTOR]).tolist():
+            same = chosen[self.plans[chosen, stored_kernels.FACTOR] == factor]
+            same = same[np.argsort(self.plans[same, stored_kernels.POINTS], kind="stable")]
+            found += [part.tolist() for part in np.array_split(same, -(-len(same) // LANES))]
+        return found, np.flatnonzero(~plain).tolist()
+
+    def costs(self, block: list[int]) -> tuple[BatchedCosts, NDArray[np.bool_]]:
+        """The cost matrices of one block, and whether something moves in each clip."""
+        chosen, only = np.array(block), self.query.streams[0]
+        plans = self.plans[chosen]
+        sizes = np.zeros((2, LANES), np.int64)
+        sizes[0, : len(block)], sizes[1, : len(block)] = len(self.query), plans[:, stored_kernels.POINTS]
+        moving = np.empty(len(block), np.bool_)
+
+        def fill(planes: Floats, query: Floats, match: Floats) -> None:
+            stored_kernels.fill_lanes(
+                self.batch.features.view(np.uint16), self.batch.seconds, self.batch.frames_of,
+                self.plans, self.rates, chosen, self.recipe.change_seconds, self.recipe.stillness,
+                only.rows, only.sides, planes, query, match, moving,
+            )  # fmt: skip
+
+        factors = np.array([self.query.factor, plans[0, stored_kernels.FACTOR]])
+        frames = only.length, int(plans[:, stored_kernels.SAMPLES].max())
+        return BatchedCosts.filled(fill, len(block), sizes, frames, factors, self.recipe.power), moving
+
+
+# Work on arrays in a few threads: the kernels let go of Python's lock while they compute.
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_here = threading.local()
+
+
+def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """`work` for every item, on all cores. It must not call `in_threads` itself."""
+    if len(items) < 2 or (os.cpu_count() or 1) < 2 or getattr(_here, "alone", False):
+        return [work(item) for item in items]
+    return list(_pool(os.getpid()).map(work, items))
+
+
+@contextmanager
+def in_this_thread() -> Iterator[None]:
+    """Within it, `in_threads` works in the thread that calls it, because others keep the cores busy."""
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = False
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that are kept, because starting them takes longer than their work; a fork needs its own."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="seasync-align")

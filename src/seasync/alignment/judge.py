@@ -1,0 +1,408 @@
+"""How good an alignment is: DRAQ, the score that ranks, the likelihood of the same movement, the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seasync.alignment.recipe import MOTION, Recipe
+from seasync.encoding import Floats
+
+if TYPE_CHECKING:
+    from seasync.alignment.result import Alignment
+
+
+def draq_ratio(dtw_cost: ArrayLike, random_cost: ArrayLike) -> NDArray[np.float64]:
+    """Divide the cost of a path by the mean cost of random paths.
+
+    Parameters
+    ----------
+    dtw_cost : array_like [shape=(...)]
+        Cost of the cheapest path.
+    random_cost : array_like [shape=(...)]
+        Mean cost of random paths through the same cells.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(...)], float64
+        DRAQ: 0 is perfect, 1 is no better than chance. It is 1 where random paths cost nothing,
+        because then nothing distinguishes a good path from a bad one.
+
+    Examples
+    --------
+    >>> draq_ratio([1.0, 0.0], [4.0, 0.0]).tolist()
+    [0.25, 1.0]
+    """
+    cost, mean = np.asarray(dtw_cost, np.float64), np.asarray(random_cost, np.float64)
+    return np.divide(cost, mean, out=np.ones(cost.shape), where=mean > 0)
+
+
+def draq_of(dtw_cost: float, random_cost: float) -> float:
+    """`draq_ratio` of one path."""
+    return float(dtw_cost / random_cost) if random_cost > 0 else 1.0
+
+
+# Cost of the cheapest path over that of paths with the match's order broken: from here on the order says
+# little. Of the ten nearest falls, golf swings and robots' clips, 0.6 % get there, and all films of a mouse,
+# whose cheapest paths are worse than a uniform stretch.
+_LITTLE = 0.85
+
+
+def order_doubt(dtw_cost: ArrayLike, disordered_cost: ArrayLike) -> NDArray[np.float64]:
+    """How little the order of the frames says about the path.
+
+    Parameters
+    ----------
+    dtw_cost : array_like [shape=(...)]
+        Cost of the cheapest path.
+    disordered_cost : array_like [shape=(...)]
+        Cost of the cheapest paths with the match's order broken.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(...)], float64
+        0 where these are clearly more expensive, 1 where they are not.
+
+    Examples
+    --------
+    >>> order_doubt([1.0, 1.0, 2.0], [2.0, 1.0, 1.0]).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    return np.clip((draq_ratio(dtw_cost, disordered_cost) - _LITTLE) / (1 - _LITTLE), 0.0, 1.0)
+
+
+def coverage_score(draq: ArrayLike, query_coverage: ArrayLike) -> NDArray[np.float64]:
+    """Raise DRAQ by the share of the query that a partial alignment leaves out.
+
+    The score is ``1 − √coverage · (1 − DRAQ)``, which is DRAQ itself at full coverage. The square root
+    separates composites that share an action from others better than the plain coverage does.
+
+    Parameters
+    ----------
+    draq : array_like [shape=(...)]
+        DRAQ of the pieces that are aligned.
+    query_coverage : array_like [shape=(...)]
+        Share (0–1) of the query's movement that they cover.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(...)], float64
+        The score; lower is better.
+
+    Examples
+    --------
+    >>> coverage_score([0.5, 0.5], [1.0, 0.25]).tolist()
+    [0.5, 0.75]
+    """
+    return np.asarray(1 - np.sqrt(query_coverage) * (1 - np.asarray(draq, np.float64)))
+
+
+def score_of(draq: float, query_coverage: float) -> float:
+    """`coverage_score` of one path."""
+    return 1 - math.sqrt(query_coverage) * (1 - draq)
+
+
+class ScoredPieces(NamedTuple):
+    """The pieces of candidates that are aligned in part, without their paths.
+
+    boxes : numpy.ndarray [shape=(P, 5)], int64
+        Candidate, first row, first column, number of rows and of columns of the box around each piece. The
+        pieces of one candidate are in order.
+    costs, randoms : numpy.ndarray [shape=(P,)], float64
+        What each piece costs, and the mean cost of random paths through its box.
+    """
+
+    boxes: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    randoms: NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> ScoredPieces:
+        """No pieces: all candidates are aligned as a whole."""
+        return cls(np.empty((0, 5), np.int64), np.empty(0), np.empty(0))
+
+    @classmethod
+    def joined(cls, parts: Iterable[ScoredPieces]) -> ScoredPieces:
+        """The pieces of all parts."""
+        return cls(*map(np.concatenate, zip(*parts, cls.none(), strict=True)))
+
+    def renumbered(self, numbers: ArrayLike) -> ScoredPieces:
+        """The pieces with ``numbers[n]`` for candidate `n`."""
+        boxes = self.boxes.copy()
+        boxes[:, 0] = np.asarray(numbers)[boxes[:, 0]]
+        return self._replace(boxes=boxes)
+
+    def only(self, chosen: Sequence[int]) -> ScoredPieces:
+        """The pieces of the candidates that are chosen, each with its place among them as its number."""
+        places = {candidate: place for place, candidate in enumerate(chosen)}
+        numbers = [places.get(candidate, -1) for candidate in self.boxes[:, 0].tolist()]
+        boxes, own = self.boxes.copy(), np.flatnonzero(np.array(numbers) >= 0)
+        boxes[:, 0] = numbers
+        return ScoredPieces(boxes[own], self.costs[own], self.randoms[own])
+
+    def of(self, n: int) -> list[tuple[list[int], float, float]]:
+        """Box and costs of each piece of a candidate; none if it is aligned as a whole."""
+        own = np.flatnonzero(self.boxes[:, 0] == n)
+        return list(zip(*(column[own].tolist() for column in self), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Costs and coverage of one query aligned with B candidates, in full or in part.
+
+    Attributes
+    ----------
+    dtw_cost, random_cost : numpy.ndarray [shape=(B,)], float64
+        Cost of each path, and mean cost of random paths through the same pieces.
+    query_coverage, match_coverage : numpy.ndarray [shape=(B,)], float64
+        Share (0–1) of the movement in either clip that the path covers.
+    contrast : numpy.ndarray [shape=(B,)], float64, optional
+        Cost of each path over that of the cheapest paths through the same pieces with the order of the
+        match broken; see `disordered_cost`. 1 where it is not known.
+    whole_draq : numpy.ndarray [shape=(B,)], float64, optional
+        DRAQ of both clips as a whole; infinite where it is not known.
+    query_span : float
+        Length of the query in seconds.
+    pieces : ScoredPieces
+        The pieces of candidates that are aligned in part.
+    """
+
+    dtw_cost: NDArray[np.float64]
+    random_cost: NDArray[np.float64]
+    query_coverage: NDArray[np.float64]
+    match_coverage: NDArray[np.float64]
+    contrast: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    whole_draq: NDArray[np.float64] = field(default_factory=lambda: np.full(1, np.inf))
+    query_span: float = field(default=0.0, kw_only=True)
+    pieces: ScoredPieces = field(default_factory=ScoredPieces.none, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("contrast", "whole_draq"):
+            object.__setattr__(self, name, np.broadcast_to(getattr(self, name), self.dtw_cost.shape))
+
+    @classmethod
+    def of_alignments(cls, alignments: Sequence[Alignment]) -> Scores:
+        """Scores of alignments that are already solved; contrast and the whole's DRAQ are not known."""
+        rows = [(each.dtw_cost, each.random_cost, *each.coverage, 1.0, np.inf) for each in alignments]
+        return cls(*np.array(rows, np.float64).reshape(-1, 6).T)
+
+    @property
+    def draq(self) -> NDArray[np.float64]:
+        """DRAQ of each candidate, shape (B,); see `draq_ratio`."""
+        return draq_ratio(self.dtw_cost, self.random_cost)
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """Coverage-adjusted DRAQ of each candidate, shape (B,); see `coverage_score`."""
+        return coverage_score(self.draq, self.query_coverage)
+
+    @property
+    def best_score(self) -> NDArray[np.float64]:
+        """The lower of `score` and `whole_draq`, shape (B,).
+
+        Of clips that resemble each other only somewhat, a part is easily left out too much. That says little
+        about whether they show the same movement.
+        """
+        return np.minimum(self.score, self.whole_draq)
+
+
+# Whether an alignment counts, and which number decides it.
+
+
+LIKELY = 0.5  # from this likelihood on, clips count as alignable
+# Where DRAQ decides: pieces are chosen because they fit, so they must fit better by this much, and cover this
+# share of one clip.
+STRICTER = 0.02
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision on one alignment: by its likelihood, or by DRAQ where that is not known.
+
+    The same DRAQ means different things for different footage, the same likelihood does not. It counts what a
+    partial alignment leaves out already.
+
+    Attributes
+    ----------
+    draq : float
+        Of the path.
+    coverage : tuple of float
+        Share of the movement in the query, and in the match, that the path covers.
+    whole : bool
+        Whether the path covers both clips in one piece.
+    recipe : Recipe
+        Its threshold decides without a likelihood.
+    likelihood : float, optional
+        Probability, at even odds, that both clips show the same movement.
+    """
+
+    draq: float
+    coverage: tuple[float, float]
+    whole: bool
+    recipe: Recipe
+    likelihood: float | None = None
+
+    @property
+    def threshold(self) -> float:
+        """DRAQ must be below this, where it decides."""
+        return round(self.recipe.threshold - (0 if self.whole else STRICTER), 9)
+
+    @property
+    def covers_enough(self) -> bool:
+        """Whether the pieces cover enough of one clip for DRAQ to count."""
+        return self.whole or max(self.coverage) >= HALF
+
+    @property
+    def alignable(self) -> bool:
+        """The decision."""
+        if self.likelihood is not None:
+            return self.likelihood >= LIKELY
+        return self.draq < self.threshold and self.covers_enough
+
+    @property
+    def reason(self) -> str:
+        """The number that decides, and its limit."""
+        shares = f"{self.coverage[0]:.0%} of the query and {self.coverage[1]:.0%} of the match"
+        of_parts = "" if self.whole else f" for {shares}"
+        if self.likelihood is not None:
+            limit = "" if self.alignable else f", less than {LIKELY:.0%}"
+            return (
+                f"{per_cent(self.likelihood)} likely the same movement{limit}; DRAQ {self.draq:.3f}{of_parts}"
+            )
+        if not self.covers_enough:
+            return f"only {shares} correspond; at least half of one is needed"
+        relation = "below" if self.draq < self.threshold else "not below"
+        return f"DRAQ {shown(self.draq, self.threshold)}{of_parts}, {relation} {self.threshold:g}"
+
+
+def shown(value: float, limit: float) -> str:
+    """`value` with three digits, or as many as it takes to stay on its side of the limit."""
+    digits = next((n for n in range(3, 9) if (round(value, n) < limit) == (value < limit)), 9)
+    return f"{value:.{digits}f}"
+
+
+def per_cent(likelihood: float) -> str:
+    """A likelihood in percent, with as many digits as it takes to stay on its side of the limit."""
+    if not 0.005 <= likelihood <= 0.995:
+        return "over 99%" if likelihood > LIKELY else "under 1%"
+    sides = (n for n in range(7) if (round(likelihood, n + 2) < LIKELY) == (likelihood < LIKELY))
+    return f"{likelihood:.{next(sides, 7)}%}"
+
+
+# How likely two clips show the same movement, judged from the two alone.
+
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The curve p = σ(a + b·ln(product + 0.001)), at even odds of same and different movement.
+
+    Attributes
+    ----------
+    a, b : float
+    error : float, optional
+        Mean difference between p and the true share, on clips that it was not fitted to.
+    pairs : int, optional
+        How many pairs it was fitted to.
+    """
+
+    a: float
+    b: float
+    error: float | None = None
+    pairs: int | None = None
+
+    def probability(self, product: ArrayLike) -> Doubles:
+        """The probability of the same movement, shape of `product`."""
+        return sigmoid(self.a + self.b * log_product(product))
+
+
+FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
+"""What the named recipes were when calibrations were fitted to them.
+
+Written out, because a calibration belongs to values: a recipe that changes loses it.
+"""
+
+SHIPPED = {
+    ("dinov2-small/0cd026c8/224", FINGERPRINTS["motion"]): Calibration(-8.48, -8.91, error=0.030, pairs=772),
+    ("dinov2-small/08a9661b/224/flow", FINGERPRINTS["motion"]): Calibration(
+        -10.36, -11.15, error=0.039, pairs=4560
+    ),
+}
+"""Calibrations of (1 − similarity) · best score by the fingerprints of encoder and recipe.
+
+Fitted to pairs of 285 real clips, the first one of 64: golf swings, falls, two kinds of robot work, five
+gestures, five actions.
+The error is that of all pairs together, each rated by a fit to the other sets.
+"""
+
+
+class ClipVector(Protocol):
+    """What is compared of a clip: its raw mean and trajectory."""
+
+    @property
+    def encoder(self) -> str: ...
+    @property
+    def mean(self) -> Floats: ...
+    @property
+    def trajectory(self) -> Floats: ...
+
+
+class RawVector(NamedTuple):
+    """The raw parts of a clip's vector, and the fingerprint of its encoder."""
+
+    encoder: str
+    mean: Floats
+    trajectory: Floats
+
+
+def pair_similarity(query: ClipVector, match: ClipVector) -> float:
+    """½(cosine of means + cosine of trajectories), 1 at most."""
+    return (_cosine(query.mean, match.mean) + _cosine(query.trajectory, match.trajectory)) / 2
+
+
+def is_calibrated(encoder: str, recipe: Recipe) -> bool:
+    """Whether `likelihood` knows this encoder, by its fingerprint, and this recipe."""
+    return _shipped(encoder, recipe) is not None
+
+
+def likelihood(query: ClipVector, match: ClipVector, score: float, recipe: Recipe) -> float | None:
+    """The probability, at even odds, that both show the same movement, given their best score.
+
+    None if encoder and recipe have no calibration, or if the clips come without their vectors.
+    """
+    calibration = _shipped(query.encoder, recipe)
+    if calibration is None or not query.mean.size or not match.mean.size:
+        return None
+    return float(calibration.probability((1 - pair_similarity(query, match)) * score))
+
+
+@lru_cache(maxsize=64)
+def _shipped(encoder: str, recipe: Recipe) -> Calibration | None:
+    """The calibration for an encoder and a recipe, if there is one."""
+    # A finer grid shows the same movement; how much it changes DRAQ was not measured.
+    coarse = recipe if recipe.grid_fps is None else replace(recipe, grid_fps=MOTION.grid_fps)
+    return SHIPPED.get((encoder, coarse.fingerprint))
+
+
+def log_product(product: ArrayLike) -> Doubles:
+    """ln(product + 0.001), which is finite for all products."""
+    return np.log(np.maximum(np.asarray(product, np.float64), 0) + 0.001)
+
+
+def sigmoid(values: Doubles) -> Doubles:
+    """1 / (1 + e^−x)."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(values, -60, 60))))
+
+
+def _cosine(one: Floats, other: Floats) -> float:
+    length = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / length if length > 0 else 0.0

@@ -1,0 +1,338 @@
+"""Preparing a clip for a recipe: everything its side of a cost matrix needs, computed once in O(T·d)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.alignment.old_kernels import preparation as kernels
+from seasync.alignment.old_kernels.clock import clock, longest_over_shortest
+from seasync.alignment.old_kernels.half import single
+from seasync.alignment.recipe import Recipe
+from seasync.encoding import (
+    FOUND,
+    MIRRORS,
+    WINDOW,
+    WINDOW_FPS,
+    Encoding,
+    Floats,
+    Indices,
+    Seconds,
+    Stream,
+    windows,
+)
+from seasync.errors import FeatureError
+
+# The grid of a clip: uniform times, finer than its sampled frames by an integer factor.
+
+
+# Frames within this share of a sampling step from a uniform rate are taken as they are.
+JITTER = 0.02
+# Steps shorter than this many median steps tell the rate.
+ORDINARY = 1.5
+
+
+class Grid(NamedTuple):
+    """The times of a clip's grid points, shape (n,), and the seconds between its sampled frames."""
+
+    seconds: Seconds
+    step: float
+
+    @property
+    def whole(self) -> tuple[float, float]:
+        """From when to when the clip is shown."""
+        return self.span(0, len(self.seconds) - 1)
+
+    def span(self, first: int, last: int) -> tuple[float, float]:
+        """From when to when the grid points `first` to `last` are shown."""
+        return float(self.seconds[first]), end_of(self.seconds, last, self.step)
+
+
+def grid_of(seconds: Seconds, recipe: Recipe) -> Grid:
+    """The grid of a clip, given when its sampled frames are shown, shape (T,)."""
+    times, rate = uniform_times(seconds, recipe)
+    return Grid(refined_times(times, grid_factor(rate, recipe)), 1 / rate)
+
+
+def uniform_times(seconds: Seconds, recipe: Recipe) -> tuple[Seconds, float]:
+    """When the frames of a stream are shown once it is resampled, and their rate; `seconds` if it is not."""
+    rate, count, off = clock_of(seconds)
+    if (recipe.grid_fps is None and not recipe.compares_change) or off < JITTER:
+        return seconds, rate
+    if count > 2 * len(seconds) + 16:  # a hole in the timestamps: there is nothing to interpolate
+        return seconds, rate
+    return seconds[0] + np.arange(count) / rate, rate
+
+
+def clock_of(seconds: Seconds) -> tuple[float, int, float]:
+    """`clock`, where a step is ordinary if it is shorter than one and a half of the median step."""
+    even = longest_over_shortest(seconds) < ORDINARY  # then all are ordinary
+    limit = np.inf if even else ORDINARY * float(np.median(np.diff(seconds)))
+    found: tuple[float, int, float] = clock(seconds, limit)
+    return found
+
+
+def grid_factor(rate: float, recipe: Recipe) -> int:
+    """Grid points from one sampled frame to the next."""
+    return 1 if recipe.grid_fps is None else max(1, round(recipe.grid_fps / rate))
+
+
+@lru_cache(maxsize=256)
+def grid_points(length: int, factor: int) -> tuple[NDArray[np.int32], Seconds]:
+    """The sample at or before each point of a grid `factor` times as fine, and the way to the next (0–1)."""
+    point = np.arange(factor * (length - 1) + 1, dtype=np.int32)
+    return point // np.int32(factor), point % factor / factor
+
+
+def refined_times(times: Seconds, factor: int) -> Seconds:
+    """The times of a grid `factor` times as fine."""
+    if factor == 1:
+        return times
+    lower, weight = grid_points(len(times), factor)
+    seconds = times[lower]
+    seconds[:-1] += weight[:-1] * np.diff(times)[lower[:-1]]
+    return seconds
+
+
+def end_of(times: Seconds, last: int, step: float) -> float:
+    """When the grid point `last` ends: at the next one, or a sampling step after the last of all."""
+    return float(times[last + 1] if last + 1 < len(times) else times[last] + step)
+
+
+Int32s = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedStream:
+    """One stream of a clip, prepared.
+
+    Attributes
+    ----------
+    name : str
+    rows : numpy.ndarray [shape=(T + extra, d)], float32
+        Centered features, then window means or context rows: one side of the Gram matrix.
+    links : numpy.ndarray [shape=(3, T)], int32
+        The frames ahead and behind whose difference is the change, and the row of the frame's own mean.
+    scales : numpy.ndarray [shape=(2, T)], float32
+        Factors of state and change.
+    lower : numpy.ndarray [shape=(n,)], int32
+        The frame at or before each grid point.
+    grid : numpy.ndarray [shape=(3, n)], float32
+        The way from there to the next frame (0–1), 1 / norm, and motion.
+    found : float
+        Share of the frames in which the encoder found its subject.
+    still : bool
+        Nothing moves, so there is nothing to align by.
+    """
+
+    name: str
+    rows: Floats
+    links: Int32s
+    scales: Floats
+    lower: Int32s
+    grid: Floats
+    found: float
+    still: bool
+
+    @property
+    def length(self) -> int:
+        """Number of frames, T."""
+        return int(self.links.shape[1])
+
+    def mirrored(self) -> PreparedStream:
+        """The stream of the same movement seen in a mirror; itself if its columns have no left and right."""
+        if self.name not in MIRRORS:
+            return self
+        columns, signs = MIRRORS[self.name]
+        return replace(self, rows=np.ascontiguousarray(self.rows[:, columns] * signs, np.float32))
+
+    @property
+    def sides(self) -> tuple[Int32s, Floats, Int32s, Floats]:
+        """What the kernels take besides the rows."""
+        return self.links, self.scales, self.lower, self.grid
+
+    @property
+    def arrays(self) -> tuple[Floats, Int32s, Floats, Int32s, Floats]:
+        """The rows, and what the kernels take besides."""
+        return self.rows, *self.sides
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedClip:
+    """A clip on the grid of its leading stream.
+
+    Attributes
+    ----------
+    encoder : str
+        Fingerprint of the encoder.
+    seconds : numpy.ndarray [shape=(n,)], float64
+        Times of the grid points in the file.
+    lead : Stream
+        The leading stream as it was sampled.
+    streams : tuple of PreparedStream
+    step : float
+        Seconds between sampled frames.
+    factor : int
+        Grid points from one sampled frame of the leading stream to the next.
+    mean, trajectory : numpy.ndarray [shape=(d,)], numpy.ndarray [shape=(e,)]
+        The raw parts of the clip's vector; empty if the encoding came without them.
+    """
+
+    encoder: str
+    seconds: Seconds
+    lead: Stream
+    streams: tuple[PreparedStream, ...]
+    step: float
+    factor: int
+    mean: Floats
+    trajectory: Floats
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    @cached_property
+    def frames(self) -> Indices:
+        """Numbers of the file frames nearest to the grid points, shape (n,)."""
+        if self.seconds is self.lead.seconds:
+            return self.lead.frames
+        return np.rint(np.interp(self.seconds, self.lead.seconds, self.lead.frames)).astype(np.int64)
+
+    def mirrored(self) -> PreparedClip:
+        """The clip as a mirror would show it, as far as its streams have a left and a right."""
+        return replace(self, streams=tuple(stream.mirrored() for stream in self.streams))
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Features at nearly uniform times: seconds (T,), features (T, d), shots (S,)."""
+
+    seconds: Seconds
+    features: Floats
+    shots: Indices
+    rate: float
+
+
+def refined(recipe: Recipe, encoding: Encoding) -> Recipe:
+    """The recipe with two grid points per sampled frame, where it has fewer: single pairs gain from it."""
+    rate = clock_of(encoding.seconds)[0]
+    if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
+        return recipe
+    return replace(recipe, grid_fps=2 * rate)
+
+
+def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
+    """Prepare an encoding for a recipe; a clip that is prepared already stays as it is."""
+    if isinstance(clip, PreparedClip):
+        return clip
+    lead, *others = clip.streams
+    samples = _resample(lead, recipe)
+    factor = grid_factor(samples.rate, recipe)
+    lower, weight = grid_points(len(samples.seconds), factor)
+    seconds = refined_times(samples.seconds, factor)
+    streams = [_prepare_stream(lead, samples, lower, weight, recipe)]
+    for stream in others:
+        own = _resample(stream, recipe)
+        streams.append(_prepare_stream(stream, own, *_between(own.seconds, seconds), recipe))
+    return PreparedClip(
+        clip.encoder,
+        seconds,
+        lead,
+        tuple(streams),
+        1 / samples.rate,
+        factor,
+        clip.mean,
+        clip.trajectory,
+    )
+
+
+def _resample(stream: Stream, recipe: Recipe) -> _Samples:
+    """Resample a stream uniformly at its own rate: linear between timestamps, nearest across a cut."""
+    seconds, features, shots = stream.seconds, stream.features, stream.shots
+    if features.dtype == np.float16:
+        features = single(features)
+    elif features.dtype != np.float32 or not features.flags.c_contiguous:
+        features = np.ascontiguousarray(features, np.float32)
+    uniform, rate = uniform_times(seconds, recipe)
+    if uniform is seconds:
+        return _Samples(seconds, features, shots, rate)
+    lower, weight = _between(seconds, uniform)
+    weight = _uncut(lower, weight, shots)
+    upper = np.minimum(lower + 1, len(seconds) - 1)
+    mixed = features[lower] + weight[:, None].astype(np.float32) * (features[upper] - features[lower])
+    nearest = np.where(weight > 0.5, upper, lower)
+    starts = np.searchsorted(nearest, shots)
+    return _Samples(uniform, mixed, np.unique(starts[starts < len(uniform)]), rate)
+
+
+def _between(times: Seconds, wanted: Seconds) -> tuple[Int32s, Seconds]:
+    """The last of `times` at or before each wanted one, and the way from it to the next (0–1)."""
+    place = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, max(len(times) - 2, 0))
+    if len(times) == 1:
+        return place.astype(np.int32), np.zeros(len(wanted))
+    weight = np.clip((wanted - times[place]) / (times[place + 1] - times[place]), 0.0, 1.0)
+    return place.astype(np.int32), weight
+
+
+def _uncut(lower: Int32s, weight: Seconds, shots: Indices) -> Seconds:
+    """Round weights to 0 or 1 where a cut lies between: there is nothing in between two shots."""
+    if len(shots) == 1:
+        return weight
+    return np.where(np.isin(lower + 1, shots), np.where(weight > 0.5 + 1e-6, 1.0, 0.0), weight)
+
+
+def _prepare_stream(
+    stream: Stream, samples: _Samples, lower: Int32s, weight: Seconds, recipe: Recipe
+) -> PreparedStream:
+    """Prepare a stream; a grid point lies `weight`, shape (n,), of the way from frame `lower` to the next."""
+    reach = 0 if recipe.change_seconds is None else max(1, round(recipe.change_seconds * samples.rate))
+    rows, links, scales, grid, still = kernels.prepare_frames(
+        samples.features, samples.shots, *_windows(samples, recipe.windows), reach,
+        recipe.context, recipe.compares_change, lower, _uncut(lower, weight, samples.shots),
+    )  # fmt: skip
+    return PreparedStream(stream.name, rows, links, scales, lower, grid, stream.found, still)
+
+
+def _windows(samples: _Samples, windowed: bool) -> tuple[Int32s, Indices, Indices]:
+    """Each frame's window, shape (T,), and where the windows start and stop.
+
+    At more samples per second a window has more of them: what surrounds a moment is a matter of time.
+    """
+    length, shots = len(samples.seconds), samples.shots
+    most = max(WINDOW, round(WINDOW * samples.rate / WINDOW_FPS))
+    if not windowed or (len(shots) == 1 and length <= most):
+        return _one_window(length)
+    ends = [*shots[1:], length]
+    spans = [span for shot in zip(shots, ends, strict=True) for span in windows(*shot, most)]
+    distinct = sorted({(begin, end) for _, _, begin, end in spans})
+    at = {window: k for k, window in enumerate(distinct)}
+    window = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])
+    starts, stops = np.array(distinct, np.int64).T
+    return window.astype(np.int32), starts.copy(), stops.copy()
+
+
+@lru_cache(maxsize=256)
+def _one_window(length: int) -> tuple[Int32s, Indices, Indices]:
+    return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
+
+
+def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[PreparedStream, PreparedStream]]:
+    """The streams that both clips have and whose subject was found in both; else the first they share."""
+    if query.encoder != match.encoder:
+        raise FeatureError(
+            f"the query is encoded by {query.encoder!r}, the match by {match.encoder!r}: encode both by one"
+        )
+    others = {stream.name: stream for stream in match.streams}
+    pairs = [(stream, others[stream.name]) for stream in query.streams if stream.name in others]
+    if not pairs:
+        raise FeatureError("the encodings have no stream in common: encode both by one encoder")
+    for one, other in pairs:
+        if one.rows.shape[1] != other.rows.shape[1]:
+            raise FeatureError(
+                f"{one.name}: the query's features have {one.rows.shape[1]} dimensions, the match's "
+                f"{other.rows.shape[1]}: encode both by one encoder"
+            )
+    return [pair for pair in pairs if min(pair[0].found, pair[1].found) >= FOUND] or pairs[:1]

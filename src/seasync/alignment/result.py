@@ -1,0 +1,398 @@
+"""The alignment of two clips: the path, its scores, and the warps read off it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.alignment.costs import CostPair
+from seasync.alignment.judge import Scores, Verdict, draq_of, score_of
+from seasync.alignment.prepare import Grid, end_of
+from seasync.alignment.recipe import Recipe
+from seasync.alignment.warp import Stretch, Warp, speed_warnings
+from seasync.clip import Clip
+from seasync.encoding import Floats, Indices, Seconds
+from seasync.forms import AlignmentForm, PieceForm, ScoresForm
+from seasync.options import Side, expect
+
+# How well two clips fit, without the path between them.
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of the path without a jump.
+
+    Attributes
+    ----------
+    start, stop : int
+        Its cells are ``path[start:stop]``.
+    query, match : (float, float)
+        Its span in either file, in seconds.
+    dtw_cost, random_cost : float
+        Its cost, and the mean cost of random paths through the box around it.
+    cheapest_cost : float, optional
+        Cost of the cheapest path through the piece, which DRAQ counts, if other matches moved its cells.
+    """
+
+    start: int
+    stop: int
+    query: tuple[float, float]
+    match: tuple[float, float]
+    dtw_cost: float
+    random_cost: float
+    cheapest_cost: float | None = None
+
+    @property
+    def scored_cost(self) -> float:
+        """Cost of the cheapest path through the piece."""
+        return self.dtw_cost if self.cheapest_cost is None else self.cheapest_cost
+
+    @cached_property
+    def draq(self) -> float:
+        """DRAQ of this piece alone."""
+        return draq_of(self.scored_cost, self.random_cost)
+
+
+class Judged:
+    """What follows from the costs, pieces and coverage of two clips."""
+
+    recipe: Recipe
+    dtw_cost: float
+    random_cost: float
+    pieces: tuple[Piece, ...]
+    coverage: tuple[float, float]
+    likelihood: float | None
+
+    @cached_property
+    def draq(self) -> float:
+        """Cost of the cheapest path over the mean cost of random ones: 0 is perfect, 1 is mere chance."""
+        moved = any(piece.cheapest_cost is not None for piece in self.pieces)
+        cost = sum(piece.scored_cost for piece in self.pieces) if moved else self.dtw_cost
+        return draq_of(cost, self.random_cost)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the path covers both clips in one piece."""
+        return len(self.pieces) == 1 and min(self.coverage) == 1
+
+    @property
+    def score(self) -> float:
+        """DRAQ, raised by the share of the query that is left out; ranks matches, lower is better."""
+        return score_of(self.draq, self.coverage[0])
+
+    @property
+    def alignable(self) -> bool:
+        """Whether the clips correspond; see `decision`."""
+        return self.decision.alignable
+
+    @cached_property
+    def decision(self) -> Verdict:
+        """What decides whether the clips correspond: `alignable`, `reason`."""
+        return Verdict(self.draq, self.coverage, self.whole, self.recipe, self.likelihood)
+
+    @property
+    def summary(self) -> str:
+        """The verdict and the number that decides it, in one line."""
+        return f"{self.verdict} ({self.decision.reason})"
+
+    @property
+    def brief(self) -> str:
+        """The verdict in a word or two, for tables."""
+        return ("aligns" if self.whole else "in part") if self.alignable else "–"
+
+    @property
+    def verdict(self) -> str:
+        """In words: whether the clips align, and which parts of them."""
+        if not self.alignable:
+            return "does not align"
+        if self.whole:
+            return "aligns in full"
+        of_query, of_match = " of the query", " of the match"
+        spans = []
+        for piece in self.pieces:
+            spans.append(f"{_span(piece.query)}{of_query} with {_span(piece.match)}{of_match}")
+            of_query = of_match = ""
+        return f"aligns in part: {', '.join(spans)}"
+
+    def scores(self) -> ScoresForm:
+        """How well the clips align, in the form that JSON has."""
+        return ScoresForm(
+            recipe=self.recipe.name,
+            draq=self.draq,
+            likelihood=self.likelihood,
+            threshold=self.decision.threshold,
+            dtw_cost=self.dtw_cost,
+            random_cost=self.random_cost,
+            score=self.score,
+            coverage={"query": self.coverage[0], "match": self.coverage[1]},
+            pieces=[
+                PieceForm(query=piece.query, match=piece.match, draq=piece.draq) for piece in self.pieces
+            ],
+            alignable=self.alignable,
+            verdict=self.verdict,
+            reason=self.decision.reason,
+        )
+
+    def pieces_until(self, ends: tuple[float, float]) -> tuple[Piece, ...]:
+        """The pieces, none of which reaches beyond the `ends` of the clips, in seconds."""
+        return tuple(
+            replace(piece, query=_until(piece.query, ends[0]), match=_until(piece.match, ends[1]))
+            for piece in self.pieces
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Judged):
+    """How well two clips align: what an `Alignment` says, without its path.
+
+    The pieces have no cells, so `start` and `stop` of each are 0.
+    """
+
+    recipe: Recipe
+    dtw_cost: float
+    random_cost: float
+    pieces: tuple[Piece, ...]
+    coverage: tuple[float, float] = (1.0, 1.0)
+    likelihood: float | None = None
+
+    @classmethod
+    def of(cls, scores: Scores, n: int, query: Grid, match: Grid, recipe: Recipe) -> Fit:
+        """The fit of the query and candidate `n`, out of the scores of all."""
+        cost, random = float(scores.dtw_cost[n]), float(scores.random_cost[n])
+        pieces = tuple(
+            Piece(0, 0, query.span(top, top + rows - 1), match.span(left, left + columns - 1), *costs)
+            for (_, top, left, rows, columns), *costs in scores.pieces.of(n)
+        )
+        if not pieces:
+            pieces = (Piece(0, 0, query.whole, match.whole, cost, random),)
+        coverage = float(scores.query_coverage[n]), float(scores.match_coverage[n])
+        return cls(recipe, cost, random, pieces, coverage)
+
+    def until(self, ends: tuple[float, float]) -> Self:
+        """The same, with nothing beyond the `ends` of the clips, in seconds."""
+        return replace(self, pieces=self.pieces_until(ends))
+
+
+def _until(span: tuple[float, float], end: float) -> tuple[float, float]:
+    return span[0], max(span[0], min(span[1], end))
+
+
+def _span(seconds: tuple[float, float]) -> str:
+    return f"{seconds[0]:.1f}–{seconds[1]:.1f} s"
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment(Judged):
+    """How two clips correspond in time.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How the clips were compared.
+    path : numpy.ndarray [shape=(L, 2)], int32
+        Pairs of grid points (query, match), increasing within each piece.
+    query_seconds, match_seconds : numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)]
+        Times of the grid points in their files.
+    query_frames, match_frames : numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)]
+        Numbers of the file frames nearest to them, counted from 0.
+    query_motion, match_motion : numpy.ndarray [shape=(n,)], numpy.ndarray [shape=(m,)]
+        How much moves there, 1 on average.
+    query_step, match_step : float
+        Seconds between sampled frames.
+    dtw_cost, random_cost : float
+        Cost of the path, and mean cost of random paths through the same pieces. DRAQ counts the cheapest
+        path, which costs less if other matches corrected `path`.
+    pieces : tuple of Piece
+        One piece unless the clips were aligned in part.
+    coverage : (float, float)
+        Share of the movement in the query, and in the match, that the path covers.
+    likelihood : float, optional
+        Probability, at even odds, that both show the same movement; it decides the verdict. None if it is
+        not known for this encoder and recipe: then DRAQ decides.
+    query, match : Clip, optional
+        The clips, if they come from files.
+    anchors : tuple of (float, float)
+        Moments (query, match) that the path had to pass; warps pass them exactly.
+    ends : (float, float)
+        Where query and match end in their files, in seconds, if known.
+    cost : numpy.ndarray [shape=(n, m)], optional
+        The cost matrix, if it was kept.
+    pair : CostPair, optional
+        What the costs are computed from.
+
+    Examples
+    --------
+    >>> seasync.align("query.mp4", "other.mp4").draq < 1
+    True
+    """
+
+    recipe: Recipe
+    path: NDArray[np.int32]
+    query_seconds: Seconds
+    match_seconds: Seconds
+    query_frames: Indices
+    match_frames: Indices
+    query_motion: Floats
+    match_motion: Floats
+    query_step: float
+    match_step: float
+    dtw_cost: float
+    random_cost: float
+    pieces: tuple[Piece, ...]
+    coverage: tuple[float, float] = (1.0, 1.0)
+    query: Clip | None = None
+    match: Clip | None = None
+    anchors: tuple[tuple[float, float], ...] = ()
+    ends: tuple[float, float] = (math.inf, math.inf)
+    cost: Floats | None = field(default=None, repr=False)
+    likelihood: float | None = None
+    pair: CostPair | None = field(default=None, repr=False)
+
+    def _repr_html_(self) -> str:
+
+        return alignment_html(self)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.query_seconds)}×{len(self.match_seconds)}"
+        return f"Alignment({size} by {self.recipe.name}, DRAQ {self.draq:.3f}, {self.verdict})"
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What to check, in words: long stretches at an absurd speed. None if the clips do not align."""
+        if not self.alignable:
+            return ()
+        return tuple(speed_warnings(self.warp(keep="query"), self.warp(keep="match")))
+
+    def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> Alignment:
+        """The alignment as one of these clips; nothing reaches beyond their `ends`, in seconds."""
+        return replace(self, query=query, match=match, ends=ends, pieces=self.pieces_until(ends))
+
+    def warp(self, keep: Side = "query") -> Warp:
+        """The map from one clip's seconds to the other's.
+
+        Every grid point of the kept clip has exactly one partner. A point that the path pairs several times
+        takes its first partner or the mean of all, as the recipe's `readout` says.
+
+        Parameters
+        ----------
+        keep : {"query", "match"}
+            The clip whose time stays as it is.
+
+        Returns
+        -------
+        Warp
+        """
+        expect("keep", keep, Side)
+        side = 0 if keep == "query" else 1
+        times, others = (self.query_seconds, self.match_seconds)[:: 1 - 2 * side]
+        motion = self.query_motion if keep == "query" else self.match_motion
+        step = self.query_step if keep == "query" else self.match_step
+        stretches = []
+        for piece in self.pieces:
+            cells = self.path[piece.start : piece.stop]
+            kept, partners = cells[:, side], others[cells[:, 1 - side]]
+            first = np.flatnonzero(np.diff(kept, prepend=-1))  # points never go back within a piece
+            indices = kept[first]
+            if self.recipe.readout == "first":
+                values = partners[first]
+            else:
+                values = np.add.reduceat(partners, first) / np.diff(first, append=len(kept))
+            end = max(min(end_of(times, indices[-1], step), self.ends[side]), float(times[indices[-1]]))
+            trust = motion[indices].astype(float)
+            stretch = Stretch(times[indices], values, end, trust, self.ends[1 - side])
+            for anchor in self._anchors_in(cells):
+                stretch = stretch.through(anchor[side], anchor[1 - side])
+            stretches.append(stretch)
+        return Warp(tuple(stretches))
+
+    @property
+    def uncertainty(self) -> NDArray[np.float64] | None:
+        """The earliest and latest partner of each of the query's grid points, (n, 2) seconds of the match.
+
+        None without a cost matrix. See `seasync.alignment.uncertainty`.
+        """
+        from seasync.alignment.uncertainty import partner_bounds
+
+        return partner_bounds(self)
+
+    @property
+    def typical_uncertainty(self) -> float | None:
+        """By how many seconds the partner of a typical moment could be off, weighted by what moves."""
+        from seasync.alignment.uncertainty import typical_width
+
+        return typical_width(self)
+
+    def _anchors_in(self, cells: NDArray[np.int32]) -> Iterator[tuple[float, float]]:
+        """The anchors whose cell is among these."""
+        for query, match in self.anchors:
+            place = np.abs(self.query_seconds - query).argmin(), np.abs(self.match_seconds - match).argmin()
+            if (cells == place).all(1).any():
+                yield query, match
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON, as `seasync.forms.AlignmentForm` describes them."""
+        from seasync.alignment.uncertainty import uncertainty_rows
+
+        i, j = self.path.T
+        rows = zip(
+            self.query_frames[i].tolist(),
+            self.query_seconds[i].round(6).tolist(),
+            self.match_frames[j].tolist(),
+            self.match_seconds[j].round(6).tolist(),
+            strict=True,
+        )
+        form = AlignmentForm(
+            **vars(self.scores()),
+            path=list(rows),
+            warnings=list(self.warnings),
+            uncertainty=uncertainty_rows(self),
+        )
+        return asdict(form)
+
+
+# How an alignment shows itself in a notebook: its verdict and its path, as one small picture.
+
+
+if TYPE_CHECKING:
+    pass
+
+SIZE, MARGIN = 260, 34
+
+
+def alignment_html(alignment: Alignment) -> str:
+    """The verdict, and the path over the seconds of both clips."""
+    names = [
+        clip.name if clip else name for clip, name in ((alignment.query, "query"), (alignment.match, "match"))
+    ]
+    times = alignment.query_seconds, alignment.match_seconds
+    ends = [(float(seconds[0]), float(seconds[-1])) for seconds in times]
+
+    def place(seconds: float, side: int) -> float:
+        first, last = ends[side]
+        share = (seconds - first) / max(last - first, 1e-9)
+        return MARGIN + (SIZE - MARGIN) * share if side == 0 else (SIZE - MARGIN) * (1 - share)
+
+    lines = []
+    for piece in alignment.pieces:
+        cells = alignment.path[piece.start : piece.stop].tolist()
+        points = " ".join(f"{place(times[0][i], 0):.1f},{place(times[1][j], 1):.1f}" for i, j in cells)
+        lines.append(f'<polyline points="{points}" fill="none" stroke="#3366cc" stroke-width="2"/>')
+    middle, side = (SIZE + MARGIN) / 2, SIZE - MARGIN
+    axes = (
+        f'<text x="{middle}" y="{SIZE - 6}" text-anchor="middle">{escape(names[0])}, seconds</text>'
+        f'<text transform="rotate(-90)" x="{-side / 2}" y="12" text-anchor="middle">'
+        f"{escape(names[1])}, seconds</text>"
+        f'<rect x="{MARGIN}" y="0" width="{side}" height="{side}" fill="none" stroke="#8888"/>'
+    )
+    picture = (
+        f'<svg width="{SIZE + 10}" height="{SIZE}" font-size="11" fill="currentColor" role="img" '
+        f'aria-label="Alignment path">{axes}{"".join(lines)}</svg>'
+    )
+    return f"<p>{escape(alignment.summary)}</p>{picture}"

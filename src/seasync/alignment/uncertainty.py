@@ -1,0 +1,81 @@
+"""How sure an alignment is, moment by moment.
+
+A moment is sure if the path gets much more expensive as soon as it pairs the moment with another one, and
+unsure where it can bend at little cost: where nothing moves, or where everything looks alike.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasync.alignment.old_kernels.detours import reachable_columns
+from seasync.encoding import Seconds
+
+if TYPE_CHECKING:
+    from seasync.alignment.result import Alignment
+
+
+# Share of the geometric mean of what the cheapest path and random ones cost. The true partner of a key event
+# lies within for 90 % of the events of falls, 96 % of golf swings, 91 % of a robot hand's and all of a robot
+# arm's. A share chosen to reach 90 % on three of these sets reaches 84, 91, 86 and 100 % on the one left out.
+TOLERANCE = 0.035
+_LARGEST = 1 << 22  # cells: 64 MB of totals
+
+
+def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
+    """The earliest and the latest partner that each moment of the query could have.
+
+    These are the partners on any path through the same pieces that is hardly more expensive than the cheapest
+    one: by at most 3.5 % of the geometric mean of its cost and that of random paths. In nine of ten cases the
+    true partner lies within; the partner that the alignment gives always does.
+
+    Parameters
+    ----------
+    alignment : Alignment
+        With its cost matrix.
+
+    Returns
+    -------
+    numpy.ndarray [shape=(n, 2)], optional
+        Seconds of the match for each grid point of the query; NaN where the alignment leaves it out. ``None``
+        without a cost matrix, or if the clips are too long.
+    """
+    cost, bounds = alignment.cost, np.full((len(alignment.query_seconds), 2), np.nan)
+    if cost is None or cost.size > _LARGEST:
+        return None
+    warp = alignment.warp(keep="query")
+    for piece in alignment.pieces:
+        (i, j), (k, last) = alignment.path[piece.start], alignment.path[piece.stop - 1]
+        rows = slice(int(i), int(k) + 1)
+        columns = np.empty((2, k - i + 1), np.int64)
+        box = np.ascontiguousarray(cost[rows, j : last + 1])
+        more = TOLERANCE * math.sqrt(max(piece.random_cost * piece.dtw_cost, 0.0))
+        reachable_columns(box, more, columns[0], columns[1])
+        seconds: Seconds = alignment.match_seconds[columns + j]
+        partner = warp.at(alignment.query_seconds[rows])
+        bounds[rows] = np.stack([np.minimum(seconds[0], partner), np.maximum(seconds[1], partner)], axis=1)
+    return bounds
+
+
+def uncertainty_rows(alignment: Alignment) -> list[tuple[float, float, float]] | None:
+    """`partner_bounds` beside the query's seconds, where they are known."""
+    if (bounds := partner_bounds(alignment)) is None:
+        return None
+    table = np.column_stack([alignment.query_seconds, bounds])[np.isfinite(bounds[:, 0])].round(6)
+    return [(query, earliest, latest) for query, earliest, latest in table.tolist()]
+
+
+def typical_width(alignment: Alignment) -> float | None:
+    """Half the width of `partner_bounds` at a typical moment, in seconds: the median, weighted by motion."""
+    bounds = partner_bounds(alignment)
+    if bounds is None:
+        return None
+    known = np.isfinite(bounds[:, 0])
+    widths, motion = np.diff(bounds[known])[:, 0] / 2, alignment.query_motion[known].astype(np.float64)
+    order = np.argsort(widths)
+    reached = np.cumsum(motion[order])
+    return float(widths[order][np.searchsorted(reached, reached[-1] / 2)])

@@ -1,0 +1,184 @@
+"""Put an ONNX graph together node by node, and read and write the messages that ONNX files consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+# The messages that ONNX files consist of, as far as they are read or written here, by protobuf alone.
+
+
+# name:type=number for each field; a star means that it may come more than once.
+_MESSAGES = {
+    "ModelProto": "ir_version:int64=1 graph:GraphProto=7 opset_import:*OperatorSetIdProto=8 "
+    "metadata_props:*StringStringEntryProto=14",
+    "OperatorSetIdProto": "domain:string=1 version:int64=2",
+    "StringStringEntryProto": "key:string=1 value:string=2",
+    "GraphProto": "node:*NodeProto=1 name:string=2 initializer:*TensorProto=5 input:*ValueInfoProto=11 "
+    "output:*ValueInfoProto=12",
+    "NodeProto": "input:*string=1 output:*string=2 name:string=3 op_type:string=4 "
+    "attribute:*AttributeProto=5",
+    "AttributeProto": "name:string=1 f:float=2 i:int64=3 floats:*float=7 ints:*int64=8 type:int32=20",
+    "TensorProto": "dims:*int64=1 data_type:int32=2 float_data:*float=4 name:string=8 raw_data:bytes=9",
+    "ValueInfoProto": "name:string=1 type:TypeProto=2",
+    "TypeProto": "tensor_type:TensorTypeProto=1",
+    "TensorTypeProto": "elem_type:int32=1 shape:TensorShapeProto=2",
+    "TensorShapeProto": "dim:*DimensionProto=1",
+    "DimensionProto": "dim_value:int64=1 dim_param:string=2",
+}
+_PACKAGE = "seasync_onnx"
+_MAKING = Lock()
+_FLOAT, _INT, _FLOATS, _INTS = 1, 2, 6, 7  # AttributeProto.AttributeType
+_TYPES = {np.dtype(name): number for name, number in (("f4", 1), ("u1", 2), ("i1", 3), ("i4", 6), ("i8", 7))}
+
+
+def message(name: str) -> Any:
+    """The class of a message, such as `ModelProto`."""
+    with _MAKING:  # classes of two pools do not fit into each other
+        return _classes()[name]
+
+
+@lru_cache
+def _classes() -> dict[str, Any]:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name="seasync_onnx.proto", package=_PACKAGE)
+    kinds = descriptor_pb2.FieldDescriptorProto
+    for name, fields in _MESSAGES.items():
+        entry = file.message_type.add(name=name)
+        for text in fields.split():
+            field, _, rest = text.partition(":")
+            kind, _, number = rest.partition("=")
+            label = kinds.LABEL_REPEATED if kind.startswith("*") else kinds.LABEL_OPTIONAL
+            added = entry.field.add(name=field, number=int(number), label=label)
+            kind = kind.removeprefix("*")
+            if kind in _MESSAGES:
+                added.type, added.type_name = kinds.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+            else:
+                added.type = getattr(kinds, f"TYPE_{kind.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    found = {name: pool.FindMessageTypeByName(f"{_PACKAGE}.{name}") for name in _MESSAGES}
+    return {name: message_factory.GetMessageClass(each) for name, each in found.items()}
+
+
+def type_number(dtype: Any) -> int:
+    """The number of a tensor's type."""
+    return _TYPES[np.dtype(dtype)]
+
+
+def tensor(values: NDArray[Any], name: str) -> Any:
+    """An array as a `TensorProto`."""
+    stored = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return message("TensorProto")(
+        name=name, dims=values.shape, data_type=type_number(values.dtype), raw_data=stored.tobytes()
+    )
+
+
+def array(stored: Any) -> NDArray[Any]:
+    """The array in a `TensorProto`.
+
+    Raises
+    ------
+    ValueError
+        If it is of an unknown type, or its values are not in this file.
+    """
+    dtype = next((dtype for dtype, number in _TYPES.items() if number == stored.data_type), None)
+    if dtype is None:
+        raise ValueError(f"{stored.name}: a tensor of type {stored.data_type}, which is not known here")
+    if stored.float_data:
+        return np.array(stored.float_data, dtype).reshape(stored.dims)
+    return np.frombuffer(stored.raw_data, dtype.newbyteorder("<")).reshape(stored.dims)
+
+
+def attribute(name: str, value: float | list[int] | list[float]) -> Any:
+    """A number, or a list of numbers, as an `AttributeProto`."""
+    kind = message("AttributeProto")
+    if isinstance(value, list):
+        if all(isinstance(each, int) for each in value):
+            return kind(name=name, type=_INTS, ints=value)
+        return kind(name=name, type=_FLOATS, floats=value)
+    return (
+        kind(name=name, type=_INT, i=value)
+        if isinstance(value, int)
+        else kind(name=name, type=_FLOAT, f=value)
+    )
+
+
+def value_info(name: str, dtype: Any, sizes: list[int | str]) -> Any:
+    """An input or output: its type, and its sizes or their names."""
+    dimension = message("DimensionProto")
+    dims = [
+        dimension(dim_value=size) if isinstance(size, int) else dimension(dim_param=size) for size in sizes
+    ]
+    shape = message("TensorShapeProto")(dim=dims)
+    kind = message("TensorTypeProto")(elem_type=type_number(dtype), shape=shape)
+    return message("ValueInfoProto")(name=name, type=message("TypeProto")(tensor_type=kind))
+
+
+OPERATORS, FORMAT = 17, 9  # versions of the operator set and of the file format
+
+
+class Nodes:
+    """A graph in the making; a value is known by its name."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Any] = []
+        self._tensors: list[Any] = []
+
+    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node and return the name of its output."""
+        name = f"{kind}{len(self._nodes)}"
+        self._add(kind, inputs, [name], **attributes)
+        return name
+
+    def constant(self, values: ArrayLike) -> str:
+        """Add a constant and return its name."""
+        name = f"constant{len(self._tensors)}"
+        self._tensors.append(tensor(np.array(values), name))
+        return name
+
+    def split(self, value: str, count: int) -> list[str]:
+        """Cut a value into equal parts along its last axis and return their names."""
+        names = [f"Split{len(self._nodes)}.{part}" for part in range(count)]
+        self._add("Split", [value], names, axis=-1)
+        return names
+
+    def quantize(self, value: str) -> list[str]:
+        """Bring a value to 8 bits by its own range; return the names of the result, its step and its zero."""
+        names = [f"Quantize{len(self._nodes)}.{part}" for part in ("values", "step", "zero")]
+        self._add("DynamicQuantizeLinear", [value], names)
+        return names
+
+    def rename(self, value: str, name: str) -> None:
+        """Give a value the name by which callers ask for it."""
+        self._add("Identity", [value], [name])
+
+    def model(
+        self,
+        inputs: Mapping[str, Sequence[Any]],
+        outputs: Mapping[str, Sequence[Any]],
+        kinds: Mapping[str, DTypeLike] | None = None,
+    ) -> Any:
+        """The model with these inputs and outputs, by name and shape; `kinds`: types that are not float."""
+        kinds = kinds or {}
+        graph = message("GraphProto")(
+            name="seasync",
+            node=self._nodes,
+            initializer=self._tensors,
+            input=[
+                value_info(name, kinds.get(name, np.float32), list(sizes)) for name, sizes in inputs.items()
+            ],
+            output=[value_info(name, np.float32, list(sizes)) for name, sizes in outputs.items()],
+        )
+        operators = message("OperatorSetIdProto")(domain="", version=OPERATORS)
+        return message("ModelProto")(ir_version=FORMAT, graph=graph, opset_import=[operators])
+
+    def _add(self, kind: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
+        given = [attribute(name, value) for name, value in sorted(attributes.items())]
+        self._nodes.append(message("NodeProto")(op_type=kind, input=inputs, output=outputs, attribute=given))

@@ -1,0 +1,263 @@
+"""Files of this machine: written whole or not at all, and locked by one process at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from seasync.errors import SeasyncError
+from seasync.files.cache import cache_folder
+from seasync.files.location import Location, Place
+
+ABANDONED_SECONDS = 86_400.0  # a temporary file this old belongs to a process that was killed
+RENAME_SECONDS = 2.0  # how long to wait, on Windows, for a program that holds the old file open
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@contextmanager
+def atomic_write(
+    target: Place,
+    *,
+    make_folder: bool = False,
+    error: type[SeasyncError] = SeasyncError,
+) -> Iterator[Path]:
+    """A temporary path to write to, which becomes `target` if the block ends well.
+
+    If the block raises, nothing of it is left. Two processes may write the same target: each has its own
+    temporary file, and the last one to finish wins. A target at a URI is written to this machine first and
+    uploaded at the end.
+
+    Parameters
+    ----------
+    target
+        A path or URI. The temporary file lies beside a path and has the same extension.
+    make_folder
+        Make the target's folder if it is missing.
+    error
+        What to raise if the file cannot be written.
+
+    Examples
+    --------
+    >>> with atomic_write("edit.otio") as part:         # doctest: +SKIP
+    ...     part.write_text(text)
+    """
+    expect_writable(target, make_folder=make_folder, error=error)
+    with write_errors(target, error):
+        pending = PendingFile(target)
+        try:
+            yield pending.path
+            pending.commit()
+        finally:
+            pending.discard()
+
+
+def write_text(
+    target: Place, text: str, *, make_folder: bool = False, error: type[SeasyncError] = SeasyncError
+) -> None:
+    """Write `text` as UTF-8, whole or not at all."""
+    with atomic_write(target, make_folder=make_folder, error=error) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def expect_writable(
+    target: Place,
+    *,
+    sources: Iterable[Place] = (),
+    make_folder: bool = False,
+    error: type[SeasyncError] = SeasyncError,
+) -> None:
+    """Raise `error` unless `target` can be written without losing one of the `sources`.
+
+    Worth asking before long work. With `make_folder` the folder is made if it is missing.
+    """
+    place = Location(target)
+    if any(place == Location(source) for source in sources if not place.is_local):
+        raise error(f"{target}: would overwrite one of the inputs; choose another name")
+    if not place.is_local:
+        from seasync.files.store import expect_bucket
+
+        expect_bucket(place.text)
+        return
+    path, folder = place.path, place.path.parent
+    if make_folder:
+        with write_errors(target, error):
+            folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        raise error(f"{target}: cannot be written: there is no folder {folder}; make it, or name another")
+    if path.exists() and not path.is_file():
+        raise error(f"{target}: is not a file; name one to write to")
+    inputs = [source for source in map(Location, sources) if source.is_local and source.path.exists()]
+    if path.exists() and any(path.samefile(source.path) for source in inputs):
+        raise error(f"{target}: would overwrite one of the inputs; choose another name")
+    if not os.access(folder, os.W_OK):
+        raise error(f"{target}: the folder {folder} cannot be written to; name another")
+
+
+class PendingFile:
+    """A file that is being written under a temporary name: `path`. End it with `commit` or `discard`."""
+
+    def __init__(self, target: Place) -> None:
+        self.target = Location(target)
+        self._folder: Path | None = None
+        if not self.target.is_local:
+            self._folder = Path(tempfile.mkdtemp(prefix="seasync-"))
+            self.path = self._folder / self.target.name
+            return
+        place = Path(os.path.realpath(self.target.path))  # what a link points to is written, the link stays
+        start = f".{place.stem[:40]}."
+        _delete_abandoned(place.parent, start)
+        self._place = place
+        self.path = place.with_name(f"{start}{os.getpid()}-{secrets.token_hex(4)}.part{place.suffix}")
+
+    def commit(self) -> None:
+        """Let the target be what was written."""
+        if self._folder:
+            from seasync.files.store import upload
+
+            upload(self.path, str(self.target))
+        else:
+            _flush(self.path)
+            _replace(self.path, self._place)
+
+    def discard(self) -> None:
+        """Delete what was written and not committed."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def write_errors(target: Place, error: type[SeasyncError]) -> Iterator[None]:
+    """Turn the system's errors into one line that names the file and says what to do."""
+    try:
+        yield
+    except OSError as caught:
+        if not _is_about_writing(caught, Location(target)):
+            raise
+        raise error(f"{target}: cannot be written ({why_not_written(caught, target)})") from caught
+
+
+def _is_about_writing(caught: OSError, target: Location) -> bool:
+    """An error that names another file, such as one that was to be read, is not about this one."""
+    if not isinstance(caught.filename, str):
+        return True
+    beside = Path(os.path.realpath(target.path)).parent if target.is_local else Path(tempfile.gettempdir())
+    named = Path(caught.filename)
+    return named == beside or beside in named.parents or named in beside.parents
+
+
+def why_not_written(caught: OSError, target: Place) -> str:
+    """What the system says about a file that could not be written, and what to do about it."""
+    reason, place = caught.strerror or str(caught), Location(target)
+    ours = place.is_local and cache_folder().absolute() in place.path.absolute().parents
+    if caught.errno in _FULL:
+        other = "name another folder with SEASYNC_CACHE" if ours else "name another place"
+        return f"{reason}; make room, or {other}"
+    if caught.errno in _FORBIDDEN:
+        if ours:
+            return f"{reason}; name a cache folder that you may write to with SEASYNC_CACHE"
+        return f"{reason}; check the folder's permissions, and close programs that have the file open"
+    return reason
+
+
+def _delete_abandoned(folder: Path, start: str) -> None:
+    """Delete temporary files that processes which were killed have left here for this target."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not (entry.name.startswith(start) and ".part" in entry.name):
+                continue
+            with suppress(OSError):
+                if time.time() - entry.stat().st_mtime > ABANDONED_SECONDS:
+                    os.unlink(entry.path)
+
+
+def _flush(file: Path) -> None:
+    """Bring the bytes to the disk: some systems report a full disk only now, and power may fail."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+
+
+def _replace(source: Path, target: Path) -> None:
+    """Rename; on Windows a virus scanner or a player may hold the old file open for a moment."""
+    end = time.monotonic() + (RENAME_SECONDS if os.name == "nt" else 0.0)
+    while True:
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+# One process at a time: a lock that the operating system holds, and releases when its process dies.
+
+
+LOOK_SECONDS = 0.2
+
+
+class Locked(OSError):
+    """Another process holds the lock, and the caller did not want to wait."""
+
+
+@contextmanager
+def lock(file: Path, *, wait: bool = True, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock `file` (made if need be, and left there: deleting it would let two hold it).
+
+    Parameters
+    ----------
+    wait
+        Wait while another process, or another thread of this one, holds it.
+    waiting
+        Called once if there is anyone to wait for.
+
+    Raises
+    ------
+    Locked
+        If another one holds it and `wait` is false.
+    OSError
+        If the file cannot be opened or locked.
+    """
+    with file.open("ab") as opened:
+        if not _take(opened):
+            if not wait:
+                raise Locked(f"{file}: held by another process")
+            if waiting:
+                waiting()
+            while not _take(opened):
+                time.sleep(LOOK_SECONDS)
+        yield
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(file: BinaryIO) -> bool:
+        try:
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _take(file: BinaryIO) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,260 @@
+"""A sea written to another place: copied as it is, or with its clips encoded again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from seasync.clip import Clip
+from seasync.encoding import Encoding
+from seasync.errors import SeaError, SeasyncError, VideoError
+from seasync.files import Location, atomic_write
+from seasync.files.store import CHUNK, Object, delete, objects, opened, plain, read
+from seasync.sea.record import Record
+from seasync.sea.rows import ENTRY_COLUMNS, Row, SeaFacts, stream_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seasync.sea.sea import ClipLibrary
+
+
+AT_ONCE = 8  # files that are under way
+READ_ROWS = 256
+
+
+def copy(record: Record, target: Record, *, progress: Callable[[int, int], None] | None = None) -> int:
+    """Copy the latest version of a sea; gives the bytes that had to be moved.
+
+    Its files never change, so what an earlier, interrupted copy has brought stays; the manifest comes last,
+    and with it the sea is there, whole. A target that is an earlier version of the same sea is brought up to
+    date.
+
+    Raises
+    ------
+    SeaError
+        If another sea is there already.
+    """
+    version = record.snapshot().version
+    needed = _needed(record)
+    manifest = _manifest(record, version)
+    with target.writing():
+        _check_is_earlier(record, target)
+        there = {name: each.size for name, each in _files(target).items()}
+        missing = {name: each for name, each in needed.items() if there.get(name) != each.size}
+        total, done = sum(each.size for each in missing.values()), 0
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for size in pool.map(lambda name: _move(record, target, name), missing):
+                done += size
+                if progress:
+                    progress(done, total)
+        return done + _move(record, target, manifest, chunk=None)
+
+
+def differences(record: Record, other: Record) -> dict[str, str]:
+    """Clips that are in one of two seas only, or not the same in both, by id, and what it is."""
+    here, there = record.snapshot(), other.snapshot()
+    if here.facts != there.facts:
+        return {"": f"{record.uri} is {here.facts}, {other.uri} is {there.facts}"}
+    left, right = dict(_digests(record)), dict(_digests(other))
+    found = dict.fromkeys(sorted(left.keys() - right.keys()), f"not in {other.uri}")
+    found |= dict.fromkeys(sorted(right.keys() - left.keys()), f"not in {record.uri}")
+    changed = (clip for clip in sorted(left.keys() & right.keys()) if left[clip] != right[clip])
+    return found | dict.fromkeys(changed, f"not the same in {other.uri}")
+
+
+def bytes_of(record: Record) -> int:
+    """What a sea takes, old versions included."""
+    return sum(each.size for each in _files(record).values())
+
+
+def _digests(record: Record) -> Iterator[tuple[str, bytes]]:
+    """The id of each clip, and a hash of all that is kept of it."""
+    snapshot = record.snapshot()
+    columns = [*ENTRY_COLUMNS, "frames", "mean", "trajectory", *stream_columns(snapshot.facts)]
+    for batch in snapshot.batches(columns, size=READ_ROWS):
+        for at in range(len(batch)):
+            yield batch["id"][at].as_py(), _digest(batch.slice(at, 1))
+
+
+def _digest(row: pa.Table) -> bytes:
+    """Of one row, however it is laid out in memory."""
+    digest = hashlib.sha256()
+    for column in row.itercolumns():
+        for value in _values(column.combine_chunks()):
+            digest.update(value)
+        digest.update(b"\0")
+    return digest.digest()
+
+
+def _values(array: pa.Array) -> Iterator[bytes]:
+    """The bytes of a column of one row; lists by their lengths and their values, numbers as they are."""
+    import pyarrow as pa
+
+    yield b"null" if array.null_count else b"here"
+    if array.null_count:
+        return
+    while hasattr(array, "flatten"):
+        yield str(len(array)).encode()
+        array = array.flatten()
+    numbers = pa.types.is_primitive(array.type)
+    yield array.to_numpy(zero_copy_only=False).tobytes() if numbers else repr(array.to_pylist()).encode()
+
+
+def _needed(record: Record) -> dict[str, Object]:
+    """The files that the latest version uses, without its manifest, by their names in the sea."""
+    dataset = record.snapshot().dataset
+    data = {f"data/{file.path}" for each in dataset.get_fragments() for file in each.metadata.files}
+    segments = (segment for each in dataset.describe_indices() for segment in each.segments)
+    indices = {f"_indices/{segment.uuid}" for segment in segments}
+    named = f"_transactions/{dataset.version - 1}-"
+    return {
+        name: each
+        for name, each in _files(record).items()
+        if name in data or name.rpartition("/")[0] in indices or name.startswith(("_deletions/", named))
+    }
+
+
+def _manifest(record: Record, version: int) -> str:
+    names = {f"_versions/{version}.manifest", f"_versions/{2**64 - 1 - version:020}.manifest"}
+    found = sorted(names & _files(record).keys())
+    if not found:
+        raise SeaError(f"{record.uri}: version {version} was deleted meanwhile; run the copy again")
+    return found[0]
+
+
+def _check_is_earlier(record: Record, target: Record) -> None:
+    """Raise SeaError unless the target is empty, or what the sea was at an earlier version."""
+    if not target.exists():
+        return
+    name = _manifest(target, target.snapshot().version)
+    if read(_place(target, name), target.storage_options) != read(
+        _place(record, name), record.storage_options
+    ):
+        raise SeaError(f"{target.uri}: another sea is there; name a place where none is")
+
+
+def _files(record: Record) -> dict[str, Object]:
+    root = _place(record, "")
+    return {each.uri.removeprefix(root): each for each in objects(root, record.storage_options)}
+
+
+def _place(record: Record, name: str) -> str:
+    return f"{Location(record.uri).uri.rstrip('/')}/{name}"
+
+
+def _move(record: Record, target: Record, name: str, *, chunk: int | None = CHUNK) -> int:
+    """Copy one file; it is seen whole or not at all.
+
+    chunk  bytes to read at a time; None reads the file whole before anything of it is written
+    """
+    source, source_path = opened(_place(record, name), record.storage_options)
+    sink, path = opened(_place(target, name), target.storage_options)
+    with plain(target.uri, SeaError), source.open_input_stream(source_path) as stream:
+        first = stream.read(chunk)
+        if target.folder is not None:
+            with atomic_write(path, make_folder=True, error=SeaError) as part, part.open("wb") as out:
+                return _pump(first, stream, out)
+        try:
+            with sink.open_output_stream(path) as out:
+                return _pump(first, stream, out)
+        except BaseException:  # Arrow finishes the object even so, with what it has by then
+            with suppress(SeasyncError):
+                delete(_place(target, name), target.storage_options)
+            raise
+
+
+def _pump(first: bytes, source: Any, sink: Any) -> int:
+    """Write what was read and what is left of a stream; how many bytes it was."""
+    moved, chunk = 0, first
+    while chunk:
+        sink.write(chunk)
+        moved += len(chunk)
+        chunk = source.read(CHUNK)
+    return moved
+
+
+# Write the clips of a sea to another sea, encoded again.
+
+
+Encode = Callable[[Clip, Encoding | None], Encoding]
+ROWS = 256  # clips that are written at a time
+OFTEN = 16  # … where each takes a while
+
+
+def reencode(
+    source: ClipLibrary,
+    target: ClipLibrary,
+    encode: Encode,
+    *,
+    condition: str | None = None,
+    rows: int = ROWS,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Write the clips of `source` to `target`, encoded by `encode`.
+
+    Clips that `target` already has are left alone, so an interrupted call can be repeated. It commits after
+    every `rows` clips. `source` does not change.
+
+    Parameters
+    ----------
+    encode : callable
+        From a clip and what the old sea holds of it (None without frame features) to its new encoding.
+    condition : str, optional
+        Which clips, in SQL; default: all.
+    progress : callable, optional
+        Called with the clips done and all that are to be done.
+
+    Returns
+    -------
+    list of str
+        Why clips were left out: their files cannot be read.
+    """
+    snapshot = source.record.snapshot()
+    wanted = snapshot.table(["id"], condition)
+    there = set(target.record.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
+    missing = [
+        row
+        for row, name in zip(*(wanted[c].to_pylist() for c in ("_rowid", "id")), strict=True)
+        if name not in there
+    ]
+    new, failures = target.encoder(), list[str]()
+    with target.record.writing():
+        for start in range(0, len(missing), rows):
+            chosen = missing[start : start + rows]
+            entries = snapshot.entries_of(snapshot.take(chosen, ENTRY_COLUMNS))
+            written = list[Row]()
+            for entry, held in zip(entries, snapshot.encodings(chosen), strict=True):
+                if progress:
+                    progress(start + len(written), len(missing))
+                try:
+                    written.append(Row(entry, encode(entry.clip, held)))
+                except VideoError as error:
+                    failures.append(str(error))
+            if written:
+                facts = SeaFacts.of(new.name, snapshot.facts.fps, written[0].encoding)
+                target.record.append(written, facts)
+    return failures
+
+
+def reencode_from_videos(
+    source: ClipLibrary, target: ClipLibrary, *, progress: Callable[[int, int], None] | None = None
+) -> list[str]:
+    """Write the clips of `source` to `target`, read from their videos and encoded by `target`'s encoder.
+
+    Raises
+    ------
+    SeaError
+        If both have the same encoder: there is nothing to do.
+    """
+    from seasync.encoders import encode_clip
+
+    encoder, fps = target.encoder(), source.fps
+    if encoder.fingerprint == source.record.snapshot().facts.fingerprint:
+        raise SeaError(f"{source.uri}: is already encoded by {encoder.name}; name another encoder")
+    return reencode(
+        source, target, lambda clip, _: encode_clip(clip, encoder, fps=fps), rows=OFTEN, progress=progress
+    )

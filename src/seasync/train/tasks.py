@@ -1,0 +1,287 @@
+"""The NMS-style task: detect frames out of order, and tell the speed at which a clip runs.
+
+The transformer answers two questions at every frame. *Order*: some frames have changed places, is this one of
+them? *Speed*: the clip runs at changing speed, how many frames were skipped after this one? Each frame takes
+its look from one of several views at random, and positions begin anywhere, so that neither appearance nor
+position gives the answer away. The NMS paper does not publish its hyper-parameters; these are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn import functional
+
+from seasync.encoders.temporal import Shape
+from seasync.train.clips import Batch, Pair, pad_batch, with_noise
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NmsTask:
+    """The task and its settings.
+
+    Attributes
+    ----------
+    width, layers, heads, feedforward, dropout, reach
+        Size of the transformer.
+    window : int
+        Frames of a sequence at most.
+    skips : tuple of int
+        Frames from one sampled frame to the next, at each speed.
+    lasts : (int, int)
+        Fewest and most frames that a speed lasts.
+    displaced : float
+        Share of the frames that change places.
+    noise : float
+        Noise on every frame, as a share of each channel's spread.
+    """
+
+    kind = "nms"
+    taught = 0.0
+    stretch = 0
+    width: int = 256
+    layers: int = 4
+    heads: int = 8
+    feedforward: int = 1024
+    dropout: float = 0.1
+    reach: int = 16
+    window: int = 64
+    skips: tuple[int, ...] = (1, 2, 4)
+    lasts: tuple[int, int] = (4, 12)
+    displaced: float = 0.15
+    noise: float = 0.1
+
+    def shape(self, features: int) -> Shape:
+        """The transformer for frame features of this dimension."""
+        return Shape(features, self.width, self.layers, self.heads, self.feedforward, reach=self.reach)
+
+    def head(self) -> Any:
+        """The two classifiers on top of the features; they are not exported."""
+        return nn.ModuleDict(
+            {"order": nn.Linear(self.width, 1), "speed": nn.Linear(self.width, len(self.skips))}
+        )
+
+    def draw(self, pairs: Sequence[Pair], rng: np.random.Generator) -> Batch:
+        """Draw a sequence of the first clip of every pair."""
+        sequences, orders, speeds, places = [], [], [], []
+        for looks in (pair.one for pair in pairs):
+            at, speed = self.at_changing_speed(looks.shape[1], rng)
+            order = self.displaced_order(len(at), rng)
+            sequences.append(
+                with_noise(looks[rng.integers(len(looks), size=len(at)), at[order]], rng, self.noise)
+            )
+            moved = order != np.arange(len(at))
+            orders.append(moved)
+            speeds.append(np.where(moved, -1, speed))
+            places.append(rng.integers(0, 1000) + np.arange(len(at)))
+        return pad_batch(sequences, places, order=orders, speed=speeds)
+
+    def at_changing_speed(self, length: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Draw up to `window` frames of a clip of `length` frames, and the number of each one's speed."""
+        fitting = [n for n, skip in enumerate(self.skips) if 4 * skip <= length] or [0]
+        at = int(rng.integers(0, max(1, length - self.window + 1)))
+        frames: list[int] = []
+        speeds: list[int] = []
+        speed = -1
+        while at < length and len(frames) < self.window:
+            speed = int(rng.choice([n for n in fitting if n != speed] or fitting))
+            for _ in range(rng.integers(*self.lasts, endpoint=True)):
+                if at < length and len(frames) < self.window:
+                    frames.append(at)
+                    speeds.append(speed)
+                    at += self.skips[speed]
+        return np.array(frames), np.array(speeds)
+
+    def displaced_order(self, length: int, rng: np.random.Generator) -> Ints:
+        """The order 0 … length − 1 with a share of the positions, at least two, rotated."""
+        order = np.arange(length)
+        count = max(2, round(self.displaced * length))
+        moved = rng.permutation(length)[:count]
+        order[moved] = np.roll(moved, 1)
+        return order
+
+    def losses(self, head: Any, features: Any, batch: Batch) -> dict[str, Any]:
+        """Cross entropies of both questions, from features of shape (B, T, d)."""
+        order, speed = batch.labels["order"], batch.labels["speed"]
+        labeled = speed >= 0
+        answer = head["order"](features)[..., 0]
+        return {
+            "order": functional.binary_cross_entropy_with_logits(
+                answer[batch.known], order[batch.known].float()
+            ),
+            "speed": functional.cross_entropy(head["speed"](features)[labeled], speed[labeled]),
+        }
+
+    def scores(self, head: Any, features: Any, batch: Batch) -> dict[str, float]:
+        """Order as the area under the ROC curve (chance .5), speed as its mean accuracy per speed."""
+        order, speed = batch.labels["order"][batch.known].bool().numpy(), batch.labels["speed"]
+        area = _area_under_curve(head["order"](features)[..., 0][batch.known].numpy(), order)
+        guess = head["speed"](features).argmax(-1)
+        right = [float((guess == n)[speed == n].float().mean()) for n in speed[speed >= 0].unique()]
+        accuracy, chance = float(np.mean(right)), 1 / len(right)
+        score = (2 * area - 1 + (accuracy - chance) / max(1 - chance, 1e-9)) / 2
+        return {"order AUC": area, "speed accuracy": accuracy, "speed chance": chance, "score": score}
+
+
+def _area_under_curve(scores: NDArray[Any], truth: NDArray[np.bool_]) -> float:
+    ranks = np.argsort(np.argsort(scores)) + 1.0
+    positive, negative = truth.sum(), (~truth).sum()
+    return float((ranks[truth].sum() - positive * (positive + 1) / 2) / max(1, positive * negative))
+
+
+# The CARL-style task: two random sequences of one clip must agree on which moments are the same.
+
+
+@dataclass(frozen=True)
+class CarlTask:
+    """The task and its settings.
+
+    Attributes
+    ----------
+    width, layers, heads, feedforward, hidden, output, dropout
+        Size of the transformer.
+    window : int
+        Frames of a sequence at most.
+    spread : float
+        Standard deviation of the Gaussian in seconds: √10 frames at 30 per second.
+    temperature : float
+        Temperature of the softmax.
+    shortest : float
+        Least share of the clip that a sequence covers.
+    noise : float
+        Noise on every frame, as a share of each channel's spread.
+    """
+
+    kind = "carl"
+    taught = 0.0
+    width: int = 256
+    layers: int = 3
+    heads: int = 8
+    feedforward: int = 1024
+    hidden: tuple[int, ...] = (512, 512)
+    output: int = 128
+    dropout: float = 0.1
+    window: int = 64
+    spread: float = 10**0.5 / 30
+    temperature: float = 0.1
+    shortest: float = 0.6
+    noise: float = 0.1
+
+    @property
+    def stretch(self) -> int:
+        """Frames that positions are stretched over."""
+        return self.window
+
+    def shape(self, features: int) -> Shape:
+        """The transformer for frame features of this dimension."""
+        return Shape(
+            features,
+            self.width,
+            self.layers,
+            self.heads,
+            self.feedforward,
+            self.hidden,
+            self.output,
+            unit=True,
+        )
+
+    def head(self) -> Any:
+        """The projection before the loss; it is not exported."""
+        width = self.shape(1).dimension
+        return nn.Sequential(nn.Linear(width, 512), nn.LayerNorm(512), nn.ReLU(), nn.Linear(512, width))
+
+    def draw(self, pairs: Sequence[Pair], rng: np.random.Generator) -> Batch:
+        """Draw two sequences of every pair, one after the other."""
+        sequences, seconds, places = [], [], []
+        for pair in pairs:
+            for looks, times in ((pair.one, pair.seconds), (pair.other, pair.partner)):
+                at = self.draw_frames(looks.shape[1], rng)
+                # One look for the whole sequence: what changes within it is the action.
+                sequences.append(with_noise(looks[rng.integers(len(looks)), at], rng, self.noise))
+                seconds.append(times[at])
+                places.append(np.linspace(0, self.window - 1, len(at)))
+        return pad_batch(sequences, places, seconds=seconds)
+
+    def draw_frames(self, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw at most `window` frames of a random stretch of the clip, in order."""
+        span = max(2, round(length * rng.uniform(self.shortest, 1.0)))
+        start = rng.integers(0, length - span + 1)
+        count = min(self.window, max(2, round(span * rng.uniform(0.5, 1.0))))
+        return np.sort(start + rng.permutation(span)[:count])
+
+    def losses(self, head: Any, features: Any, batch: Batch) -> dict[str, Any]:
+        """KL divergence in both directions, from features of shape (2B, T, d)."""
+        projected = functional.normalize(head(features), dim=-1)
+        one, other = projected[::2], projected[1::2]
+        seconds = batch.labels["seconds"]
+        known = batch.known & ~seconds.isnan()
+        pull, push = seconds[::2], seconds[1::2]
+        logits = one @ other.transpose(1, 2) / self.temperature
+        distance = (pull[:, :, None] - push[:, None, :]).float().nan_to_num(1e6)
+        closeness = -(distance**2) / (2 * self.spread**2)
+        forth = _divergence(logits, closeness, known[::2], known[1::2])
+        back = _divergence(logits.transpose(1, 2), closeness.transpose(1, 2), known[1::2], known[::2])
+        return {"sequence": (forth + back) / 2}
+
+    def scores(self, head: Any, features: Any, batch: Batch) -> dict[str, float]:
+        """How often the most similar frame of the other sequence is within 0.1 s of the truth, and chance.
+
+        Only frames that have a true partner so near count.
+        """
+        seconds = batch.labels["seconds"].float()
+        similar = (features[::2] @ features[1::2].transpose(1, 2)).masked_fill(~batch.known[1::2, None], -9)
+        distance = (seconds[::2, :, None] - seconds[1::2, None, :]).abs()
+        distance = distance.masked_fill(~batch.known[1::2, None], 1e6).nan_to_num(1e6)
+        near = batch.known[::2] & (distance.min(-1).values < _NEAR)
+        hit = distance.gather(-1, similar.argmax(-1, keepdim=True))[..., 0] < _NEAR
+        chance = (distance < _NEAR).float().sum(-1) / batch.known[1::2].sum(-1, keepdim=True)
+        found, luck = float(hit[near].float().mean()), float(chance[near].mean())
+        return {"same moment found": found, "chance": luck, "score": (found - luck) / max(1 - luck, 1e-9)}
+
+
+_NEAR = 0.1  # seconds
+
+
+def _divergence(logits: Any, closeness: Any, rows: Any, columns: Any) -> Any:
+    """Mean over the rows of the KL divergence of softmax(logits) from softmax(closeness), (B, T, U)."""
+    logits = logits.masked_fill(~columns[:, None], -1e4)
+    target = closeness.masked_fill(~columns[:, None], -1e9).softmax(-1)
+    # A row whose moment is not in the other sequence carries no information.
+    rows = rows & (closeness.masked_fill(~columns[:, None], -1e9).amax(-1) > -8)
+    each = functional.kl_div(logits.log_softmax(-1), target, reduction="none").sum(-1)
+    return each[rows].mean() if rows.any() else each.sum() * 0
+
+
+# The taught task: learn which moments of two clips are the same from their alignments.
+
+
+@dataclass(frozen=True)
+class TaughtTask(CarlTask):
+    """The task and its settings; the share `taught` of the pairs shows two clips, the others one."""
+
+    kind = "taught"
+    taught = 0.9
+    width: int = 128
+    layers: int = 2
+    heads: int = 4
+    feedforward: int = 512
+    hidden: tuple[int, ...] = ()
+    reach: int = 16
+
+    @property
+    def stretch(self) -> int:
+        """Positions are not stretched."""
+        return 0
+
+    def shape(self, features: int) -> Shape:
+        """The transformer for frame features of this dimension."""
+        return Shape(
+            features, self.width, self.layers, self.heads, self.feedforward, unit=True, reach=self.reach
+        )
