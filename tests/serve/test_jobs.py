@@ -176,3 +176,49 @@ def test_killed_in_the_middle_of_a_film_it_is_made_anew(sea: Path, films: Path, 
         assert done.attempts == 2
         client.fetch(done, tmp_path / "film.mp4")
     assert (tmp_path / "film.mp4").stat().st_size > 1000
+
+
+def count(number: int, report: Callable[[tuple[float, str]], None]) -> dict[str, int]:
+    """The work of a job."""
+    report((0.5, "counting"))
+    return {"number": number}
+
+
+BROKEN = {
+    # Statements fail as on a full disk; or, as on a damaged one, with another kind of error.
+    "no statement works": "ALTER TABLE jobs RENAME TO gone",
+    "nothing is written": "CREATE TRIGGER damage BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'bad'); END",
+}
+
+
+@pytest.mark.parametrize("statement", BROKEN.values(), ids=BROKEN)
+def test_a_database_error_does_not_end_the_work_on_jobs(tmp_path: Path, statement: str) -> None:
+    from seasync.serve.jobs import JobQueue, JobType
+    from seasync.serve.stores import StateFolder
+    from seasync.serve.worker import WorkerProcess
+
+    state = StateFolder(tmp_path / "state")
+    kind = JobType(
+        WorkerProcess("count"), count, lambda sea, request: (request["number"],), lambda *given: None
+    )
+    queue = JobQueue(state, {"proxy": kind}, days=1, count=10)
+
+    def end(job: Job) -> Job:
+        until = time.monotonic() + 30
+        while not queue.get(job.id).is_over:
+            assert time.monotonic() < until, "nobody works on this job"
+        return queue.get(job.id)
+
+    try:
+        first = queue.submit("proxy", "small", {"number": 1}, title="Count")
+        unreadable = queue.submit("proxy", "small", {"none": 2}, title="Count")
+        state(statement)
+        queue.start()
+        assert end(first).result == {"number": 1}
+        assert end(unreadable).state == "failed"
+        state("ALTER TABLE gone RENAME TO jobs" if "gone" in statement else "DROP TRIGGER damage")
+        again = queue.submit("proxy", "small", {"number": 3}, title="Count")
+        assert end(again).result == {"number": 3}
+    finally:
+        queue.close()
+        state.close()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from seasync.alignment import Alignment, align_encodings
 from seasync.encoding import Encoding
+from seasync.errors import ServeError
 from seasync.serve.solver import AlignmentCache
 from tests.encoders.models import colour_grid
 from tests.serve.conftest import Server, running
@@ -109,3 +112,33 @@ def test_requests_of_one_server_share_it(server: Server) -> None:
     assert for_files.cost is None
     assert for_files.path is backend.solver.solve(sea, request).path
     assert backend.solver.solve_for_files(sea, request, cost=True).cost is not None
+
+
+@pytest.mark.parametrize("detail", ["full", "coarse"])
+def test_equal_requests_at_the_same_time_solve_once(server: Server, detail: str) -> None:
+    from seasync.serve.models import AlignmentQuery
+
+    sea = server.backend.sea("small")
+    pair = {"query": server.clip("right/a"), "match": server.clip("right/c"), "consensus": True}
+    request = AlignmentQuery(**pair, start=0.1 if detail == "full" else 0.12, detail=detail)
+    together = Barrier(4)
+
+    def solve(number: int) -> Alignment:
+        together.wait()
+        return server.backend.solver.solve_soon(sea, request)[0]
+
+    with ThreadPoolExecutor(4) as threads:
+        first, *others = threads.map(solve, range(4))
+    assert all(one is first for one in others)
+
+
+def test_an_error_is_not_remembered(solved: Callable[[int], Alignment]) -> None:
+    from seasync.serve.solver import SingleFlight
+
+    def fail() -> Alignment:
+        raise ServeError("no such clip")
+
+    flights, alignment = SingleFlight(), solved(4)
+    with pytest.raises(ServeError, match="no such clip"):
+        flights.call("key", fail)
+    assert flights.call("key", lambda: alignment) is alignment

@@ -68,11 +68,12 @@ class JobQueue:
         self._news = threading.Condition()
         self._jobs: dict[str, Job] = {}
         self._cancel: dict[str, threading.Event] = {}
+        self._texts: dict[str, str] = {}  # the requests of jobs that are not over
         self._closing = False
         self._number = 0  # of the latest change
         self._changes: dict[str, int] = {}
         for row in state("SELECT * FROM jobs ORDER BY created"):
-            self._resume(_from_row(row))
+            self._resume(_from_row(row), row["request"])
         self._forget_old()
         self._threads = [
             threading.Thread(target=self._work, args=(worker,), name=f"jobs-{worker.name}", daemon=True)
@@ -111,6 +112,7 @@ class JobQueue:
                 ended=None,
             )
             self._state.put("jobs", _to_row(job) | {"request": text})
+            self._texts[job.id] = text
             self._cancel[job.id] = threading.Event()
             self._changed(job)
         return job
@@ -179,11 +181,12 @@ class JobQueue:
             if thread.ident:
                 thread.join()
 
-    def _resume(self, job: Job) -> None:
+    def _resume(self, job: Job, request: str) -> None:
         """Take a job over from the server before this one."""
         if job.is_over:
             self._changed(job)
             return
+        self._texts[job.id] = request
         self._cancel[job.id] = threading.Event()
         self._jobs[job.id] = job
         if job.kind not in self._types:
@@ -213,9 +216,9 @@ class JobQueue:
         return min(ours, key=lambda job: (job.kind == "ahead", job.created), default=None)
 
     def _do(self, worker: WorkerProcess, job: Job) -> None:
-        kind, request = self._types[job.kind], self.request(job.id)
-        cancel = self._cancel[job.id]
+        kind, cancel = self._types[job.kind], self._cancel[job.id]
         try:
+            request = self.request(job.id)
             arguments = kind.arguments(job.sea, request)
             result = worker.run(kind.function, *arguments, report=self._reporter(job.id), cancel=cancel)
         except Cancelled:
@@ -247,7 +250,7 @@ class JobQueue:
                 changed = found.model_copy(update=news)
                 self._changed(changed)
                 if time.monotonic() - saved > SAVE_SECONDS:
-                    self._state.put_if_room("jobs", _to_row(changed) | {"request": self._text(job)})
+                    self._write(changed)
                     saved = time.monotonic()
 
         return report
@@ -256,6 +259,7 @@ class JobQueue:
         with self._news:
             finished = self._save(self._jobs[job], ended=time.time(), **fields)
             self._cancel.pop(job, None)
+            self._texts.pop(job, None)
             self._forget_old()
             return finished
 
@@ -265,14 +269,18 @@ class JobQueue:
         oldest = time.time() - self._days * 86400
         for place, job in enumerate(over):
             if place >= self._count or (job.ended or 0) < oldest:
-                self._state.if_room(partial(self._state, "DELETE FROM jobs WHERE id = ?", job.id))
+                self._state.if_possible(partial(self._state, "DELETE FROM jobs WHERE id = ?", job.id))
                 del self._jobs[job.id], self._changes[job.id]
 
     def _save(self, job: Job, **fields: Any) -> Job:
         job = job.model_copy(update=fields)
-        self._state.put_if_room("jobs", _to_row(job) | {"request": self._text(job.id)})
+        self._write(job)
         self._changed(job)
         return job
+
+    def _write(self, job: Job) -> None:
+        """Write a job that is not over yet, or that has just ended."""
+        self._state.put_if_possible("jobs", _to_row(job) | {"request": self._texts[job.id]})
 
     def _changed(self, job: Job) -> None:
         with self._news:
@@ -288,6 +296,8 @@ class JobQueue:
             return found is None or (found.is_over and self._changes[job] <= seen)
 
     def _text(self, job: str) -> str:
+        if job in self._texts:
+            return self._texts[job]
         rows = self._state("SELECT request FROM jobs WHERE id = ?", job)
         if not rows:
             raise ServeError(f"{job}: no such job", status=404)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,6 +60,33 @@ class AlignmentCache:
                 self._bytes -= _size(dropped)
 
 
+class SingleFlight:
+    """Of equal calls at the same time, one does the work; the others wait, and get its result or error."""
+
+    def __init__(self) -> None:
+        self._calls: dict[Hashable, Future[Alignment]] = {}
+        self._lock = threading.Lock()
+
+    def call(self, key: Hashable, solve: Callable[[], Alignment]) -> Alignment:
+        """What `solve` returns, or what it returns to another caller with this key that has begun already."""
+        mine: Future[Alignment] = Future()
+        with self._lock:
+            known = self._calls.get(key)
+            if known is None:
+                self._calls[key] = mine
+        if known is not None:
+            return known.result()
+        try:
+            mine.set_result(solve())
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._calls[key]
+        return mine.result()
+
+
 class Solver:
     """Solves the alignments that requests ask for, and remembers them.
 
@@ -66,7 +94,7 @@ class Solver:
     """
 
     def __init__(self, library: VideoLibrary, limit_bytes: int) -> None:
-        self._library, self._cache = library, AlignmentCache(limit_bytes)
+        self._library, self._cache, self._flights = library, AlignmentCache(limit_bytes), SingleFlight()
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="encode-ahead")
 
     def solve(self, sea: ServedSea, request: AlignmentRequest) -> Alignment:
@@ -78,21 +106,27 @@ class Solver:
             If a video is missing, or a span is not in its video.
         """
         key = self._key(sea, request)
-        if (known := self._cache.get(key)) is not None:
-            return known
-        alignment = self._solve(sea, request)
-        self._cache.put(key, alignment)
-        return alignment
+
+        def solve() -> Alignment:
+            if (known := self._cache.get(key)) is not None:
+                return known
+            alignment = self._solve(sea, request)
+            self._cache.put(key, alignment)
+            return alignment
+
+        return self._flights.call(key, solve)
 
     def solve_soon(self, sea: ServedSea, request: AlignmentQuery) -> tuple[Alignment, Detail]:
         """Solve an alignment as exactly as asked for.
 
         A coarse request gets the full answer if that is known, or comes about as soon.
         """
-        known = self._cache.get(self._key(sea, request)) is not None
+        key = self._key(sea, request)
+        known = self._cache.get(key) is not None
         if request.detail == "full" or known or self._is_quick(sea, request):
             return self.solve(sea, request), "full"
-        return self._solve(sea, request, frames=COARSE_FRAMES), "coarse"
+        solve = partial(self._solve, sea, request, frames=COARSE_FRAMES)
+        return self._flights.call((*key, "coarse"), solve), "coarse"
 
     def _is_quick(self, sea: ServedSea, request: AlignmentRequest) -> bool:
         """Whether there is little to encode. Consensus may need a search, which takes longer than that."""

@@ -98,15 +98,15 @@ class StateFolder:
         places = ", ".join("?" * len(row))
         self(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({places})", *row.values())
 
-    def put_if_room(self, table: str, row: dict[str, Any]) -> None:
-        """Insert or replace a row, unless the disk is full."""
-        self.if_room(lambda: self.put(table, row))
+    def put_if_possible(self, table: str, row: dict[str, Any]) -> None:
+        """Insert or replace a row, unless the disk is full or the database does not work."""
+        self.if_possible(lambda: self.put(table, row))
 
-    def if_room(self, change: Callable[[], object]) -> None:
-        """Make a change that can wait. On a full disk it stays in memory only."""
+    def if_possible(self, change: Callable[[], object]) -> None:
+        """Make a change that can wait. Where the database refuses it, it stays in memory only."""
         try:
             change()
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             log.warning("%s: %s", self.folder, error)
 
     def close(self) -> None:
