@@ -35,9 +35,8 @@ import lance
 import numpy as np
 
 from benchmarks.goals import Goals, parser
-from benchmarks.in_step import dropped, film, play, server
 from benchmarks.load_client import cpu_seconds, run_clients
-from benchmarks.page_tasks import coach, loop
+from benchmarks.page import coach, dropped, film, loop, play, server
 from benchmarks.search import WIDTH, Clips
 from benchmarks.turns import against, run
 from seasync.encoders import get_encoder
