@@ -65,9 +65,9 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     from seasync.files import Location
     from seasync.marks import read_marks
     from seasync.render.labels import LabelTable
-    from seasync.render.timelines.edl_file import EdlFile
-    from seasync.render.timelines.fcpxml_file import FcpxmlFile
-    from seasync.render.timelines.otio_file import OtioFile
+    from seasync.render.timelines.edl import EdlFile
+    from seasync.render.timelines.fcpxml import FcpxmlFile
+    from seasync.render.timelines.otio import OtioFile
     from seasync.sea.sources import find_videos
 
     def edit(kind: type[EdlFile | FcpxmlFile | OtioFile]) -> Callable[[Path], object]:

@@ -26,9 +26,9 @@ from seasync.files import Location
 from seasync.marks import Mark, read_marks
 from seasync.render import replace_clip
 from seasync.render.labels import LabelTable
-from seasync.render.timelines.edl_file import EdlFile
-from seasync.render.timelines.fcpxml_file import FcpxmlFile
-from seasync.render.timelines.otio_file import OtioFile
+from seasync.render.timelines.edl import EdlFile
+from seasync.render.timelines.fcpxml import FcpxmlFile
+from seasync.render.timelines.otio import OtioFile
 from seasync.sea.sea import Sea
 from stress.good_files import VIDEOS, write_good_files
 from tests.encoders.models import colour_grid

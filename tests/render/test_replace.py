@@ -16,7 +16,7 @@ from seasync.alignment import Alignment
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.render import replace_clip
-from seasync.render.timelines.rate import frame_of, timecode
+from seasync.render.timelines.edit import frame_of, timecode
 from tests.render.aligned import bent, whole
 from tests.render.conftest import KNOTS
 from tests.render.test_timelines import _otio_clip, rational

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import pkgutil
 import subprocess
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -18,10 +17,10 @@ import pytest
 
 from seasync.alignment import Alignment
 from seasync.errors import RenderError
-from seasync.options import TimelineFormat, values
+from seasync.options import TimelineFormat, suffixes
 from seasync.render import export
-from seasync.render.timelines import formats
-from seasync.render.timelines.rate import frame_of, is_drop_frame, standard_rate, timecode, timeline_rate
+from seasync.render.timelines import WRITERS
+from seasync.render.timelines.edit import frame_of, is_drop_frame, standard_rate, timecode, timeline_rate
 from tests.render.aligned import alignment, bent, click_times, heard, shown, whole
 from tests.render.conftest import KEYS, KNOTS
 from tests.videos import numbered, picture, write
@@ -375,9 +374,8 @@ def test_unwritable_timeline_is_one_line(aligned: Alignment, tmp_path: Path, suf
         export(aligned, tmp_path / f"edit{suffix}")
 
 
-def test_a_format_is_one_module_and_one_word_in_the_vocabulary() -> None:
-    modules = {module.name for module in pkgutil.iter_modules(formats.__path__)}
-    assert modules == set(values(TimelineFormat))
+def test_a_format_is_one_writer_and_one_word_in_the_vocabulary() -> None:
+    assert tuple(WRITERS) == suffixes(TimelineFormat)
 
 
 def test_unknown_format_lists_those_there_are(aligned: Alignment, tmp_path: Path) -> None:

@@ -183,9 +183,6 @@ def _around(table: FrameTable, seconds: Seconds) -> tuple[NDArray[np.int64], NDA
     return before, np.minimum(before + 1, len(table) - 1)
 
 
-# A file's frames in the order a film needs them, read once, forward.
-
-
 def scheduled_pictures(source: FrameSelection, panel: Panel) -> Generator[VideoFrame]:
     """One picture for each frame of the film, made to fit `panel`; at most two are held at a time."""
     table, blend = frame_table(source.file), source.blend
@@ -238,9 +235,6 @@ def _blended(below: VideoFrame, above: VideoFrame, share: float) -> VideoFrame:
     canvas.put(below, 0, 0)
     canvas.put(above, 0, 0, opacity=share)
     return canvas.frame
-
-
-# Single frames of a file as pictures.
 
 
 def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> list[Image]:

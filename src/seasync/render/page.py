@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, write_text
-from seasync.render.lettering import drawable, font
+from seasync.render.canvas import drawable, font
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -14,9 +14,9 @@ from seasync.alignment.judge import LIKELY, per_cent
 from seasync.encoding import Floats, Seconds
 from seasync.files import Place
 from seasync.options import Side
+from seasync.render.canvas import clock, ticks
 from seasync.render.films import query_of
 from seasync.render.frames import clips_of, clock_of, stills
-from seasync.render.lettering import clock, ticks
 from seasync.render.page import (
     FAINT,
     LEFT_OUT,
@@ -37,9 +37,6 @@ from seasync.render.page import (
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-
-# A row of frames with their times, for pictures.
 
 
 TALLEST = 220
@@ -289,10 +286,6 @@ def _path(sheet: Page, warp: Warp, axes: _Axes) -> None:
         sheet.line(points, fill=PATH, width=3)
 
 
-# A contact sheet: the query's frames, and below them the frames of each match that are in step with
-# them.
-
-
 SHEET_WIDTH, SHEET_MARGIN, NAMES, SHEET_GAP = 1600, 40, 190, 8
 
 
@@ -338,9 +331,6 @@ def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int =
 
 def _short(name: str, letters: int = 24) -> str:
     return name if len(name) <= letters else f"{name[: letters // 2 - 1]}…{name[-letters // 2 :]}"
-
-
-# The warp as a curve: where the other clip is, and how fast it plays, over the kept clip's time.
 
 
 CURVE_WIDTH, LEFT, RIGHT = 1200, 110, 48

@@ -1,27 +1,31 @@
 """Timelines that editing programs open: an alignment as an edit, in each program's own format.
 
-A format is a module in `formats`, named as its files end, with a function `write(alignment, place, *, keep)`
-that returns the files it wrote. To add one, write the module and add its name to
-`seasync.options.TimelineFormat`.
+A format is a function `write(alignment, place, *, keep)` that returns the files it wrote. To add one, write
+its module, and add its ending to `WRITERS` and to `seasync.options.TimelineFormat`.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+import csv
+import io
+import json
 from pathlib import Path
 
 from seasync import plugins
 from seasync.alignment import Alignment
 from seasync.errors import RenderError
-from seasync.files import Location, Place
-from seasync.options import Side, TimelineFormat, suffixes
+from seasync.files import Location, Place, write_text
+from seasync.options import Side
+from seasync.render.frames import clips_of, frames_at, has_partner
+from seasync.render.timelines import edl, fcpxml, mlt, otio, xmeml
+from seasync.video import frame_table
 
-FORMATS = suffixes(TimelineFormat)
+Row = tuple[int, float, int | None, float | None]
 
 
 def known_formats() -> tuple[str, ...]:
     """The endings of all formats, those of installed packages too."""
-    return (*FORMATS, *(f".{name}" for name in plugins.names("timelines")))
+    return (*WRITERS, *(f".{name}" for name in plugins.names("timelines")))
 
 
 def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[Path | Location]:
@@ -58,8 +62,8 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
     """
     place = Location(file)
     suffix = place.suffix.lower()
-    if suffix in FORMATS:
-        written = import_module(f"{__name__}.formats{suffix}").write(alignment, place, keep=keep)
+    if suffix in WRITERS:
+        written = WRITERS[suffix](alignment, place, keep=keep)
     elif plugin := plugins.find("timelines", suffix.removeprefix(".")):
         written = plugin.run(lambda write: list(map(Location, write(alignment, place, keep=keep))))
     else:
@@ -68,3 +72,53 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
         )
     # As callers know them: paths, unless they are at a URI.
     return [each.path if each.is_local else each for each in written]
+
+
+def write_csv(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    """One line for each frame of the kept clip; the partner's cells are empty where it has none."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    other = "match" if keep == "query" else "query"
+    writer.writerow([f"{side}_{unit}" for side in (keep, other) for unit in ("frame", "seconds")])
+    writer.writerows(frame_map(alignment, keep=keep))
+    write_text(place, out.getvalue(), error=RenderError)
+    return [place]
+
+
+def write_json(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    """The alignment as `seasync align --json` prints it, and the frame map as `frames`."""
+    columns = ("frame", "seconds", "partner_frame", "partner_seconds")
+    rows = [dict(zip(columns, row, strict=True)) for row in frame_map(alignment, keep=keep)]
+    text = json.dumps({**alignment.to_json(), "keep": keep, "frames": rows}, indent=1) + "\n"
+    write_text(place, text, error=RenderError)
+    return [place]
+
+
+def frame_map(alignment: Alignment, *, keep: Side = "query") -> list[Row]:
+    """For each frame of the kept clip its number and seconds, and its partner's; None where it has none.
+
+    Numbers and seconds count from the beginning of the files, numbers from 0.
+    """
+    kept, other = clips_of(alignment, keep)
+    table, others = frame_table(kept.file), frame_table(other.file)
+    warp = alignment.warp(keep=keep)
+    numbers = table.shown(kept.start, kept.end)
+    times = table.seconds[numbers.start : numbers.stop]
+    partners, known = frames_at(others, warp.at(times)), has_partner(warp, times)
+    rows: list[Row] = []
+    for number, time, partner, is_known in zip(numbers, times.tolist(), partners, known, strict=True):
+        found = (int(partner), round(float(others.seconds[partner]), 6)) if is_known else (None, None)
+        rows.append((number, round(time, 6), *found))
+    return rows
+
+
+WRITERS = {
+    ".csv": write_csv,
+    ".json": write_json,
+    ".otio": otio.write,
+    ".fcpxml": fcpxml.write,
+    ".edl": edl.write,
+    ".mlt": mlt.write,
+    ".xml": xmeml.write,
+}
+"""What writes the files of each ending."""

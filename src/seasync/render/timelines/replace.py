@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
-from seasync.files import Location, Place, atomic_write, exists, expect_writable, fetch
+from seasync.files import Location, Place, atomic_write, expect_writable, fetch
 from seasync.render.frames import clips_of, in_even_pieces
-from seasync.render.timelines.edit import Event, Media, events_of
+from seasync.render.timelines.edit import Event, Media, Slot, events_of
+from seasync.render.timelines.edl import EdlFile
+from seasync.render.timelines.fcpxml import FcpxmlFile
+from seasync.render.timelines.otio import OtioFile
 
 LONGEST_FRAMES = 24 * 3600 * 120  # a day at 120 frames per second
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A clip of a timeline: `frames` at `rate` that show `file`, and how.
-
-    warp   from seconds of the slot to seconds of the file
-    place  where it is, for the format that read it
-    """
-
-    file: Location
-    frames: int
-    rate: Fraction
-    warp: Warp
-    place: Any
-
-    @property
-    def clip(self) -> Clip:
-        start, end = (float(self.warp.at(second)) for second in (0.0, float(self.frames / self.rate)))
-        return Clip(str(self.file), max(0.0, start), end)
 
 
 class EditFile(Protocol):
@@ -126,19 +107,14 @@ def replace_clip(
 def _open(timeline: Location, media: Location | None) -> EditFile:
     if not fetch(timeline).is_file():
         raise RenderError(f"{timeline}: no such file; expected a timeline (.otio, .fcpxml or .edl)")
+    readers: dict[str, Callable[[Location, Location | None], EditFile]] = {
+        ".otio": OtioFile,
+        ".fcpxml": FcpxmlFile,
+        ".edl": EdlFile,
+    }
     suffix = timeline.suffix.lower()
-    if suffix == ".otio":
-        from seasync.render.timelines.otio_file import OtioFile
-
-        return OtioFile(timeline, media)
-    if suffix == ".fcpxml":
-        from seasync.render.timelines.fcpxml_file import FcpxmlFile
-
-        return FcpxmlFile(timeline, media)
-    if suffix == ".edl":
-        from seasync.render.timelines.edl_file import EdlFile
-
-        return EdlFile(timeline, media)
+    if suffix in readers:
+        return readers[suffix](timeline, media)
     raise RenderError(
         f"{timeline}: clips are replaced in .otio, .fcpxml and .edl timelines, not in {suffix!r}"
     )
@@ -163,20 +139,4 @@ def _events(slot: Slot, warp: Warp, media: Media, *, in_frames: bool) -> tuple[E
     grid = slot.rate if in_frames else media.fps * 8
     return tuple(
         events_of(pieces, rate=slot.rate, first=0, frames=slot.frames, grid=grid, until=media.seconds)
-    )
-
-
-def found(name: str, url: str, folder: Location | None, timeline: Location) -> Location:
-    """The file a timeline means: at its path or URI, beside the timeline, or in `folder`."""
-    # Some write `file:/path`, with one slash.
-    named = Location(re.sub("^file:/(?!/)", "file:///", url) or name)
-    place = Location(named.path) if named.is_local else named
-    beside = [base.join(place.name) for base in (folder, timeline.parent) if base]
-    if place.scheme is None:
-        beside.insert(0, timeline.parent.join(place.text))
-    for candidate in (place, *beside):
-        if exists(candidate):
-            return candidate
-    raise RenderError(
-        f"{timeline}: the file of the clip {name} is not at {place}; name its folder with --media"
     )

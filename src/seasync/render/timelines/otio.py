@@ -1,4 +1,8 @@
-"""Clips of an OpenTimelineIO timeline, to be replaced. What is not about them stays as it was, unread."""
+"""OpenTimelineIO: write timelines, and replace clips of timelines.
+
+The format is JSON, and written as such: the library of that name has no wheel for Python 3.14. Tests read the
+files with the library.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,123 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasync.alignment import Warp
+from seasync.alignment import Alignment, Warp
 from seasync.errors import RenderError
-from seasync.files import Location, fetch
-from seasync.render.timelines.edit import Event, Media
-from seasync.render.timelines.formats.otio import Node, rational, track_items
-from seasync.render.timelines.rate import standard_rate
-from seasync.render.timelines.replace import Slot, found
+from seasync.files import Location, fetch, write_text
+from seasync.options import Side
+from seasync.render.timelines.edit import (
+    STANDARD,
+    Edit,
+    Event,
+    Media,
+    Slot,
+    edit_of,
+    find_media,
+    standard_rate,
+)
+
+Node = dict[str, Any]
+"""An object of the format; its `OTIO_SCHEMA` says which."""
+
+
+def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    write_text(place, otio_text(edit_of(alignment, keep=keep)), error=RenderError)
+    return [place]
+
+
+def otio_text(edit: Edit) -> str:
+    """The edit as an OTIO timeline: the kept clip on the lower track, the retimed one above it."""
+    kept = clip(edit.kept, span(edit.kept_start, edit.frames / edit.rate, edit.rate), edit.rate)
+    retimed = track_items(edit.media, edit.events, edit.rate, frames=edit.frames)
+    tracks = [
+        _item("Track.1", name, kind="Video", children=children)
+        for name, children in (("kept", [kept]), ("retimed", retimed))
+    ]
+    timeline = {
+        "OTIO_SCHEMA": "Timeline.1",
+        "name": edit.name,
+        "metadata": {"seasync": {"note": edit.note, "error_frames": edit.error_frames}},
+        "global_start_time": rational(Fraction(0), edit.rate),
+        "tracks": _item("Stack.1", "tracks", children=tracks),
+    }
+    return json.dumps(timeline, indent=4) + "\n"
+
+
+def track_items(media: Media, events: tuple[Event, ...], rate: Fraction, *, frames: int) -> list[Node]:
+    """Clips (and gaps where no event is) that fill `frames` frames of a track at `rate`."""
+    items: list[Node] = []
+    now = 0
+    for event in (*events, None):
+        until = frames if event is None else event.start
+        if until > now:
+            items.append(_item("Gap.1", "", span(Fraction(0), (until - now) / rate, rate)))
+        if event is None:
+            break
+        # In OTIO a clip's source range starts at its first frame and lasts as long as it does on the track.
+        shown = span(event.source_start, event.frames / rate, media_rate(media, rate))
+        items.append(clip(media, shown, rate))
+        if event.is_hold:
+            items[-1]["effects"].append(_time_effect("FreezeFrame", "", Fraction(0)))
+        elif (speed := event.speed(rate)) != 1:
+            items[-1]["effects"].append(_time_effect("LinearTimeWarp", "retime", speed))
+        now = event.end
+    return items
+
+
+def clip(media: Media, shown: Node, rate: Fraction) -> Node:
+    """A clip that shows a range of `media` in a timeline at `rate`."""
+    reference = {
+        "OTIO_SCHEMA": "ExternalReference.1",
+        "name": "",
+        "metadata": {},
+        "available_range": span(Fraction(0), media.seconds, media_rate(media, rate)),
+        "available_image_bounds": None,
+        "target_url": media.uri,
+    }
+    references = {"DEFAULT_MEDIA": reference}
+    return _item(
+        "Clip.2", media.name, shown, media_references=references, active_media_reference_key="DEFAULT_MEDIA"
+    )
+
+
+def media_rate(media: Media, rate: Fraction) -> Fraction:
+    """The rate to count `media` in: its own, if that is a standard one, else the timeline's."""
+    return media.fps if media.fps in STANDARD else rate
+
+
+def span(start: Fraction, seconds: Fraction, rate: Fraction) -> Node:
+    return {
+        "OTIO_SCHEMA": "TimeRange.1",
+        "start_time": rational(start, rate),
+        "duration": rational(seconds, rate),
+    }
+
+
+def rational(seconds: Fraction, rate: Fraction) -> Node:
+    return {"OTIO_SCHEMA": "RationalTime.1", "rate": float(rate), "value": float(seconds * rate)}
+
+
+def _item(schema: str, name: str, source_range: Node | None = None, **more: Any) -> Node:
+    common: Node = {
+        "metadata": {},
+        "source_range": source_range,
+        "effects": [],
+        "markers": [],
+        "enabled": True,
+    }
+    return {"OTIO_SCHEMA": schema, "name": name, **common, **more}
+
+
+def _time_effect(kind: str, name: str, speed: Fraction) -> Node:
+    return {
+        "OTIO_SCHEMA": f"{kind}.1",
+        "name": name,
+        "metadata": {},
+        "effect_name": kind,
+        "enabled": True,
+        "time_scalar": float(speed),
+    }
+
 
 DEEPEST = 256  # levels of JSON; a timeline within a timeline takes about four
 TIME_EFFECTS = ("TimeEffect", "LinearTimeWarp", "FreezeFrame")
@@ -61,7 +175,7 @@ class OtioFile:
         if seconds <= 0:
             raise RenderError(f"{self.file}: the clip {name} has no length; choose another")
         warp = Warp.through([0.0, seconds], [start, start + seconds * speed])
-        file = found(name, str(url), self._media, self.file)
+        file = find_media(name, str(url), self._media, self.file)
         return Slot(file, max(1, round(seconds * rate)), rate, warp, (track, clip))
 
     def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:

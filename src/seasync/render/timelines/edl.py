@@ -1,22 +1,78 @@
-"""Events of a CMX3600 edit decision list, to be replaced."""
+"""CMX3600 edit decision lists: write one event for each piece, true source in and out, its speed as `M2`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from seasync.alignment import Warp
+from seasync.alignment import Alignment, Warp
 from seasync.errors import RenderError
-from seasync.files import Location, fetch
+from seasync.files import Location, fetch, write_text
+from seasync.options import Side
 from seasync.render.frames import frame_rate
-from seasync.render.timelines.edit import Event, Media
-from seasync.render.timelines.formats.edl import event_lines
-from seasync.render.timelines.rate import STANDARD, frame_of, has_drop_separator, standard_rate
-from seasync.render.timelines.replace import Slot, found
+from seasync.render.timelines.edit import (
+    STANDARD,
+    Edit,
+    Event,
+    Media,
+    Slot,
+    edit_of,
+    find_media,
+    frame_of,
+    has_drop_separator,
+    is_drop_frame,
+    standard_rate,
+    timecode,
+)
 from seasync.video import frame_table
+
+
+def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    write_text(place, edl_text(edit_of(alignment, keep=keep, source_rate="timeline")), error=RenderError)
+    return [place]
+
+
+def edl_text(edit: Edit) -> str:
+    """The edit as an EDL; source time codes are counted at the timeline's rate, from the first frame."""
+    first = frame_of("01:00:00;00" if is_drop_frame(edit.rate) else "01:00:00:00", edit.rate)
+    lines = [
+        f"TITLE: {edit.name}",
+        f"FCM: {'DROP FRAME' if is_drop_frame(edit.rate) else 'NON-DROP FRAME'}",
+        "",
+    ]
+    for number, event in enumerate(edit.events, 1):
+        lines += event_lines(number, event, edit.rate, edit.media.name, record_start=first)
+    lines += [f"* {edit.note}"]
+    return "\n".join(lines) + "\n"
+
+
+def event_lines(
+    number: int,
+    event: Event,
+    rate: Fraction,
+    clip_name: str,
+    *,
+    record_start: int,
+    channel: str = "V",
+    drop: bool | None = None,
+) -> Iterator[str]:
+    """The lines of one event; `record_start` is the timeline's first frame, `drop` is as in `timecode`."""
+    source = round(event.source_start * rate)
+    # A held frame is one frame long at the source.
+    source_end = source + 1 if event.is_hold else round(event.source_end * rate)
+    codes = [timecode(frame, rate, drop=drop) for frame in (source, source_end)]
+    codes += [timecode(record_start + frame, rate, drop=drop) for frame in (event.start, event.end)]
+    yield f"{number:03}  AX       {channel:<5} C        {' '.join(codes)}"
+    if event.is_hold or source_end - source != event.frames:
+        speed = 0.0 if event.is_hold else float((source_end - source) * rate / event.frames)
+        yield f"M2   AX       {speed:07.3f}                {codes[0].replace(';', ':')}"
+    yield f"* FROM CLIP NAME: {clip_name}"
+    if event.is_hold:
+        yield "* FREEZE FRAME"
+
 
 CODE = r"(\d\d:\d\d:\d\d[:;.]\d\d)"
 EVENT = re.compile(rf"(\d+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+\d+)?\s+{CODE}\s+{CODE}\s+{CODE}\s+{CODE}\s*$")
@@ -49,7 +105,7 @@ class EdlFile:
         block = self._blocks[number]
         _, _, _, transition, *codes = _fields(block[0])
         name = _name(block)
-        file = found(name, name, self._media, self.file)
+        file = find_media(name, name, self._media, self.file)
         rate = self._rate(standard_rate(frame_rate(frame_table(file))))
         source, source_end = (self._frame(number, code, rate) for code in codes[:2])
         record, record_end = (self._frame(number, code, rate) for code in codes[2:])

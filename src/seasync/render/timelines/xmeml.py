@@ -11,8 +11,7 @@ from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, write_text
 from seasync.options import Side
-from seasync.render.timelines.edit import Edit, Event, Media, edit_of
-from seasync.render.timelines.rate import is_drop_frame
+from seasync.render.timelines.edit import Edit, Event, Media, edit_of, is_drop_frame
 
 
 def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
