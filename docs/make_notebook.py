@@ -17,12 +17,12 @@ FILE = Path(__file__).parent / "notebooks" / "takes.ipynb"
 CELLS = (
     """# Several takes in a notebook
 
-A generated sample stands in for your clips: figures that perform eight actions.
+A generated sample stands in for your clips: figures that perform four actions.
 Use a folder of your own instead.""",
     """import seasync
 from seasync.sample import make
 
-sample = make("sample", clips=17, seconds=(3, 4), size=(160, 120))
+sample = make("sample", clips=9, seconds=(3, 4), size=(160, 120))
 sea = seasync.Sea("sample.sea", "dinov2-small@112")  # small pictures need no more
 sea.add("sample", labels="folder");""",
     """## Find what moves in step

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MAKE_SAMPLE = (
-    "import sys, seasync; seasync.sample.make(sys.argv[1], clips=9, seconds=(2, 3), size=(160, 120))"
+    "import sys, seasync; seasync.sample.make(sys.argv[1], clips=5, seconds=(2, 3), size=(160, 120))"
 )
 
 

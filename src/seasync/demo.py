@@ -62,7 +62,7 @@ def run(
 
     `step` is called with what begins, `progress` with how many clips are done and how many there are.
     """
-    step(f"making {clips} clips of eight actions: different people, clothes, speeds and cameras")
+    step(f"making {clips} clips of four actions: different people, clothes, speeds and cameras")
     sample = _sample(out / "sample", clips, progress)
     step("the encoder, DINOv2 ViT-S (fetched once: 88 MB)")
     sea = Sea(out / "sample.sea", get_encoder())

@@ -19,7 +19,7 @@ NAME = "take [bold] [2].mp4"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three clips, two of them of one action, and a sea of them; every name and label has brackets."""
     folder = tmp_path_factory.mktemp("names")
-    clips = make(folder / "sample", clips=9, seconds=(1, 2), size=(96, 72)).clips
+    clips = make(folder / "sample", clips=5, seconds=(1, 2), size=(96, 72)).clips
     same = [clip.file for clip in clips if clip.action == clips[0].action]
     label = folder / "[red] dive"
     label.mkdir()

@@ -13,7 +13,7 @@ from seasync.sample import make
 
 @pytest.mark.usefixtures("real_weights")
 def test_squats_of_the_sample_share_a_clock_and_other_actions_are_left_out(tmp_path: Path) -> None:
-    sample = make(tmp_path / "sample", clips=33, seconds=(3, 4), size=(160, 120))
+    sample = make(tmp_path / "sample", clips=17, seconds=(3, 4), size=(160, 120))
     reference, *takes = (clip for clip in sample.clips if clip.action == "squat")
     others = [next(clip.file for clip in sample.clips if clip.action == "throw")]
     group = seasync.align_group(

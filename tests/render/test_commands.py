@@ -18,7 +18,7 @@ from tests.videos import picture, write
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    return make(tmp_path_factory.mktemp("sample"), clips=17, seconds=(2, 3), size=(160, 120))
+    return make(tmp_path_factory.mktemp("sample"), clips=9, seconds=(2, 3), size=(160, 120))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from tests.render.test_sound import exact
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[SampleClip, SampleClip]:
     """Two clips of one action."""
-    sample = make(tmp_path_factory.mktemp("sample"), clips=9, seconds=(3, 4), size=(160, 120))
+    sample = make(tmp_path_factory.mktemp("sample"), clips=5, seconds=(3, 4), size=(160, 120))
     first = sample.clips[0]
     return first, next(clip for clip in sample.clips[1:] if clip.action == first.action)
 

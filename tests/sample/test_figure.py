@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.sample.actions import (
-    ACTIONS,
-    BOW,
-    JUMPING_JACK,
-    KICK,
-    PUSH_UP,
-    SQUAT,
-    SWING,
-    THROW,
-    smooth_through,
-)
-from seasync.sample.figure import Body, perform
+from seasync.sample.actions import ACTIONS, smooth_through
+from seasync.sample.figure import Build, perform
 
+SQUAT, JUMPING_JACK, THROW, BOW = ACTIONS
 TIME = np.linspace(0, 1, 201)
-SEVERAL = [Body.drawn(np.random.default_rng(seed)) for seed in range(3)]
+SEVERAL = [Build.drawn(np.random.default_rng(seed)) for seed in range(3)]
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
@@ -47,10 +38,9 @@ def test_nothing_sinks_into_the_ground_and_nothing_jumps(action):
 
 
 def test_planted_feet_stay_where_they_are():
-    for action in (SQUAT, BOW, PUSH_UP):
-        at = perform(Body(), action, TIME)
+    for action in (SQUAT, BOW):
+        at = perform(Build(), action, TIME)
         assert np.ptp(at["l_toe"], axis=0).max() < 0.01
-    assert np.ptp(perform(Body(), PUSH_UP, TIME)["r_wrist"], axis=0).max() < 0.01
 
 
 @pytest.mark.parametrize(
@@ -61,23 +51,19 @@ def test_planted_feet_stay_where_they_are():
         (JUMPING_JACK, "r_wrist", 1, 0),
         (JUMPING_JACK, "r_wrist", 1, 2),
         (BOW, "head", -1, 1),
-        (PUSH_UP, "top", -1, 0),
-        (PUSH_UP, "top", -1, 2),
-        (SWING, "l_wrist", 1, 0),
     ],
 )
 def test_the_body_is_at_its_turning_point_at_the_key_moment(action, joint, sign, key):
-    height = sign * perform(Body(), action, TIME)[joint][:, 1]
+    height = sign * perform(Build(), action, TIME)[joint][:, 1]
     near = np.abs(TIME - action.key_times[key]) < 0.12
     best = TIME[near][np.argmax(height[near])]
     assert best == pytest.approx(action.key_times[key], abs=0.045)
 
 
-@pytest.mark.parametrize(("action", "key"), [(THROW, 2), (KICK, 2), (SWING, 1)])
-def test_the_ball_leaves_at_its_key_moment(action, key):
-    at, carrier = perform(Body(), action, TIME), {THROW: "r_wrist", KICK: "r_toe", SWING: "club_head"}[action]
-    apart = np.linalg.norm(at["ball"] - at[carrier], axis=1)
-    moment = np.searchsorted(TIME, action.key_times[key])
+def test_the_ball_leaves_at_its_key_moment():
+    at = perform(Build(), THROW, TIME)
+    apart = np.linalg.norm(at["ball"] - at["r_wrist"], axis=1)
+    moment = np.searchsorted(TIME, THROW.key_times[2])
     assert apart[moment - 1 : moment + 1].max() < 0.25
     assert apart[moment + 20] > 1
 

@@ -23,7 +23,7 @@ RATE = 48_000
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("sample"), clips=17, size=SIZE, jobs=2, **SHORT)
+    return make(tmp_path_factory.mktemp("sample"), clips=9, size=SIZE, jobs=2, **SHORT)
 
 
 def pairs(sample):
@@ -33,7 +33,7 @@ def pairs(sample):
 def test_every_action_has_its_folder(sample):
     folders = {file.parent.name for file in sample.folder.rglob("*.mp4")}
     assert folders == set(sample.actions)
-    assert len(folders) == 8
+    assert len(folders) == 4
 
 
 def test_files_hold_the_frames_of_the_truth_at_their_times(sample):
@@ -52,7 +52,7 @@ def test_each_frame_of_the_file_is_the_picture_drawn_for_that_action_time(sample
 
 
 def test_the_figure_is_where_the_action_time_says():
-    jack = plan(25, seed=0, seconds=(2.0, 2.0))
+    jack = plan(13, seed=0, seconds=(2.0, 2.0))
     assert jack.look.place == "sunset"
     dark = np.array(list(frames(jack, SIZE))).max(-1) < 60
     shown = -dark.any(2).argmax(1)  # the highest row of the dark figure
@@ -172,7 +172,7 @@ def test_the_same_seed_draws_the_same_pixels_and_another_seed_others():
 
 def test_sixty_clips_have_all_actions_rates_and_distractors():
     plans = [plan(index, seed=0, seconds=(3.0, 6.0)) for index in range(60)]
-    assert min(sum(p.action.name == name for p in plans) for name in {p.action.name for p in plans}) >= 7
+    assert min(sum(p.action.name == name for p in plans) for name in {p.action.name for p in plans}) >= 15
     assert {p.fps for p in plans} == {Fraction(24), Fraction(25), Fraction(30), Fraction(30000, 1001)}
     assert all(3 <= len(p.seconds) / p.fps <= 6.1 for p in plans)
     numbers = {p.index: p.look.number for p in plans}

@@ -1,6 +1,6 @@
 """A generated sea with known truth: a figure that performs, filmed many times over.
 
-    sample = make("sample/")                      # sixty clips of eight actions, <action>/<clip>.mp4
+    sample = make("sample/")                      # sixty clips of four actions, <action>/<clip>.mp4
     query, match, *_ = (clip for clip in sample.clips if clip.action == "squat")
     true_warp(query, match)                       # the second of the match for each frame of the query
 

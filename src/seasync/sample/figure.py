@@ -14,15 +14,13 @@ from seasync.sample.scenery import Color
 
 Joints = dict[str, Array]
 UP = np.array([0.0, 1.0, 0.0])
-BALL, HEEL = 0.55, 0.2  # of a foot's length, from the ankle to what it pivots on
-ON_TOES = 72  # degrees that a foot is pitched in a plank
-BALLS = {"hand": 0.07, "foot": 0.11, "tee": 0.028}  # radius of what is thrown, kicked, struck
-CLUB_HEAD = 0.03  # metres above the ground when it strikes
-PALM = 0.045  # metres from the wrist to the ground it is propped on
+PIVOT, HEEL = 0.55, 0.2  # of a foot's length, from the ankle to what it pivots on
+BALL_RADIUS = 0.07
+BALL_SPEED = np.array([8.5, 1.6, 0.0])  # metres a second when it is released
 
 
 @dataclass(frozen=True)
-class Body:
+class Build:
     """Measures of one performer, metres; `girth` scales the thickness of limbs and trunk."""
 
     thigh: float = 0.43
@@ -39,7 +37,7 @@ class Body:
     girth: float = 1.0
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator) -> Body:
+    def drawn(cls, rng: np.random.Generator) -> Build:
         """A plausible adult: tall or short, long- or short-legged, slight or sturdy."""
         size, legs, arms, build = rng.uniform([0.92, 0.94, 0.95, 0.86], [1.06, 1.06, 1.05, 1.2])
         plain = cls()
@@ -57,107 +55,67 @@ class Body:
         )
 
 
-_CARRIED_BY = {"hand": "r_wrist", "foot": "r_toe", "tee": "club_head"}
-_SENT = {"hand": (8.5, 1.6, 0.0), "foot": (10.0, 4.5, 0.0), "tee": (1.0, 7.0, -15.0)}  # metres a second
-
-
 def perform(
-    body: Body, action: Action, action_time: Array, *, vigour: float = 1.0, sway: Array | float = 0.0
+    body: Build, action: Action, action_time: Array, *, vigour: float = 1.0, sway: Array | float = 0.0
 ) -> Joints:
-    """The joints (N, 3) at `action_time` (N,), swaying by degrees; also where club and ball are, if any."""
+    """The joints (N, 3) at `action_time` (N,), swaying by degrees; also the ball, if any."""
     pose = action.pose(action_time, vigour=vigour)
-    at = _joints(body, action, pose | {"bend": pose["bend"] + sway, "side": pose["side"] + 0.5 * sway})
-    if not action.ball:
-        return at
-    carrier, moment = action.ball
-    sent = _joints(body, action, action.pose(np.array([moment]), vigour=vigour))
-    if action.club:
-        grounded = (CLUB_HEAD - sent["l_wrist"][0, 1]) / sent["club"][0, 1]
-        for places in (at, sent):
-            places["club_head"] = places["l_wrist"] + grounded * places["club"]
-    carried = _CARRIED_BY[carrier]
-    start = sent[carried][0]
-    waiting = at[carried] if carrier == "hand" else start * [1, 0, 1] + BALLS[carrier] * UP
-    flown = 4 * np.maximum(action_time - moment, 0)[:, None]  # as if the action took four seconds
-    flight = start + flown * np.array(_SENT[carrier]) - 4.9 * flown**2 * UP
-    at["ball"] = np.where(flown > 0, flight, waiting)
+    at = _joints(body, pose | {"bend": pose["bend"] + sway, "side": pose["side"] + 0.5 * sway})
+    if action.release is not None:
+        released = _joints(body, action.pose(np.array([action.release]), vigour=vigour))["r_wrist"][0]
+        flown = 4 * np.maximum(action_time - action.release, 0)[:, None]  # as if the action took 4 seconds
+        flight = released + flown * BALL_SPEED - 4.9 * flown**2 * UP
+        at["ball"] = np.where(flown > 0, flight, at["r_wrist"])
     return at
 
 
-def _joints(body: Body, action: Action, pose: dict[str, Array]) -> Joints:
-    """Each joint's place, (N, 3), in the poses of N frames, and the directions of head, chest and club."""
+def _joints(body: Build, pose: dict[str, Array]) -> Joints:
+    """Each joint's place, (N, 3), in the poses of N frames, and the directions of the head."""
     leg = body.thigh + body.shin
     pelvis = np.stack([pose["x"] * leg, body.ankle + pose["y"] * 0.985 * leg, pose["z"] * leg], -1)
-    lean = pose["lean"]
-    if action.plank:
-        lean, pelvis = _plank(body, pose["r_reach"])
-    hips = _turned(lean, pose["turn"], pose["tilt"])
+    hips = _turned(pose["lean"], pose["turn"], pose["tilt"])
     chest = hips @ _turned(pose["bend"], pose["twist"], pose["side"])
-    skull = chest @ _turned(pose["nod"], pose["look"], 0 * lean)
+    skull = chest @ _turned(pose["nod"], pose["look"], 0 * pose["nod"])
     waist = pelvis + 0.42 * body.trunk * hips[:, :, 1]
     top = waist + 0.58 * body.trunk * chest[:, :, 1]
     head = top + body.neck * chest[:, :, 1] + body.head * skull[:, :, 1] + 0.02 * skull[:, :, 0]
     at = {"pelvis": pelvis, "waist": waist, "top": top, "head": head}
-    at |= {"facing": skull[:, :, 0], "crown": skull[:, :, 1], "chest_ahead": chest[:, :, 0]}
-    at["club"] = _pointing(chest, pose["club_lift"], pose["club_out"], 1)
+    at |= {"facing": skull[:, :, 0], "crown": skull[:, :, 1]}
     for side, sign in (("l", -1), ("r", 1)):
-        limbs = _arm(body, action, pose, at, chest, side, sign) | _leg(
-            body, action, pose, pelvis, hips, side, sign
-        )
+        limbs = _arm(body, pose, at["top"], chest, side, sign) | _leg(body, pose, pelvis, hips, side, sign)
         at |= {f"{side}_{name}": place for name, place in limbs.items()}
     return at
 
 
-def _arm(
-    body: Body, action: Action, pose: dict[str, Array], at: Joints, chest: Array, side: str, sign: int
-) -> Joints:
+def _arm(body: Build, pose: dict[str, Array], top: Array, chest: Array, side: str, sign: int) -> Joints:
     lift, length = pose[f"{side}_lift"], body.upper_arm + body.forearm
     shrug = 0.05 * length * np.clip(lift / 90 - 1, 0, 1) - 0.05
-    shoulder = at["top"] + sign * body.shoulder * chest[:, :, 2] + shrug[:, None] * chest[:, :, 1]
+    shoulder = top + sign * body.shoulder * chest[:, :, 2] + shrug[:, None] * chest[:, :, 1]
     reach = pose[f"{side}_reach"][:, None] * length
     wrist = shoulder + reach * _pointing(chest, lift, pose[f"{side}_out"], sign)
-    if action.plank:
-        lean, pelvis = _plank(body, np.array([0.8]))
-        below = pelvis[0, 0] + body.trunk * np.sin(np.radians(lean[0]))
-        wrist = np.broadcast_to([below, PALM, sign * (body.shoulder + 0.08)], wrist.shape)
-    elif action.club and side == "r":
-        wrist = at["l_wrist"] + 0.09 * at["club"]
     upward = 1.4 * np.sin(np.radians(pose[f"{side}_elbow"]))[:, None] * chest[:, :, 1]
     hint = chest @ np.array([-0.55, -0.5, 0.5 * sign]) + upward
     elbow, wrist = _two_bones(shoulder, wrist, body.upper_arm, body.forearm, hint)
-    along = np.array([[0.95, -0.3, 0.0]]) if action.plank else (wrist - elbow) / body.forearm
-    return {"shoulder": shoulder, "elbow": elbow, "wrist": wrist, "fingers": wrist + 0.08 * along}
+    fingers = wrist + 0.08 * (wrist - elbow) / body.forearm
+    return {"shoulder": shoulder, "elbow": elbow, "wrist": wrist, "fingers": fingers}
 
 
-def _leg(
-    body: Body, action: Action, pose: dict[str, Array], pelvis: Array, hips: Array, side: str, sign: int
-) -> Joints:
+def _leg(body: Build, pose: dict[str, Array], pelvis: Array, hips: Array, side: str, sign: int) -> Joints:
     length = body.thigh + body.shin
-    pitch = np.radians(pose[f"{side}_toe"] + ON_TOES * action.plank)[:, None]
+    pitch = np.radians(pose[f"{side}_toe"])[:, None]
     turned = sign * np.radians(pose[f"{side}_toe_out"])
     level = np.stack([np.cos(turned), 0 * turned, np.sin(turned)], -1)
     ahead = np.cos(pitch) * level - np.sin(pitch) * UP
     above = np.sin(pitch) * level + np.cos(pitch) * UP
     x, y, z = (pose[f"{side}_foot_{axis}"] * length for axis in "xyz")
     flat = np.stack([x, body.ankle + y, sign * (body.hip + z)], -1)
-    pivot = np.where(pitch > 0, BALL, -HEEL) * body.foot
+    pivot = np.where(pitch > 0, PIVOT, -HEEL) * body.foot
     ankle = flat + pivot * (level - ahead) + body.ankle * (above - UP)
     hip = pelvis + sign * body.hip * hips[:, :, 2]
     knee, ankle = _two_bones(hip, ankle, body.thigh, body.shin, level + 0.4 * hips[:, :, 0] + 0.2 * UP)
     heel = ankle - HEEL * body.foot * ahead - 0.55 * body.ankle * above
     toe = ankle + 0.68 * body.foot * ahead - 0.65 * body.ankle * above
     return {"hip": hip, "knee": knee, "ankle": ankle, "heel": heel, "toe": toe}
-
-
-def _plank(body: Body, reach: Array) -> tuple[Array, Array]:
-    """Lean and pelvis of a straight body on its toes, its shoulders `reach` arm lengths above the hands."""
-    tip, leg = np.radians(ON_TOES), 0.998 * (body.thigh + body.shin)
-    ankle_ahead = BALL * body.foot * (1 - np.cos(tip)) + body.ankle * np.sin(tip)
-    ankle_up = BALL * body.foot * np.sin(tip) + body.ankle * np.cos(tip)
-    shoulder_up = reach * (body.upper_arm + body.forearm) + PALM
-    slope = np.arcsin((shoulder_up - ankle_up) / (leg + body.trunk))
-    pelvis = np.stack([ankle_ahead + leg * np.cos(slope), ankle_up + leg * np.sin(slope), 0 * slope], -1)
-    return np.degrees(np.pi / 2 - slope), pelvis
 
 
 def _turned(pitch: Array, yaw: Array, roll: Array) -> Array:
@@ -227,7 +185,7 @@ class Outfit:
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class FigureLayer:
     """Shapes drawn together; how far towards the viewer, (N,), and in what share of full light, (N,)."""
 
     shapes: list[Shape]
@@ -243,19 +201,17 @@ def seen(places: Joints, *, view: float, tilt: float) -> Joints:
     return {name: place @ rotation.T for name, place in places.items()}
 
 
-def layers(at: Joints, body: Body, outfit: Outfit, action: Action) -> list[Layer]:
-    """The whole figure with what it holds or plays, from joints as `seen`."""
+def layers(at: Joints, body: Build, outfit: Outfit) -> list[FigureLayer]:
+    """The whole figure and the ball, from joints as `seen`."""
     drawn = [_trunk(at, body, outfit), _head(at, body, outfit)]
     for side in "lr":
         drawn += [_paint_leg(at, side, outfit, body.girth), _paint_arm(at, side, outfit, body.girth)]
-    if action.club:
-        drawn.append(_club(at))
-    if action.ball:
-        drawn.append(_ball(at["ball"], BALLS[action.ball[0]], at["top"]))
+    if "ball" in at:
+        drawn.append(_ball(at["ball"], at["top"]))
     return drawn
 
 
-def shadow(places: Joints, *, view: float, tilt: float) -> Layer:
+def shadow(places: Joints, *, view: float, tilt: float) -> FigureLayer:
     """A soft shade on the ground below the body, from end to end, fainter as the feet leave it."""
     names = [f"{side}_{part}" for side in "lr" for part in ("toe", "heel", "knee", "hip")]
     parts = np.stack([places[name] for name in (*names, "top", "head")], 1)
@@ -265,7 +221,7 @@ def shadow(places: Joints, *, view: float, tilt: float) -> Layer:
     level = np.stack([0 * lifted, below[..., 1].mean(1)], -1)[:, None]
     rings = [_stroke((20, 18, 40, 26), left, right, size) for size in (0.19, 0.15, 0.11, 0.07)]
     shapes = [(ink, outline * [1, 0.22] + level) for ink, outline in rings]
-    return Layer(shapes, np.full(len(level), -np.inf), 1 - lifted)
+    return FigureLayer(shapes, np.full(len(level), -np.inf), 1 - lifted)
 
 
 def _stroke(ink: Color, start: Array, end: Array, radius: Radius, end_radius: Radius | None = None) -> Shape:
@@ -307,7 +263,7 @@ def _limb(
     return shapes
 
 
-def _paint_leg(at: Joints, side: str, outfit: Outfit, girth: float) -> Layer:
+def _paint_leg(at: Joints, side: str, outfit: Outfit, girth: float) -> FigureLayer:
     hip, knee, ankle, heel, toe = (at[f"{side}_{name}"] for name in ("hip", "knee", "ankle", "heel", "toe"))
     radii = girth * np.array([0.09, 0.064, 0.042])
     shapes = _limb((hip, knee, ankle), radii, outfit.skin, outfit.bottom, outfit.trouser)
@@ -318,19 +274,19 @@ def _paint_leg(at: Joints, side: str, outfit: Outfit, girth: float) -> Layer:
         _stroke(outfit.shoe, ankle - above, _between(ankle, toe, 0.55), 0.046, 0.034),
     ]
     depth = (hip + knee + ankle)[:, 2] / 3 - at["pelvis"][:, 2]
-    return Layer(shapes, (knee - at["pelvis"])[:, 2] - 0.26, _light(depth))
+    return FigureLayer(shapes, (knee - at["pelvis"])[:, 2] - 0.26, _light(depth))
 
 
-def _paint_arm(at: Joints, side: str, outfit: Outfit, girth: float) -> Layer:
+def _paint_arm(at: Joints, side: str, outfit: Outfit, girth: float) -> FigureLayer:
     shoulder, elbow, wrist = (at[f"{side}_{name}"] for name in ("shoulder", "elbow", "wrist"))
     radii = girth * np.array([0.056, 0.044, 0.031])
     hand = _stroke(outfit.skin, wrist, at[f"{side}_fingers"], 0.037, 0.033)
     shapes = [hand, *_limb((shoulder, elbow, wrist), radii, outfit.skin, outfit.top, outfit.sleeve)]
     depth = (elbow + wrist - at["top"] - at["waist"])[:, 2] / 2
-    return Layer(shapes, depth + 0.01, _light(depth))
+    return FigureLayer(shapes, depth + 0.01, _light(depth))
 
 
-def _trunk(at: Joints, body: Body, outfit: Outfit) -> Layer:
+def _trunk(at: Joints, body: Build, outfit: Outfit) -> FigureLayer:
     chest, hips = at["r_shoulder"] - at["l_shoulder"], at["r_hip"] - at["l_hip"]
     high = _between(at["top"], at["waist"], 0.4)
     bust, belly, seat = (
@@ -361,10 +317,10 @@ def _trunk(at: Joints, body: Body, outfit: Outfit) -> Layer:
     shapes.append(
         _stroke(outfit.trim, _between(bust[0], belly[0], 0.2), _between(bust[1], belly[1], 0.2), 0.024)
     )
-    return Layer(shapes, np.zeros(len(chest)), np.ones(len(chest)))
+    return FigureLayer(shapes, np.zeros(len(chest)), np.ones(len(chest)))
 
 
-def _head(at: Joints, body: Body, outfit: Outfit) -> Layer:
+def _head(at: Joints, body: Build, outfit: Outfit) -> FigureLayer:
     size, head, ahead, crown = body.head, at["head"], at["facing"], at["crown"]
     right = np.cross(ahead, crown)
 
@@ -389,21 +345,13 @@ def _head(at: Joints, body: Body, outfit: Outfit) -> Layer:
             mark(outfit.skin, spot(-0.1, -0.14, 0.72 * side), spot(-0.1, -0.26, 0.72 * side), 0.15, 0.3),
             mark(_INK, spot(0.74, -0.58), spot(0.66, -0.51, 0.17 * side), 0.032, 0.1),
         ]
-    return Layer(shapes, (head - at["top"])[:, 2] + 0.03, np.ones(len(head)))
+    return FigureLayer(shapes, (head - at["top"])[:, 2] + 0.03, np.ones(len(head)))
 
 
-def _club(at: Joints) -> Layer:
-    grip, tip = at["l_wrist"] - 0.08 * at["club"], at["club_head"]
-    toe = tip + 0.09 * np.cross(at["club"], np.cross(at["chest_ahead"], at["club"]))
+def _ball(ball: Array, body: Array) -> FigureLayer:
+    glint = ball + BALL_RADIUS * np.array([0.3, 0.35, 0])
     shapes = [
-        _stroke((128, 134, 146), grip, tip, 0.009),
-        _stroke((40, 42, 48), grip, _between(grip, tip, 0.26), 0.014, 0.012),
-        _stroke((70, 76, 88), tip, toe, 0.03, 0.036),
+        _stroke((232, 106, 58), ball, ball, BALL_RADIUS),
+        _stroke((255, 190, 140), glint, glint, 0.4 * BALL_RADIUS),
     ]
-    return Layer(shapes, (grip + tip - at["top"] - at["waist"])[:, 2] / 2, np.ones(len(grip)))
-
-
-def _ball(ball: Array, size: float, body: Array) -> Layer:
-    glint = ball + size * np.array([0.3, 0.35, 0])
-    shapes = [_stroke((232, 106, 58), ball, ball, size), _stroke((255, 190, 140), glint, glint, 0.4 * size)]
-    return Layer(shapes, (ball - body)[:, 2], np.ones(len(ball)))
+    return FigureLayer(shapes, (ball - body)[:, 2], np.ones(len(ball)))

@@ -43,7 +43,7 @@ def frames(plan: Plan, size: tuple[int, int]) -> Iterator[NDArray[np.uint8]]:
     camera = Camera.held(plan.action, plan.seconds, size, rng)
     vigour, sway = rng.uniform(0.94, 1.04), 0.8 * wander(plan.seconds, rng)
     places = perform(look.body, plan.action, plan.action_time, vigour=vigour, sway=sway)
-    figure = layers(seen(places, view=camera.view, tilt=TILT), look.body, look.outfit, plan.action)
+    figure = layers(seen(places, view=camera.view, tilt=TILT), look.body, look.outfit)
     drawn = [shadow(places, view=camera.view, tilt=TILT), *figure]
     order = np.argsort(np.stack([layer.near for layer in drawn], -1), kind="stable").tolist()
     ready = [[(_lit(ink, each.light), _points(camera, line)) for ink, line in each.shapes] for each in drawn]
@@ -97,7 +97,7 @@ def make(
 ) -> Sample:
     """Film a sample: clips in `<action>/<clip>.mp4`, their truth in truth.json and phases.csv.
 
-    The eight actions take turns. From 17 clips on there are distractors by look, from 25 on by motion too.
+    The four actions take turns. From 9 clips on there are distractors by look, from 13 on by motion too.
     A larger sample begins with the clips of a smaller one of the same seed.
 
     Parameters
@@ -139,7 +139,7 @@ def make(
     plans = [plan(index, seed=seed, seconds=seconds) for index in range(clips)]
     for each in plans:
         (folder / each.name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / TRUTH).unlink(missing_ok=True)  # what is there speaks of other clips until all are made
+    (folder / TRUTH).unlink(missing_ok=True)  # the old file describes other clips
 
     def film(each: Plan) -> SampleClip:
         write(each, folder / each.name, size)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.sample.actions import ACTIONS, Action, Array, smooth_through
-from seasync.sample.figure import STYLES, Body, Outfit
+from seasync.sample.figure import STYLES, Build, Outfit
 from seasync.sample.scenery import WHITE, Color, Random, colors, scenery
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ _SHADOW, _CHALK = colors("1e1422 eef0e8")
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """All that two clips share when they share their look, and its number in the sample of that seed."""
 
     seed: int
     number: int
     place: str
-    body: Body
+    body: Build
     outfit: Outfit
 
     def picture(self, width: int, height: int) -> Image:
@@ -43,11 +43,11 @@ class Look:
         return _picture(self.place, self.seed, self.number, width, height)
 
 
-def drawn(seed: int, number: int, place: str) -> Look:
+def drawn(seed: int, number: int, place: str) -> Appearance:
     """Some performer in that place, dressed so as to stand out."""
     rng = np.random.default_rng([seed, number])
     behind = np.asarray(_picture(place, seed, number, 56, 42))[14:, 18:38].mean((0, 1))
-    body = Body.drawn(rng)
+    body = Build.drawn(rng)
     outfit = Outfit(
         skin=_pick(rng, _SKINS),
         hair=_pick(rng, _HAIRS),
@@ -64,7 +64,7 @@ def drawn(seed: int, number: int, place: str) -> Look:
         body, outfit = replace(body, girth=0.55), _all_in(_CHALK, outfit)
     elif place == "sunset":
         outfit = _all_in(_SHADOW, outfit)
-    return Look(seed, number, place, body, outfit)
+    return Appearance(seed, number, place, body, outfit)
 
 
 def _picture(place: str, seed: int, number: int, width: int, height: int) -> Image:
@@ -101,7 +101,7 @@ class Plan:
 
     index: int
     action: Action
-    look: Look
+    look: Appearance
     distractor: str
     fps: Fraction
     seconds: Array

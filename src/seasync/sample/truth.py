@@ -68,14 +68,12 @@ class SampleClip:
         return np.concatenate([[False], goes[:-1] & goes[1:], [False]])
 
     def to_json(self, folder: Path) -> dict[str, Any]:
-        return {
+        plain = {
+            name: getattr(self, name) for name in ("action", "look", "distractor", "tone", "phase_names")
+        }
+        return plain | {
             "file": self.file.relative_to(folder).as_posix(),
-            "action": self.action,
-            "look": self.look,
-            "distractor": self.distractor,
             "fps": str(self.fps),
-            "tone": self.tone,
-            "phase_names": self.phase_names,
             "key_seconds": self.key_seconds.round(6).tolist(),
             "phases": self.phases.tolist(),
             "action_time": self.action_time.round(7).tolist(),
@@ -83,18 +81,10 @@ class SampleClip:
 
     @classmethod
     def from_json(cls, truth: dict[str, Any], folder: Path) -> SampleClip:
-        return cls(
-            file=folder / truth["file"],
-            action=truth["action"],
-            look=truth["look"],
-            distractor=truth["distractor"],
-            fps=Fraction(truth["fps"]),
-            action_time=np.array(truth["action_time"], np.float64),
-            phases=np.array(truth["phases"], np.int64),
-            phase_names=tuple(truth["phase_names"]),
-            key_seconds=np.array(truth["key_seconds"], np.float64),
-            tone=truth["tone"],
-        )
+        known = truth | {name: np.array(truth[name], np.float64) for name in ("action_time", "key_seconds")}
+        known |= {"file": folder / truth["file"], "fps": Fraction(truth["fps"])}
+        known |= {"phases": np.array(truth["phases"], np.int64), "phase_names": tuple(truth["phase_names"])}
+        return cls(**known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +123,7 @@ class Sample:
             ) from error
 
     def save(self) -> None:
-        """Write truth.json and, for who wants labels alone, phases.csv: the frame each phase begins with."""
+        """Write truth.json and, `phases.csv` with the labels only: the frame each phase begins with."""
         with (self.folder / PHASES).open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(["clip", "frame", "phase", "name"])
