@@ -16,7 +16,7 @@ from seasync.encoders import encode_clip, get_encoder
 from seasync.encoders.encoder import Progress
 from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Stream
-from seasync.evaluate.planting import draw_warp
+from seasync.evaluate.tables.planted import draw_warp
 
 Doubles = NDArray[np.float64]
 EVENT_SETS = {"falls": "falls", "drawer": "robots/drawer", "bottle": "robots/bottle", "golf": "golf"}

@@ -28,7 +28,7 @@ OURS = (
     "seasync.encoders.checkpoint",
     "seasync.encoders.dinov2_tensors",
     "seasync.evaluate.untrusted",
-    "seasync.evaluate.data.events",
+    "seasync.evaluate.events",
     "seasync.sea.sources",
 )
 
@@ -60,7 +60,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     """What reads each file, by the name of the good one."""
     from seasync.encoders.checkpoint import read_checkpoint
     from seasync.encoders.dinov2_tensors import read_safetensors
-    from seasync.evaluate.data.events import read_events
+    from seasync.evaluate.events import read_events
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
     from seasync.marks import read_marks

@@ -14,8 +14,8 @@ from typer.main import get_command
 from seasync.cli import app
 from seasync.encoders.checkpoint import read_checkpoint
 from seasync.encoders.dinov2_tensors import read_safetensors, read_tensors
-from seasync.evaluate.data import folder as features
-from seasync.evaluate.data import penn
+from seasync.evaluate.data import load_features
+from seasync.evaluate.published import load_penn
 from seasync.sea.sea import Sea
 from seasync.serve import Limits, comparison_file
 from seasync.serve.backend import Backend
@@ -117,16 +117,16 @@ class Targets:
             case "comparison":
                 comparison_file.load(self._server(), file)
             case "features":
-                for item in features.load_features(self._alone(file, "data/class")).items:
+                for item in load_features(self._alone(file, "data/class")).items:
                     item.ready["features"]()
             case "penn":
-                for item in penn.load(self._alone(file, "penn/labels", "0001.mat", up=1)).items:
+                for item in load_penn(self._alone(file, "penn/labels", "0001.mat", up=1)).items:
                     item.ready["joints"]()
             case "carl":
                 root = self._alone(file, "carl", "train.pkl", up=0)
                 (root / "val.pkl").write_bytes(pickle.dumps(([], {})))
                 shutil.copy(self._query, root)
-                penn.load(root)
+                load_penn(root)
             case _:
                 raise ValueError(target)
 

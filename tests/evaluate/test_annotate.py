@@ -8,8 +8,8 @@ import re
 import pytest
 
 from seasync.errors import DataError
-from seasync.evaluate.annotate import write_page
 from seasync.evaluate.data import open_dataset
+from seasync.evaluate.events import write_page
 from tests import videos
 
 

@@ -10,14 +10,21 @@ import pytest
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError, VideoError
 from seasync.evaluate.data import open_dataset
-from seasync.evaluate.planting import Look, Planted, draw_look, draw_warp, plant
-from seasync.evaluate.tables.planted import planted, straight_errors
+from seasync.evaluate.tables.planted import (
+    Planted,
+    PlantedLook,
+    draw_look,
+    draw_warp,
+    plant,
+    planted,
+    straight_errors,
+)
 from seasync.video import probe, read
 from tests import videos
 from tests.encoders.models import colour_grid
 from tests.evaluate import datasets
 
-PLAIN = Look((1.0, 0.0, 0.0), False, (1.0, 1.0, 1.0), 1.0, 12, Fraction(25))
+PLAIN = PlantedLook((1.0, 0.0, 0.0), False, (1.0, 1.0, 1.0), 1.0, 12, Fraction(25))
 
 
 def pictures(file):
@@ -45,10 +52,10 @@ def test_variable_frame_rates_keep_their_true_times(tmp_path):
 
 def test_the_look_is_applied(tmp_path):
     source = videos.numbered(tmp_path / "a.mp4", 20)
-    mirrored = Look((1.0, 0.0, 0.0), True, (1.0, 1.0, 1.0), 1.0, 12, Fraction(30))
+    mirrored = PlantedLook((1.0, 0.0, 0.0), True, (1.0, 1.0, 1.0), 1.0, 12, Fraction(30))
     film = plant(source, tmp_path / "m.mp4", look=mirrored)
     assert videos.is_upright(pictures(film.file)[0][:, ::-1])
-    dark = Look((0.5, 1.0, 1.0), False, (0.5, 0.5, 0.5), 1.0, 12, Fraction(30))
+    dark = PlantedLook((0.5, 1.0, 1.0), False, (0.5, 0.5, 0.5), 1.0, 12, Fraction(30))
     film = plant(source, tmp_path / "d.mp4", look=dark)
     assert (probe(film.file).width, probe(film.file).height) == (80, 60)
     assert pictures(film.file).mean() < 0.6 * pictures(source).mean()

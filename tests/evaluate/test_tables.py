@@ -9,19 +9,17 @@ import pytest
 
 from seasync.alignment import MOTION, PAPER, align_many, score_many
 from seasync.errors import DataError
-from seasync.evaluate.all_tables import all_tables
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.metrics import fpe, partners
 from seasync.evaluate.proxies import TCC
 from seasync.evaluate.results import merge_tables
 from seasync.evaluate.study import NO_CONTEXT, Study
-from seasync.evaluate.tables.agreement import agreement
-from seasync.evaluate.tables.apa import apa
-from seasync.evaluate.tables.avr import FixedLength, avr, cycle_errors, resample
+from seasync.evaluate.tables import all_tables
+from seasync.evaluate.tables.apa import agreement, apa
+from seasync.evaluate.tables.cost import cost
 from seasync.evaluate.tables.indicators import indicators, percentile_curve
 from seasync.evaluate.tables.phases import contextualized, phases, state_and_change
-from seasync.evaluate.tables.rerank import rerank
-from seasync.evaluate.tables.time_and_storage import cost
+from seasync.evaluate.tables.retrieval import FixedLength, avr, cycle_errors, rerank, resample
 from tests import videos
 from tests.encoders.models import colour_grid
 from tests.evaluate import datasets

@@ -52,7 +52,7 @@ def test_each_frame_of_the_file_is_the_picture_drawn_for_that_action_time(sample
 
 
 def test_the_figure_is_where_the_action_time_says():
-    jack = plan(13, seed=0, seconds=(2.0, 2.0))
+    jack = plan(45, seed=1, seconds=(2.0, 2.0))
     assert jack.look.place == "sunset"
     dark = np.array(list(frames(jack, SIZE))).max(-1) < 60
     shown = -dark.any(2).argmax(1)  # the highest row of the dark figure

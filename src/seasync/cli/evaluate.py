@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
-from importlib import import_module
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -59,96 +58,25 @@ TABLES = {
 }
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """A data set, and how to measure on it."""
+def show(
+    tables: list[Table], title: str, *, form: Literal["json", "csv", "latex"] | None, report: Location | None
+) -> None:
+    """Print tables in the format asked for; write the report."""
+    from seasync.evaluate import report as table_text
 
-    data: str
-    gallery: str | None
-    kind: DatasetKind | None
-    encoders: list[str] | None
-    limit: int | None
-    fps: float
-    jobs: int
-    seed: int
-
-    def tables(self, name: str, given: Mapping[str, Any]) -> list[Table]:
-        """The table of this name (`all`: every one) with the options given; all encoders' rows in one."""
-        from seasync.evaluate.results import merge_tables
-
-        if name == "all":
-            from seasync.evaluate.all_tables import all_tables
-
-            other = self._open(self.gallery) if self.gallery else None
-            return all_tables(
-                self._open(self.data, self.kind),
-                other,
-                encoders=self.encoders,
-                seed=self.seed,
-                jobs=self.jobs,
-                progress=progress,
-            )
-        if name == "planted":
-            return [merge_tables(self._planted(given.get("films")))]
-        options = dict(given)
-        if name == "phases":
-            from seasync.evaluate.proxies import PROTOCOLS
-
-            options["protocol"] = PROTOCOLS[options.get("protocol", "carl")]
-        home = "time_and_storage" if name == "cost" else name
-        table: Callable[..., Table] = getattr(import_module(f"seasync.evaluate.tables.{home}"), name)
-        make = partial(table, seed=self.seed, **options)
-        return [merge_tables(self._each(make, split=name == "phases"))]
-
-    def _each(self, make: Callable[..., Table], *, split: bool) -> list[Table]:
-        """The table of every encoder; with `split`, a set without one is halved."""
-        from seasync.evaluate.study import Study
-
-        dataset, other = self._open(self.data, self.kind), self._open(self.gallery) if self.gallery else None
-        dataset = dataset.halved() if split else dataset
-        return [
-            make(Study.of(dataset, other, encoder=name, jobs=self.jobs, progress=progress))
-            for name in self.encoders or [dataset.encoder]
-        ]
-
-    def _planted(self, films: Path | None) -> list[Table]:
-        import tempfile
-
-        from seasync.evaluate.tables.planted import planted
-
-        dataset = self._open(self.data, self.kind)
-        with tempfile.TemporaryDirectory() as made:
-            plant = partial(planted, dataset, films or Path(made), seed=self.seed, jobs=self.jobs)
-            names = self.encoders or ["dinov2-small"]
-            return [plant(encoder=name, progress=progress) for name in names]
-
-    def _open(self, data: str, kind: DatasetKind | None = None) -> Dataset:
-        from seasync.evaluate.data import open_dataset
-
-        return open_dataset(data, kind=kind, fps=self.fps).limited(self.limit, seed=self.seed)
-
-    def show(
-        self, tables: list[Table], *, form: Literal["json", "csv", "latex"] | None, report: Location | None
-    ) -> None:
-        """Print the tables in the format asked for; write the report."""
-        from seasync.evaluate import report as table_text
-        from seasync.evaluate.report import write_report
-
-        progress("", 0, 0)
-        if report:
-            write_report(tables, report, title=f"Seasync on {Path(self.data).absolute().name}")
-        if form == "json" and len(tables) > 1:
-            print(table_text.all_as_json(tables))
-            return
-        for table in tables:
-            if form == "json":
-                print(table_text.as_json(table))
-            elif form is not None:
-                print((table_text.as_csv if form == "csv" else table_text.as_latex)(table), end="")
-            else:
-                table_text.print_table(table)
-        if report:
-            print(f"report: {report}", file=sys.stderr)
+    progress("", 0, 0)
+    if report:
+        table_text.write_report(tables, report, title=title)
+    if form == "json":
+        print(table_text.all_as_json(tables) if len(tables) > 1 else table_text.as_json(tables[0]))
+        return
+    for table in tables:
+        if form is None:
+            table_text.print_table(table)
+        else:
+            print((table_text.as_csv if form == "csv" else table_text.as_latex)(table), end="")
+    if report:
+        print(f"report: {report}", file=sys.stderr)
 
 
 def progress(what: str, done: int, total: int) -> None:
@@ -224,6 +152,9 @@ def measure(
     ] = None,
 ) -> None:
     """One function for all tables; each table has only the options that concern it."""
+    from seasync.evaluate.data import open_dataset
+    from seasync.evaluate.tables import all_tables, make_table
+
     name = str(context.info_name)
     own = {
         "k": k,
@@ -233,11 +164,22 @@ def measure(
         "clips": clips,
         "films": films,
     }
-    given = {option: value for option, value in own.items() if value is not None}
-    asked = Evaluation(data, gallery, kind, encoder, limit, fps, jobs, seed)
-    tables = asked.tables(name, given)
-    asked.show(
-        tables, form="json" if as_json else "csv" if csv else "latex" if latex else None, report=report
+    given: dict[str, Any] = {option: value for option, value in own.items() if value is not None}
+
+    def open_(place: str, kind: DatasetKind | None = None) -> Dataset:
+        return open_dataset(place, kind=kind, fps=fps).limited(limit, seed=seed)
+
+    how: Any = {"encoders": encoder, "seed": seed, "jobs": jobs, "progress": progress}
+    mine, theirs = open_(data, kind), open_(gallery) if gallery else None
+    if name == "all":
+        made = all_tables(mine, theirs, **how)
+    else:
+        made = [make_table(name, mine, theirs, **how, **given)]
+    show(
+        made,
+        f"Seasync on {Path(data).absolute().name}",
+        form="json" if as_json else "csv" if csv else "latex" if latex else None,
+        report=report,
     )
 
 
@@ -273,7 +215,7 @@ def annotate(
     ] = None,
 ) -> None:
     """Write a web page for marking key moments. It saves the events.csv that gives clips their phases."""
-    from seasync.evaluate.annotate import write_page
+    from seasync.evaluate.events import write_page
 
     page = to or folder / "annotate.html"
     count = write_page(folder, page, marks=marks)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -67,6 +69,14 @@ def mean_over_groups(values: ArrayLike, groups: Indices, weights: ArrayLike | No
 
 
 Row = dict[str, Any]
+
+
+def paper_rows(table: str, dataset: str | None) -> list[Row]:
+    """The paper's rows of a table; for a data set it does not have, those of Penn Action, which say so."""
+    tables = json.loads(files("seasync.evaluate").joinpath("paper.json").read_text("utf-8"))
+    rows: list[Row] = tables.get(table, [])
+    there = {row["dataset"] for row in rows}
+    return [row for row in rows if row["dataset"] == (dataset if dataset in there else "PennAction")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
+from seasync.evaluate.results import Row, Table, paper_rows, run_settings
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking, rank
 from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector, similarity_matrix
@@ -179,17 +180,25 @@ class Study:
         with ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(function, range(len(self.queries))))
 
-    def counts(self) -> dict[str, Any]:
-        """The settings that every table reports about the data."""
-        labels = set(self.query_labels) | set(self.gallery_labels)
-        return {
+    def table(self, name: str, title: str, rows: list[Row], settings: Row, **shown: Any) -> Table:
+        """A table of this study, with the paper's rows and the settings that every table reports.
+
+        `shown` is what else a `Table` has: its main figure, columns to compare, notes, curves.
+        """
+        data = {
             "data": self.name,
             "encoder": self.encoder,
             "queries": len(self.queries),
             "gallery": len(self.gallery),
-            "labels": len(labels),
+            "labels": len(set(self.query_labels) | set(self.gallery_labels)),
             "gallery_is_queries": self.leave_one_out,
         }
+        paper = paper_rows(name, self.paper)
+        return Table(name, title, rows, run_settings(**data, **settings), paper, **shown)
+
+    def row(self, recipe: Recipe, **settings: Any) -> Row:
+        """The beginning of a table's row: features, recipe and further settings."""
+        return {"features": self.encoder, "recipe": recipe.name, "context": recipe.context, **settings}
 
 
 def encode_items(

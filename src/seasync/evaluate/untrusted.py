@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import struct
 import zlib
@@ -17,10 +16,8 @@ from numpy.typing import NDArray
 from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
 from seasync.errors import DataError
 
-# Arrays in pickles of others, restored by checks of our own: numpy believes the states it is given.
-
-
-KINDS = "biufUS"
+# Arrays in pickles are restored by checks of our own: numpy believes the states it is given, and one that
+# does not fit, such as a time without its unit, crashes the process.
 
 
 class PickledType:
@@ -28,15 +25,13 @@ class PickledType:
 
     def __init__(self, text: Any, *_: Any) -> None:
         kind = np.dtype(str(text)) if isinstance(text, str) else None
-        if kind is None or kind.kind not in KINDS:
+        if kind is None or kind.kind not in "biufUS":
             raise pickle.UnpicklingError(
                 f"it holds values of the type {text!r}; only numbers and text are read"
             )
         self.dtype: np.dtype[Any] = kind
 
     def __setstate__(self, state: Sequence[Any]) -> None:
-        if len(state) < 2 or state[1] not in ("<", ">", "|", "="):
-            raise ValueError("it holds a type of unknown byte order")
         self.dtype = self.dtype.newbyteorder(state[1])
 
 
@@ -45,38 +40,18 @@ class PickledArray(np.ndarray):
 
     def __setstate__(self, state: Any) -> None:
         _, shape, kind, by_columns, data = state
-        expected = math.prod(_sizes(shape)) * _type(kind).itemsize
-        if not isinstance(data, bytes) or len(data) != expected:
-            raise pickle.UnpicklingError(f"an array of shape {shape} needs {expected} bytes")
-        super().__setstate__((1, shape, _type(kind), bool(by_columns), data))  # type: ignore[arg-type]
+        found = array_of(data, kind, shape)
+        super().__setstate__((1, found.shape, found.dtype, bool(by_columns), data))  # type: ignore[arg-type]
 
 
-def empty_array(*_: Any) -> PickledArray:
-    """What `numpy.core.multiarray._reconstruct` gives: an array that waits for its state."""
-    return PickledArray(0, np.uint8)
-
-
-def scalar(kind: Any, data: Any) -> Any:
-    """What `numpy.core.multiarray.scalar` gives."""
-    return array_of(data, kind, (1,), "C")[0]
-
-
-def array_of(data: Any, kind: Any, shape: Any, order: Any) -> NDArray[Any]:
+def array_of(data: Any, kind: Any, shape: Any, order: Any = "C") -> NDArray[Any]:
     """What `numpy.core.numeric._frombuffer` gives."""
-    flat = np.frombuffer(data, _type(kind))
-    return flat.reshape(_sizes(shape), order="F" if order == "F" else "C")
-
-
-def _type(kind: Any) -> np.dtype[Any]:
-    if not isinstance(kind, PickledType):
-        raise pickle.UnpicklingError("it holds an array without a type")
-    return kind.dtype
-
-
-def _sizes(shape: Any) -> tuple[int, ...]:
-    if not isinstance(shape, tuple) or any(not isinstance(size, int) or size < 0 for size in shape):
-        raise pickle.UnpicklingError(f"it holds an array of the shape {shape!r}")
-    return shape
+    try:
+        if min(shape, default=0) >= 0:
+            return np.frombuffer(data, kind.dtype).reshape(shape, order="F" if order == "F" else "C")
+        raise ValueError
+    except (AttributeError, TypeError, ValueError):
+        raise pickle.UnpicklingError(f"an array of shape {shape} does not fit its bytes") from None
 
 
 # Arrays of numbers and text in MATLAB 5 files, and nothing else.
@@ -227,21 +202,15 @@ def _latin1(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-def _rebuild_tensor(
-    storage: NDArray[Any], offset: int, size: Sequence[int], stride: Sequence[int], *_: Any
-) -> NDArray[Any]:
-    return tensor_array(storage, offset, size, stride)
-
-
 _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
     ("numpy", "dtype"): PickledType,
-    ("numpy.core.multiarray", "_reconstruct"): empty_array,
-    ("numpy.core.multiarray", "scalar"): scalar,
+    ("numpy.core.multiarray", "_reconstruct"): lambda *_: PickledArray(0, np.uint8),
+    ("numpy.core.multiarray", "scalar"): lambda kind, data: array_of(data, kind, (1,))[0],
     ("numpy.core.numeric", "_frombuffer"): array_of,
     ("_codecs", "encode"): _latin1,
     ("collections", "OrderedDict"): OrderedDict,
-    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): lambda *view: tensor_array(*view[:4]),
     ("torch.storage", "_load_from_bytes"): read_storage,
 }
 

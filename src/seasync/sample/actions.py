@@ -104,9 +104,8 @@ def smooth_through(x: Array, y: Array, at: Array) -> Array:
 
 
 def _load(written: dict[str, Any]) -> Action:
-    return Action(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in written.items()}
-    )
+    plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in written.items()}
+    return Action(**plain)
 
 
 ACTIONS = tuple(

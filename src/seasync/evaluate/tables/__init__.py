@@ -1,1 +1,120 @@
-"""The paper's tables and figures, one module each: functions from a study to a table."""
+"""The paper's tables and figures: functions from a study to a table, by name or all that the data allow."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seasync.errors import DataError
+from seasync.evaluate.dataset import Dataset
+from seasync.evaluate.proxies import PROTOCOLS
+from seasync.evaluate.results import Table, merge_tables
+from seasync.evaluate.study import Progress, Study
+from seasync.evaluate.tables.apa import agreement, apa
+from seasync.evaluate.tables.cost import cost
+from seasync.evaluate.tables.indicators import indicators
+from seasync.evaluate.tables.phases import phases
+from seasync.evaluate.tables.planted import planted
+from seasync.evaluate.tables.retrieval import avr, rerank
+
+OF_A_STUDY: Mapping[str, Callable[..., Table]] = {
+    table.__name__: table for table in (rerank, avr, apa, agreement, indicators, cost, phases)
+}
+PLANTED_CLIPS = 40  # clips of each split: their planted films must be encoded too
+
+
+def make_table(
+    name: str,
+    dataset: Dataset,
+    gallery: Dataset | None = None,
+    *,
+    encoders: Sequence[str] | None = None,
+    seed: int = 0,
+    jobs: int = 2,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Table:
+    """Compute the table of this name, with the rows of all encoders.
+
+    Parameters
+    ----------
+    name : str
+        Of `OF_A_STUDY`, or "planted".
+    dataset, gallery, encoders, seed, jobs, progress
+        As in `all_tables`.
+    options
+        What only this table has. A `protocol` is given by its name, `films` is a folder.
+    """
+    if name == "planted":
+        names = encoders or ["dinov2-small"]
+        return _planted(dataset, names, options.get("films"), seed=seed, jobs=jobs, progress=progress)
+    if name == "phases":
+        dataset = dataset.halved()
+        options["protocol"] = PROTOCOLS[options.get("protocol", "carl")]
+    made = []
+    for each in encoders or [dataset.encoder]:
+        study = Study.of(dataset, gallery, encoder=each, jobs=jobs, progress=progress)
+        made.append(OF_A_STUDY[name](study, seed=seed, **options))
+    return merge_tables(made)
+
+
+def all_tables(
+    dataset: Dataset,
+    gallery: Dataset | None = None,
+    *,
+    encoders: Sequence[str] | None = None,
+    seed: int = 0,
+    jobs: int = 2,
+    progress: Progress | None = None,
+) -> list[Table]:
+    """Compute all tables for all encoders.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    gallery : Dataset, optional
+        Search this data set instead.
+    encoders : sequence of str, optional
+        Default: the data set's own.
+    seed, jobs, progress
+        As in `Study.of`.
+
+    Returns
+    -------
+    list of Table
+        Tables that the data do not allow are left out; a note on the first one says why.
+
+    Raises
+    ------
+    DataError
+        If the data allow no table.
+    """
+    names = encoders or [dataset.encoder]
+
+    def studies(data: Dataset) -> list[Study]:
+        return [Study.of(data, gallery, encoder=n, jobs=jobs, progress=progress) for n in names]
+
+    whole = studies(dataset)
+    halves = studies(dataset.halved()) if whole[0].leave_one_out else whole
+    tables, missing = [], []
+    for name in (*OF_A_STUDY, "planted"):
+        try:
+            if name == "planted":
+                few = dataset.limited(PLANTED_CLIPS, seed=seed)
+                tables.append(_planted(few, names, None, seed=seed, jobs=jobs, progress=progress))
+            else:
+                some = halves if name == "phases" else whole
+                tables.append(merge_tables([OF_A_STUDY[name](study, seed=seed) for study in some]))
+        except DataError as error:
+            missing.append(f"Without the table {name}: {error}")
+    if not tables:
+        raise DataError("; ".join(missing))
+    return [tables[0].with_notes(missing), *tables[1:]]
+
+
+def _planted(dataset: Dataset, encoders: Sequence[str], films: Path | None, **how: Any) -> Table:
+    with tempfile.TemporaryDirectory() as made:
+        folder = films or Path(made)
+        return merge_tables([planted(dataset, folder, encoder=name, **how) for name in encoders])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from functools import partial as partial_of
 
 import numpy as np
 
 from seasync.alignment import Alignment, Recipe, Scores
+from seasync.alignment.consensus import disagreement
 from seasync.errors import DataError
-from seasync.evaluate import paper
+from seasync.evaluate import metrics
 from seasync.evaluate.dataset import Item
 from seasync.evaluate.metrics import Agreement, Array, apa_per_path, event_error, partners
-from seasync.evaluate.metrics import apa as agreement
-from seasync.evaluate.results import Row, Table, add_mean, run_settings
+from seasync.evaluate.proxies import position_only_encoding
+from seasync.evaluate.results import Row, Table, add_mean
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking
@@ -65,13 +67,12 @@ def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "never")
         similarity = study.similarities(recipe)
         judged = study.map(partial_of(_judge, study, candidates, similarity, recipe, partial))
         rows.append(_row(study, recipe, judged, partial, seed))
-    given = run_settings(**study.counts(), candidates=k, seed=seed, partial=partial)
-    return Table(
+    given = {"candidates": k, "seed": seed, "partial": partial}
+    return study.table(
         "apa",
         f"Aligned phase agreement (Table 2) on {study.name}",
         rows,
         given,
-        paper.rows("apa", study.paper),
         main="APA top-DRAQ",
         compare=("recipe", "context"),
         notes=NOTES,
@@ -106,7 +107,7 @@ def pair_agreement(query: Item, match: Item, alignment: Alignment) -> Agreement:
     partner = partners(alignment.path, len(alignment.query_seconds), readout=alignment.recipe.readout)
     shown = np.interp(partner, np.arange(len(alignment.match_frames)), alignment.match_frames)
     theirs = match.phases.at(np.arange(int(alignment.match_frames[-1]) + 1))
-    return agreement(query.phases.at(alignment.query_frames), theirs, shown)
+    return metrics.apa(query.phases.at(alignment.query_frames), theirs, shown)
 
 
 def pair_agreement_per_path(query: Item, match: Item, alignment: Alignment) -> float:
@@ -133,7 +134,7 @@ def pair_event_errors(query: Item, match: Item, alignment: Alignment) -> Array |
 
 
 def _row(study: Study, recipe: Recipe, judged: list[QueryAgreement], partial: Partial, seed: int) -> Row:
-    row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
+    row = study.row(recipe)
 
     def top(values: str, by: Rerank) -> list[float]:
         return [getattr(j, values)[j.ranking.pick(by)] for j in judged]
@@ -170,3 +171,74 @@ def _add_events(row: Row, judged: list[QueryAgreement], seed: int) -> None:
 def _mean(values: Array) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")
+
+
+# How much clips disagree about which moments are the same: alignment quality without labeled moments.
+
+
+FEWEST = 3
+AGREEMENT_NOTES = (
+    "Disagreement: distance between the alignment of two clips and the detours through other clips of the "
+    "same label, in milliseconds, weighted by motion. Features that align better disagree less.",
+    "The control knows only the position in the clip: it agrees with itself and is wrong. Features that come "
+    "close to it have learned the position. `seasync evaluate planted` distinguishes the two.",
+    f"Event error, if clips have events: of the same pairs, in frames at {FPS} per second.",
+)
+
+
+def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
+    """Disagreement of every query with k random clips of its label, the same clips for all features.
+
+    Raises
+    ------
+    DataError
+        If no label has four clips.
+    """
+    candidates = study.oracle(k, seed=seed)
+    if max(map(len, candidates)) < FEWEST:
+        raise DataError(
+            f"{study.name}: no label has more than {FEWEST} clips; disagreement needs four of one"
+        )
+    queries, gallery = (
+        tuple(replace(sample, encoding=position_only_encoding(sample.encoding)) for sample in samples)
+        for samples in (study.queries, study.gallery)
+    )
+    control = replace(study, encoder="control: position only", queries=queries, gallery=gallery)
+    rows = [
+        _agreement_row(features, recipe, candidates, seed)
+        for features in (study, control)
+        for recipe in RECIPES
+    ]
+    return study.table(
+        "agreement",
+        f"How much clips disagree on {study.name}",
+        rows,
+        {"candidates": k, "seed": seed},
+        main="disagreement ms",
+        lower=True,
+        notes=AGREEMENT_NOTES,
+    )
+
+
+def _agreement_row(study: Study, recipe: Recipe, candidates: list[Indices], seed: int) -> Row:
+    row = study.row(recipe)
+    add_mean(row, "disagreement ms", study.map(partial(_apart, study, candidates, recipe)), seed=seed)
+    if any(sample.item.events is not None for sample in study.queries):
+        errors = study.map(partial(_event_error, study, candidates, recipe))
+        add_mean(row, "event error", errors, scale=FPS, seed=seed)
+    return row
+
+
+def _apart(study: Study, candidates: list[Indices], recipe: Recipe, at: int) -> float:
+    if len(candidates[at]) < FEWEST:
+        return float("nan")
+    return disagreement(study.queries[at].encoding, study.encodings(candidates[at]), recipe=recipe)
+
+
+def _event_error(study: Study, candidates: list[Indices], recipe: Recipe, at: int) -> float:
+    """Mean event error over the candidates that have the query's events, in seconds."""
+    pairs = zip(candidates[at], study.align(at, candidates[at], recipe), strict=True)
+    item = study.queries[at].item
+    errors = [pair_event_errors(item, study.gallery[n].item, alignment) for n, alignment in pairs]
+    known = [error.mean() for error in errors if error is not None]
+    return float(np.mean(known)) if known else float("nan")

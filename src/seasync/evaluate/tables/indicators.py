@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seasync.alignment import Recipe, Scores, cost_matrix
 from seasync.errors import DataError
 from seasync.evaluate.metrics import kendall_tau
-from seasync.evaluate.results import RESAMPLES, Curve, Row, Table, run_settings
+from seasync.evaluate.results import RESAMPLES, Curve, Table
 from seasync.evaluate.study import RECIPES, Indices, Study
 from seasync.evaluate.tables.apa import pair_agreement
 from seasync.ranking import Ranking
@@ -55,15 +55,15 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
         pairs = _measure(study, drawn, recipe, labelled)
         for name, values in pairs.values.items():
             curve, area, bounds = percentile_curve(values, pairs.agreement, pairs.query, seed=seed)
-            row: Row = {"features": study.encoder, "recipe": recipe.name, "context": recipe.context}
+            row = study.row(recipe)
             rows.append(row | {"indicator": name, "area": area, "area_interval": bounds})
             curves.append(Curve(f"{recipe.name}: {name}", PERCENTILES.astype(float), *curve))
     pairs_used = int(sum(map(len, drawn)))
-    return Table(
+    return study.table(
         "indicators",
         f"Indicators of alignability (Figure 5) on {study.name}",
         rows,
-        run_settings(**study.counts(), pairs=pairs_used, per_query=per_query, seed=seed, phases=labelled),
+        {"pairs": pairs_used, "per_query": per_query, "seed": seed, "phases": labelled},
         main="area",
         notes=(*NOTES, ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELED,))),
         curves=tuple(curves),

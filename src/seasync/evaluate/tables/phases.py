@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from seasync.alignment import MOTION
 from seasync.encoding import Encoding
 from seasync.errors import DataError, MissingExtra
-from seasync.evaluate import paper
 from seasync.evaluate.proxies import (
     CARL,
     CUTOFFS,
@@ -25,7 +24,7 @@ from seasync.evaluate.proxies import (
     position_only,
     set_tau,
 )
-from seasync.evaluate.results import Row, Table, add_figure, mean_over_groups, run_settings
+from seasync.evaluate.results import Row, Table, add_figure, mean_over_groups
 from seasync.evaluate.study import Sample, Study
 
 Array = NDArray[np.float64]
@@ -61,12 +60,11 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
     ]
     with _one_blas_thread():
         rows = [_row(study, name, context, embed, protocol, seed) for name, context, embed in kinds]
-    return Table(
+    return study.table(
         "phases",
         f"Proxy tasks (Table 3) on {study.name}, protocol {protocol.name}",
         rows,
-        run_settings(**study.counts(), protocol=protocol.name, stride=protocol.stride, seed=seed),
-        paper.rows("phases", study.paper),
+        {"protocol": protocol.name, "stride": protocol.stride, "seed": seed},
         main="tau",
         compare=("kind", "context"),
         notes=NOTES,

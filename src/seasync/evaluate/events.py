@@ -1,13 +1,12 @@
-"""Clips with key moments in a CSV file, as GolfDB gives them and as `seasync evaluate annotate` writes them.
-
-events.csv    `clip` and either `events` (frame numbers separated by spaces) or one column per event;
-              `label`, `split`, `group`, `player`, `view`, `frames` may stand beside them
-clips/…       the videos (or beside the CSV file)
-"""
+"""Key moments in CSV files, as GolfDB gives them, and a page for marking them."""
 
 from __future__ import annotations
 
+import json
+import os
+from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
@@ -23,14 +22,15 @@ from seasync.evaluate.dataset import (
     read_csv,
     require,
 )
+from seasync.files import write_text
 
 OTHER_COLUMNS = frozenset({"clip", "label", "split", "group", "player", "view", "frames", "events"})
-FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
+EVENTS_FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
 
 
-def load(root: Path) -> Dataset:
+def load_events(root: Path) -> Dataset:
     """Load clips with events; they are of one action unless a `label` column or their folders differ."""
-    file = require(root / "events.csv", "the events file", FORMAT)
+    file = require(root / "events.csv", "the events file", EVENTS_FORMAT)
     events = read_events(file)
     rows = {row["clip"]: row for row in read_csv(file, ("clip",))}
     folder = root / "clips" if (root / "clips").is_dir() else root
@@ -59,10 +59,10 @@ def read_events(file: Path) -> dict[str, Frames]:
     """Read the frame numbers of each clip's events."""
     rows = read_csv(file, ("clip",))
     if not rows:
-        raise DataError(f"{file}: no rows; {FORMAT}")
+        raise DataError(f"{file}: no rows; {EVENTS_FORMAT}")
     names = () if "events" in rows[0] else tuple(column for column in rows[0] if column not in OTHER_COLUMNS)
     if not names and "events" not in rows[0]:
-        raise DataError(f"{file}: no column of events; {FORMAT}")
+        raise DataError(f"{file}: no column of events; {EVENTS_FORMAT}")
     found: dict[str, Frames] = {}
     for row in rows:
         where = f"{file}, {row['clip']}"
@@ -78,3 +78,59 @@ def read_events(file: Path) -> dict[str, Frames]:
             raise DataError(f"{where}: an event at frame {moments[-1]} of a clip of {frames[0]} frames")
         found[row["clip"]] = moments
     return found
+
+
+# Marking key moments on clips: a page that needs no server and saves a CSV file.
+
+
+def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
+    """Write a page for marking the clips of a folder.
+
+    The page contains every frame's time, so that frame numbers are the file's own.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    page : pathlib.Path
+        The HTML file to write.
+    marks : pathlib.Path, optional
+        A CSV file of earlier marks to continue from.
+
+    Returns
+    -------
+    int
+        Number of clips.
+
+    Raises
+    ------
+    DataError
+        If there are no videos, the marks name other clips, or the page cannot be written.
+    """
+    from seasync.video.timetable import frame_table
+
+    videos = find_videos(folder)
+    if not videos:
+        raise DataError(f"{folder}: no videos to mark")
+    earlier = read_events(marks) if marks else {}
+    unknown = sorted(set(earlier) - set(videos))
+    if unknown:
+        raise DataError(f"{marks}: names {unknown[0]}, which is not below {folder}")
+    clips = []
+    for name, file in videos.items():
+        times = [round(float(second), 4) for second in frame_table(file).seconds]
+        clips.append({"clip": name, "src": _address(file, page), "times": times, "events": []})
+        if name in earlier:
+            clips[-1]["events"] = earlier[name].tolist()
+    data = json.dumps(clips).replace("<", "\\u003c")
+    template = files("seasync.evaluate").joinpath("annotate.html").read_text(encoding="utf-8")
+    write_text(page, template.replace("/*CLIPS*/[]", data), error=DataError)
+    return len(clips)
+
+
+def _address(file: Path, page: Path) -> str:
+    """The clip's address for the page: relative if it lies below the page, so that both can move."""
+    try:
+        relative = os.path.relpath(file.resolve(), page.resolve().parent)
+    except ValueError:  # another drive
+        relative = ".."
+    return file.resolve().as_uri() if relative.startswith("..") else quote(Path(relative).as_posix())
