@@ -4,7 +4,7 @@
 `python -m benchmarks.serve --against CHECKOUT [--seconds S]`
 
 1. Searches of a sea of 10,000 synthetic clips (as in `benchmarks.search`) by clip id: in this process with
-   `sea.search_form`, by one thread and by one per core (the better counts); then by 32 clients over HTTP.
+   `sea.search`, by one thread and by one per core (the better counts); then by 32 clients over HTTP.
 2. Meanwhile videos are added, and a visitor opens the page again and again.
 3. Chromium plays 2, 4 and 9 films in step; each frame of the leader is drawn with a frame of each follower:
    how far is that from the warp?
@@ -165,11 +165,11 @@ def in_process(sea: Sea, seconds: float) -> tuple[float, str, float]:
         def work(seed: int, until: list[float] = until) -> int:
             rng, count = np.random.default_rng(seed), 0
             while time.monotonic() < until[0]:
-                sea.search_form(f"{rng.integers(CLIPS):032x}", k=K)
+                sea.search(f"{rng.integers(CLIPS):032x}", k=K).form()
                 count += 1
             return count
 
-        sea.search_form("0" * 32, k=K)
+        sea.search("0" * 32, k=K).form()
         began, spent = time.monotonic(), time.process_time()
         until[0] = began + seconds / 2
         with ThreadPoolExecutor(threads) as pool:

@@ -19,7 +19,7 @@ from seasync.clip import Clip
 from seasync.encoders import content_hash, encode_clip
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, VideoError
-from seasync.sea import search as candidates
+from seasync.sea import search
 from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid
 from tests.sea.conftest import clips, encoder  # noqa: F401
@@ -86,7 +86,7 @@ def test_matches_of_long_clips_correct_each_other_only_on_request(
 
     together, alone = paths(None), paths(consensus=False)
     lengths = sum(len(m.alignment.match_seconds) for m in sea.search(clips / "dive/001.mp4"))
-    monkeypatch.setattr(candidates, "CONSENSUS_CELLS", lengths**2 - 1)
+    monkeypatch.setattr(search, "CONSENSUS_CELLS", lengths**2 - 1)
     assert paths(None) == alone != together
     assert paths(consensus=True) == together
 
@@ -272,7 +272,7 @@ def test_an_indexed_sea_gives_the_matches_of_exact_search(tmp_path: Path) -> Non
 def test_a_sea_shows_what_users_need_and_no_more() -> None:
     assert {name for name in dir(Sea) if not name.startswith("_")} == {
         *("add", "calibrate", "clips", "encoder", "entries", "exists", "fps", "info", "oracle", "query"),
-        *("rebuild", "relocate", "remove", "search", "search_form", "search_many", "sweep", "uri", "verify"),
+        *("rebuild", "relocate", "remove", "search", "search_many", "sweep", "uri", "verify"),
     }
 
 

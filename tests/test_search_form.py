@@ -1,8 +1,9 @@
-"""A search without alignments says what a search with alignments says."""
+"""What an answer says without paths is what its alignments say."""
 # ruff: noqa: F811  fixtures are imported
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,8 +14,11 @@ import pytest
 
 from seasync.alignment import MOTION, PAPER
 from seasync.alignment.judge import SHIPPED
+from seasync.encoders import encode_clip
 from seasync.encoding import Encoding, Stream
+from seasync.errors import SeaError
 from seasync.sea.sea import Sea
+from seasync.sea.search import Matches
 from tests.sea.conftest import encoder  # noqa: F401
 from tests.sea.footage import encoding, facts, row, video
 from tests.sea.test_surroundings import sea as film_in_parts  # noqa: F401
@@ -31,19 +35,21 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def assert_same(sea: Sea, query: Any, **options: Any) -> dict[str, Any]:
-    """Compare both, and return what both say."""
-    expected = sea.search(query, **options).to_json()
-    form = asdict(sea.search_form(query, **options))
-    said, wanted = dict(leaves(form)), dict(leaves(expected))
-    numbers = {place for place, value in wanted.items() if isinstance(value, float)}
-    assert {place: said.get(place) for place in numbers} == pytest.approx(
-        {place: wanted[place] for place in numbers}, rel=1e-5, abs=1e-6
-    )
-    for each in (said, wanted):
-        for place in numbers:
-            each.pop(place)
-    assert said == wanted
-    return expected
+    """Search, compare what the answer says with its alignments, and return what it says."""
+    found = sea.search(query, **options)
+    answer = found.to_json()
+    for match, plain in zip(found, answer["matches"], strict=True):
+        wanted = dict(leaves(asdict(match.align(consensus=False).scores())))
+        said = {place: value for place, value in leaves(plain) if place in wanted}
+        numbers = {place for place, value in wanted.items() if isinstance(value, float)}
+        assert {place: said.get(place) for place in numbers} == pytest.approx(
+            {place: wanted[place] for place in numbers}, rel=1e-5, abs=1e-6
+        )
+        assert said.keys() == wanted.keys()
+        assert {k: v for k, v in said.items() if k not in numbers} == {
+            k: v for k, v in wanted.items() if k not in numbers
+        }
+    return answer
 
 
 def changed_in_part(seed: int, *, kind: int = 0, frames: int = 40, streams: int = 1) -> Encoding:
@@ -156,3 +162,37 @@ def test_clips_without_frame_features_are_described(tmp_path: Path, encoder: str
     sea = Sea(tmp_path / "s.sea", encoder)
     sea.add(tmp_path / "clips", frame_features=False)
     assert_same(sea, tmp_path / "clips" / "0.mp4")
+
+
+def test_matches_of_another_process_can_be_aligned_once_they_are_reopened(
+    film_in_parts: Sea, tmp_path: Path, encoder: str
+) -> None:
+    query = video(tmp_path / "query.mp4", "dive", look=50, frames=36)
+    bare = Sea(tmp_path / "bare.sea", encoder)
+    bare.add(video(tmp_path / "other.mp4", "dive", look=3), frame_features=False)
+    for sea in (film_in_parts, bare):
+        found = sea.search(query)
+        again: Matches = pickle.loads(pickle.dumps(found))
+        assert again.to_json() == found.to_json()
+        assert not again.can_align
+        with pytest.raises(SeaError, match="found by another process"):
+            _ = again[0].alignment
+        again.reopen(
+            sea.record.snapshot(), sea.query(query), lambda clip, **_: (encode_clip(clip, encoder), 0)
+        )
+        for one, other in zip(again, found, strict=True):
+            np.testing.assert_array_equal(one.alignment.path, other.alignment.path)
+            assert one.alignment.match == other.alignment.match
+    sea.add(video(tmp_path / "new.mp4", "circle"))
+    with pytest.raises(SeaError, match="has changed since the search"):
+        again.reopen(
+            sea.record.snapshot(), sea.query(query), lambda clip, **_: (encode_clip(clip, encoder), 0)
+        )
+
+
+def test_an_alignment_is_solved_once_and_only_when_it_is_asked_for(tmp_path: Path) -> None:
+    sea, query = sea_of(tmp_path)
+    found = sea.search(query, k=3)
+    assert all("alignment" not in vars(match) for match in found)
+    assert found[1].alignment is found[1].alignment
+    assert found[2].align(consensus=False).draq == pytest.approx(found[2].draq, rel=1e-5)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from seasync.alignment import Recipe, Scores, score_many
 from seasync.alignment.judge import ScoredPieces
+from seasync.alignment.prepare import PreparedClip
 from seasync.encoding import Encoding, Indices
 from seasync.errors import SeaError
 from seasync.options import Partial, Rerank, expect
@@ -182,7 +183,7 @@ class Ranking:
 
 
 def rank(
-    query: Encoding,
+    query: Encoding | PreparedClip,
     candidates: Sequence[Encoding],
     similarity: NDArray[Any],
     *,

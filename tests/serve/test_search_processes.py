@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_a_busy_server_searches_in_processes_once_they_are_up(
     assert served.search(query, k=3, recipe=MOTION) == expected.form()
     found = served.matches(query, k=3, recipe=MOTION)
     assert_same(found, expected)
-    assert found[0].alignment.cost is None
+    assert len(pickle.dumps(found)) < 10_000  # what comes from a process has neither features nor paths
     by_file = Sea(sea).search(clip.file, k=3, consensus=False)
     assert served.search(Clip(clip.file), k=3, recipe=MOTION) == by_file.form()
     assert_same(served.matches(Clip(clip.file), k=3, recipe=MOTION), by_file)

@@ -127,7 +127,7 @@ def _row(rank: int, match: Match, calibrated: bool, labelled: bool) -> list[str]
     return [
         str(rank),
         f"{match.draq:.3f}",
-        match.alignment.brief,
+        match.fit.brief,
         "" if share is None else per_cent(share) if calibrated else f"{share:.0%} of random pairs",
         f"{match.similarity:.2f}",
         *([match.clip.label or ""] if labelled else []),

@@ -19,7 +19,7 @@ from seasync.sea.rows import ENTRY_COLUMNS, Row, SeaFacts, stream_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seasync.sea.sea import ClipLibrary
+    from seasync.sea.sea import Sea
 
 
 AT_ONCE = 8  # files that are under way
@@ -186,8 +186,8 @@ OFTEN = 16  # … where each takes a while
 
 
 def reencode(
-    source: ClipLibrary,
-    target: ClipLibrary,
+    source: Sea,
+    target: Sea,
     encode: Encode,
     *,
     condition: str | None = None,
@@ -241,7 +241,7 @@ def reencode(
 
 
 def reencode_from_videos(
-    source: ClipLibrary, target: ClipLibrary, *, progress: Callable[[int, int], None] | None = None
+    source: Sea, target: Sea, *, progress: Callable[[int, int], None] | None = None
 ) -> list[str]:
     """Write the clips of `source` to `target`, read from their videos and encoded by `target`'s encoder.
 

@@ -1,49 +1,59 @@
-"""The result of a search: matches, best first, with a verdict in words."""
+"""One search: what is asked for, its candidates, their ranking, and the answer.
+
+`answer` has the whole method: rank the nearest clip vectors by the scores of their alignments, look at the
+film around them, and show the best. Scores say all that an answer says in JSON. A path is computed when
+somebody asks for an alignment.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+import threading
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from seasync.alignment import Alignment, Recipe, align_encodings
+from seasync.alignment import Alignment, Recipe, Scores, score_many
 from seasync.alignment.consensus import apply_consensus
 from seasync.alignment.judge import RawVector, is_calibrated, likelihood
-from seasync.alignment.prepare import grid_of, prepare
-from seasync.alignment.result import Fit, Judged
+from seasync.alignment.prepare import PreparedClip, grid_of, prepare
+from seasync.alignment.result import Fit
 from seasync.alignment.solve import align_with_costs
 from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import content_hash
 from seasync.encoders.vector import cut, joined
-from seasync.encoding import Encoding, EncodingBatch, seconds_of
+from seasync.encoding import Encoding, Seconds, seconds_of
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
-from seasync.forms import ClipForm, MatchForm, SearchForm
+from seasync.forms import MatchForm, SearchForm
 from seasync.options import Partial, Rerank
 from seasync.ranking import rank
 from seasync.sea.calibration import better_than_random, judged
-from seasync.sea.index import Found
-from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, NUMBERS, clip_id, lists, matrix
-from seasync.sea.snapshot import Snapshot, all_of, quoted
+from seasync.sea.index import Found, RowIds
+from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, matrix
+from seasync.sea.snapshot import Snapshot, all_of, one_of, quoted
 from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seasync.sea.index import RowIds
+CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
+KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
+_VECTORS = ["mean", "trajectory"]
+FURTHEST = 30.0  # seconds on either side of a candidate that are searched
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A clip of the sea that was found for a query, aligned with it.
+    """A clip of the sea that was found for a query.
 
     Attributes
     ----------
@@ -53,13 +63,10 @@ class Match:
         Length of the clip, in seconds.
     similarity : float
         Similarity of the clip vectors, 1 at most.
-    alignability : float, optional
-        Probability (at even odds) that it shows the same kind of movement: the alignment's likelihood. None
-        if it is not known for this encoder and recipe.
+    fit : Fit
+        How well it aligns with the query, as far as this is known without the path.
     better_than : float, optional
-        Share of random pairs of the sea that fit worse, if that probability is not known.
-    alignment : Alignment
-        Which moment of the query goes with which moment of the clip.
+        Share of random pairs of the sea that fit worse, if `alignability` is not known.
     part : Clip, optional
         The clip of the sea that led to it, if the film around that clip fits better than the clip.
 
@@ -73,25 +80,51 @@ class Match:
     clip: Clip
     duration: float
     similarity: float
-    alignability: float | None
+    fit: Fit
     better_than: float | None
-    alignment: Alignment
     part: Clip | None = None
+    paths: Paths | None = field(default=None, repr=False)
+    number: int = field(default=0, repr=False)
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """Which moment of the query goes with which moment of the clip; computed when first asked for."""
+        return self.align()
+
+    def align(self, *, consensus: bool | None = None) -> Alignment:
+        """The alignment, with or without the help of the other matches. Default: as the search was asked.
+
+        Raises
+        ------
+        SeaError
+            If another process found the match; see `Matches.reopen`.
+        """
+        if self.paths is None or self.paths.query is None:
+            raise SeaError(f"{self.clip.name}: was found by another process; search again to align it")
+        solved, query = self.paths.alignment(self.number, consensus), self.paths.query
+        ends = query.end, self.clip.start + self.duration
+        return replace(solved.of(query.clip, self.clip, ends=ends), likelihood=self.fit.likelihood)
+
+    @property
+    def alignability(self) -> float | None:
+        """Probability, at even odds, that it shows the same kind of movement. None if it is not known for
+        this encoder and recipe."""
+        return self.fit.likelihood
 
     @property
     def draq(self) -> float:
         """DRAQ of the alignment: its cost over the mean cost of random paths. Lower is better."""
-        return self.alignment.draq
+        return self.fit.draq
 
     @property
     def dtw_cost(self) -> float:
         """Cost of the alignment's path."""
-        return self.alignment.dtw_cost
+        return self.fit.dtw_cost
 
     @property
     def alignable(self) -> bool:
         """Whether the timing of the clip can be aligned with the query's."""
-        return self.alignment.alignable
+        return self.fit.alignable
 
     @property
     def end(self) -> float:
@@ -101,19 +134,24 @@ class Match:
     def form(self, rank: int) -> MatchForm:
         """The match in the form that JSON has; `rank` counts from 1."""
         clip = self.part or self.clip
-        return match_form(
-            self.alignment,
+        return MatchForm(
+            **vars(self.fit.scores()),
             rank=rank,
             clip=clip.form(end=clip.start + self.duration),
             match_start=self.clip.start if self.part else None,
             match_end=self.end if self.part else None,
             similarity=self.similarity,
+            alignability=self.alignability,
             better_than=self.better_than,
         )
 
     def to_json(self, rank: int = 1) -> dict[str, Any]:
         """Plain values for JSON, as `seasync.forms.MatchForm` describes them."""
         return asdict(self.form(rank))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the alignment: an answer with it would be a hundred times as large."""
+        return {name: value for name, value in vars(self).items() if name != "alignment"}
 
 
 class Matches(list[Match]):
@@ -155,7 +193,7 @@ class Matches(list[Match]):
         rows = "".join(
             f"<tr><td>{rank}</td><td>{escape(match.clip.name)}</td><td>{escape(match.clip.label or '')}</td>"
             f"<td>{match.draq:.3f}</td><td>{match.similarity:.2f}</td>"
-            f"<td>{escape(match.alignment.verdict)}</td></tr>"
+            f"<td>{escape(match.fit.verdict)}</td></tr>"
             for rank, match in enumerate(self, 1)
         )
         names = "".join(f"<th>{name}</th>" for name in ("", "clip", "label", "DRAQ", "similarity", "timing"))
@@ -164,11 +202,29 @@ class Matches(list[Match]):
     @property
     def verdict(self) -> str:
         """In words: how many matches align, or why none does."""
-        fits = [match.alignment for match in self]
-        return verdict_of(fits, self.recipe, candidates=self.candidates, best_draq=self.best_draq)
+        if self.best_draq is None:
+            return "Nothing to compare with: no other clip of the sea meets the conditions."
+        count = sum(match.alignable for match in self)
+        if count:
+            return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}."
+        best = f"the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}"
+        if not self:
+            return f"Every candidate was left out: {best}."
+        likeliest = max(self, key=lambda match: (match.alignability or 0, -match.draq)).fit.decision
+        if likeliest.likelihood is not None:
+            return f"Nothing here aligns: the best of {self.candidates} candidates is {likeliest.reason}."
+        limit = self.recipe.threshold
+        nearest = f"; the nearest match: {likeliest.reason}"
+        why = f", the limit is {limit:g}" if self.best_draq >= limit else nearest
+        return f"Nothing here aligns: {best}{why}."
+
+    @property
+    def can_align(self) -> bool:
+        """Whether alignments can be asked for: not if another process found the matches; see `reopen`."""
+        return all(match.paths is not None and match.paths.query is not None for match in self)
 
     def form(self) -> SearchForm:
-        """The answer in the form that JSON has."""
+        """The answer in the form that JSON has. No path is computed for it."""
         return SearchForm(
             query=None if self.query is None else self.query.form(),
             encoder=self.encoder,
@@ -184,49 +240,129 @@ class Matches(list[Match]):
         """Plain values for JSON, as `seasync.forms.SearchForm` describes them."""
         return asdict(self.form())
 
+    def reopen(self, snapshot: Snapshot, query: Query, encode: Encode) -> None:
+        """Let these matches be aligned although another process found them.
 
-def match_form(
-    fit: Judged,
-    *,
-    rank: int,
-    clip: ClipForm,
-    similarity: float,
-    better_than: float | None,
-    match_start: float | None = None,
-    match_end: float | None = None,
-) -> MatchForm:
-    """A match in the form that JSON has, of which no path is needed."""
-    return MatchForm(
-        **vars(fit.scores()),
-        rank=rank,
-        clip=clip,
-        match_start=match_start,
-        match_end=match_end,
-        similarity=similarity,
-        alignability=fit.likelihood,
-        better_than=better_than,
-    )
+        Parameters
+        ----------
+        snapshot : Snapshot
+            The version of the sea that was searched.
+        query : Query
+            What was searched for.
+        encode : callable
+            Encodes clips that the sea keeps no frame features of.
+
+        Raises
+        ------
+        SeaError
+            If the sea has changed since.
+        """
+        for paths in {id(match.paths): match.paths for match in self if match.paths}.values():
+            paths.reopen(snapshot, query, encode)
 
 
-def verdict_of(fits: Sequence[Judged], recipe: Recipe, *, candidates: int, best_draq: float | None) -> str:
-    """In words: how many matches align, or why none does; see `Matches`."""
-    if best_draq is None:
-        return "Nothing to compare with: no other clip of the sea meets the conditions."
-    count = sum(fit.alignable for fit in fits)
-    if count:
-        return f"{count} of {len(fits)} {'aligns' if count == 1 else 'align'}."
-    best = f"the best DRAQ of {candidates} candidates is {best_draq:.3f}"
-    if not fits:
-        return f"Every candidate was left out: {best}."
-    likeliest = max(fits, key=lambda fit: (fit.likelihood or 0, -fit.draq)).decision
-    if likeliest.likelihood is not None:
-        return f"Nothing here aligns: the best of {candidates} candidates is {likeliest.reason}."
-    limit = recipe.threshold
-    why = f", the limit is {limit:g}" if best_draq >= limit else f"; the nearest match: {likeliest.reason}"
-    return f"Nothing here aligns: {best}{why}."
+class Paths:
+    """Aligns the matches of one answer when it is asked to, each once.
 
+    It can be sent to another process, which has to `reopen` it.
 
-# What is searched for: a file, a span of one, a clip of the sea itself, or an encoding.
+    Parameters
+    ----------
+    version : int
+        Version of the sea that was searched.
+    query : Query
+    prepared : PreparedClip
+        The query, prepared as for scoring.
+    sources : sequence of _Source, length k
+        Where the encodings of the matches are in the sea.
+    read : callable
+        Gives the encoding of a match by its number.
+    recipe, partial, consensus
+        As in `Sea.search`.
+    keep_costs : bool
+        Keep small cost matrices with the alignments.
+    """
+
+    def __init__(
+        self,
+        version: int,
+        query: Query,
+        prepared: PreparedClip,
+        sources: Sequence[_Source],
+        read: Callable[[int], Encoding],
+        *,
+        recipe: Recipe,
+        partial: Partial,
+        consensus: bool | None,
+        keep_costs: bool,
+    ) -> None:
+        self._version, self._sources = version, sources
+        self._recipe, self._partial, self._consensus = recipe, partial, consensus
+        self._keep_costs = keep_costs
+        self._begin(query, prepared, read)
+
+    def _begin(self, query: Query, prepared: PreparedClip, read: Callable[[int], Encoding]) -> None:
+        self.query: Query | None = query
+        self._prepared, self._read = prepared, read
+        self._clips: dict[int, PreparedClip] = {}
+        self._direct: dict[int, Alignment] = {}
+        self._corrected: list[Alignment] | None = None
+        self._turn = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("_version", "_sources", "_recipe", "_partial", "_consensus", "_keep_costs")
+        return {name: getattr(self, name) for name in kept} | {"query": None}
+
+    def reopen(self, snapshot: Snapshot, query: Query, encode: Encode) -> None:
+        """Read again what another process has read; see `Matches.reopen`."""
+        if snapshot.version != self._version:
+            raise SeaError(f"{snapshot.dataset.uri}: the sea has changed since the search; search again")
+        rows = sorted({row for source in self._sources for row in source.rows})
+        kept = dict(zip(rows, snapshot.encodings(rows, vectors=False), strict=True))
+
+        def read(number: int) -> Encoding:
+            source = self._sources[number]
+            known = [each for row in source.rows if (each := kept[row]) is not None]
+            if not known:
+                (clip,) = snapshot.clips_of(snapshot.take(source.rows, CLIP_COLUMNS))
+                return encode(clip)[0]
+            return known[0] if source.span is None else source.stretch_of(known)
+
+        self._begin(query, prepare(query.encoding, self._recipe), read)
+
+    def alignment(self, number: int, consensus: bool | None = None) -> Alignment:
+        """The alignment of one match. With consensus, all matches are aligned."""
+        with self._turn:
+            if not self._has_consensus(consensus):
+                return self._solved([number])[0]
+            if self._corrected is None:
+                everyone = range(len(self._sources))
+                direct = self._solved(everyone)
+                clips = [self._clips[n] for n in everyone]
+                self._corrected = apply_consensus(direct, clips, partial=self._partial)
+            return self._corrected[number]
+
+    def _solved(self, numbers: Sequence[int]) -> list[Alignment]:
+        """The direct alignments of these matches."""
+        missing = [n for n in numbers if n not in self._direct]
+        self._clips |= {n: prepare(self._read(n), self._recipe) for n in missing}
+        found = align_with_costs(
+            self._prepared, [self._clips[n] for n in missing], recipe=self._recipe, partial=self._partial
+        )
+        for n, each in zip(missing, found, strict=True):
+            kept = self._keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
+            self._direct[n] = each if kept else replace(each, cost=None)
+        return [self._direct[n] for n in numbers]
+
+    def _has_consensus(self, asked: bool | None) -> bool:
+        """Whether matches correct each other: as asked, or if that takes well under a tenth of a second."""
+        wanted = self._consensus if asked is None else asked
+        if wanted is not None:
+            return wanted
+        if not self._recipe.trajectory:
+            return False
+        seconds = (self._read(n).seconds for n in range(len(self._sources)))
+        return sum(len(grid_of(each, self._recipe).seconds) for each in seconds) ** 2 <= CONSENSUS_CELLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,9 +476,6 @@ def _named(snapshot: Snapshot, name: str) -> Clip:
     return found[0] if found else Clip(name)
 
 
-# From a query to its candidates: the nearest clip vectors, and their encodings.
-
-
 def retrieve(
     snapshot: Snapshot, queries: Sequence[Query], k: int, where: str | None, *, trajectory: bool
 ) -> list[Found]:
@@ -388,14 +521,193 @@ def labelled(label: str | None) -> str | None:
     return None if label is None else f"label = {quoted(label)}"
 
 
-# Clips that are parts of one film: find where the query fits around a candidate in its film.
+def answer(
+    snapshot: Snapshot,
+    query: Query,
+    found: Found,
+    encode: Encode,
+    *,
+    k: int,
+    recipe: Recipe,
+    rerank: Rerank | None = None,
+    max_draq: float | None = None,
+    partial: Partial = "auto",
+    consensus: bool | None = None,
+    keep_costs: bool = True,
+) -> Matches:
+    """Rank what was found for a query, look at the film around it, and answer with the k best.
+
+    Parameters
+    ----------
+    found : Found
+        The candidates.
+    keep_costs : bool
+        Keep small cost matrices with the alignments.
+    k, recipe, rerank, max_draq, partial, consensus
+        As in `Sea.search`.
+    """
+    found, encodings = with_encodings(snapshot, found, encode)
+    standard, asked, near = snapshot.vectors.standard, prepare(query.encoding, recipe), None
+    vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
+    if (rerank or recipe.rerank) == "evidence" and len(found.rows):
+        near = Neighborhood.of(vector, found.vectors, len(standard.mean))
+    ranking = rank(
+        asked, encodings, found.similarity, recipe=recipe, rerank=rerank, partial=partial, neighborhood=near
+    )
+    stretches: dict[int, _Stretch] = {}
+    if recipe.windows and partial != "never" and ranking.rerank != "none":
+        around = dict(_stretches_around(snapshot, query, found.rows, recipe))
+        if around:
+            films = [stretch.encoding for stretch in around.values()]
+            alike = clip_vectors_of(films, standard) @ vector
+            others = rank(asked, films, alike, recipe=recipe, rerank=rerank, partial=partial)
+            ranking, taken = ranking.improved(others, list(around))
+            stretches = {n: stretch for at, (n, stretch) in enumerate(around.items()) if at in taken}
+
+    draq, best_score, products = ranking.scores.draq, ranking.scores.best_score, ranking.keys("product")
+    order = [n for n in ranking.order().tolist() if max_draq is None or draq[n] <= max_draq]
+    table = snapshot.clip_table.take(
+        snapshot,
+        found.rows[order if stretches else order[:k]],
+        _VECTORS if is_calibrated(asked.encoder, recipe) else [],
+    )
+    known = zip(
+        order,
+        snapshot.clips_of(table),
+        table["duration"].to_pylist(),
+        _vectors(table, asked.encoder),
+        strict=False,
+    )
+    grid = grid_of(query.encoding.seconds, recipe)
+
+    def fit_of(scores: Scores, n: int, seconds: Seconds) -> Fit:
+        return Fit.of(scores, n, grid, grid_of(seconds, recipe), recipe)
+
+    shown: list[_Shown] = []
+    for n, clip, duration, raw in known:
+        if len(shown) == k:
+            break
+        each = _Shown(n, clip, duration, _Source((int(found.rows[n]),)), raw, float(best_score[n]))
+        if n not in stretches:
+            each.fit = fit_of(ranking.scores, n, seconds_of(encodings, n))
+        else:
+            each.show(stretches[n], fit_of(ranking.scores, n, stretches[n].encoding.seconds))
+            if any(each.share_of(other) > 0.5 for other in shown):  # a better one shows most of it
+                continue
+        shown.append(each)
+    trimmed = [each for each in shown if each.is_trimmed]
+    if trimmed:
+        films = [each.encoding for each in trimmed if each.encoding]
+        scores = score_many(asked, films, recipe=recipe, partial=partial)
+        for at, each in enumerate(trimmed):
+            each.fit, each.best_score = fit_of(scores, at, films[at].seconds), float(scores.best_score[at])
+
+    paths = Paths(
+        snapshot.version,
+        query,
+        asked,
+        [each.source for each in shown],
+        lambda number: shown[number].encoding or encodings[shown[number].candidate],
+        recipe=recipe,
+        partial=partial,
+        consensus=consensus,
+        keep_costs=keep_costs,
+    )
+    matches: list[Match] = []
+    for each in shown:
+        similarity = float(ranking.similarity[each.candidate])
+        likely = likelihood(query.encoding, each.encoding or each.vector, each.best_score, recipe)
+        fit = judged(snapshot, replace(each.fit, likelihood=likely), similarity)
+        better = None
+        if fit.likelihood is None:
+            [better] = better_than_random(snapshot, recipe, products[[each.candidate]])
+        fit = fit.until((query.end, each.end))
+        number = len(matches)
+        matches.append(Match(each.clip, each.duration, similarity, fit, better, each.part, paths, number))
+    return Matches(
+        matches,
+        query=query.clip,
+        encoder=snapshot.facts.encoder,
+        recipe=recipe,
+        candidates=len(found.rows),
+        best_draq=float(draq.min()) if len(draq) else None,
+    )
 
 
-FURTHEST = 30.0  # seconds on either side of a candidate that are searched
+@dataclass(eq=False)
+class _Shown:
+    """A candidate as the answer shows it: a clip of the sea, or a stretch of the film around it."""
+
+    candidate: int
+    clip: Clip
+    duration: float
+    source: _Source
+    vector: RawVector
+    best_score: float
+    fit: Fit = field(init=False)
+    encoding: Encoding | None = None
+    part: Clip | None = None
+    is_trimmed: bool = False
+
+    @property
+    def end(self) -> float:
+        return self.clip.start + self.duration
+
+    def show(self, stretch: _Stretch, fit: Fit) -> None:
+        """Show a stretch, without what its alignment leaves out at the ends.
+
+        The scores of a longer stretch that holds the same movement differ by chance alone, so its ends are
+        not known before it is aligned.
+        """
+        starts, ends = zip(*(piece.match for piece in fit.pieces), strict=True)
+        span = Span(max(stretch.span.start, min(starts)), min(stretch.span.end, max(ends)))
+        self.is_trimmed = not fit.whole and span != stretch.span
+        span = span if self.is_trimmed else stretch.span
+        self.encoding = cut(stretch.encoding, span.start, span.end) if self.is_trimmed else stretch.encoding
+        self.source, self.fit = replace(stretch.source, span=span), fit
+        self.part, self.clip = self.clip, Clip.of(self.clip, span.start, span.end)
+        self.duration = span.end - span.start
+
+    def share_of(self, other: _Shown) -> float:
+        """The share of the shorter of the two that the longer one shows as well."""
+        if self.clip.file != other.clip.file:
+            return 0.0
+        shared = min(self.end, other.end) - max(self.clip.start, other.clip.start)
+        return shared / min(self.duration, other.duration)
+
+
+def _vectors(table: pa.Table, encoder: str) -> list[RawVector]:
+    """The raw clip vectors in a table; empty ones if it was read without them."""
+    if "mean" not in table.column_names:
+        nothing = np.empty(0, np.float32)
+        return [RawVector(encoder, nothing, nothing)] * len(table)
+    return [RawVector(encoder, *each) for each in zip(*(matrix(table[n]) for n in _VECTORS), strict=True)]
 
 
 @dataclass(frozen=True)
-class Part:
+class _Source:
+    """Where an encoding is in a sea: the row of a clip, or the rows of parts of a film and a span of it."""
+
+    rows: tuple[int, ...]
+    span: Span | None = None
+    at_cuts: bool = False  # whether the film was split at cuts
+
+    def stretch_of(self, parts: Sequence[Encoding]) -> Encoding:
+        """The encoding of the span, out of those of the parts."""
+        assert self.span is not None
+        return cut(joined(parts, at_cuts=self.at_cuts), self.span.start, self.span.end)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    """A stretch of a film in parts: its seconds, its encoding, and where that is in the sea."""
+
+    span: Span
+    encoding: Encoding
+    source: _Source
+
+
+class _Part(NamedTuple):
     """One of the clips that a film was split into: its row, and its seconds in the film."""
 
     row: int
@@ -403,21 +715,16 @@ class Part:
     end: float
 
 
-FilmPart = tuple[str, str, int]  # content of the film, how it was cut, number of the part
+_Numbered = tuple[str, str, int]  # content of the film, how it was cut, number of the part
 
 
-def spans_around(
+def _stretches_around(
     snapshot: Snapshot, query: Query, rows: RowIds, recipe: Recipe
-) -> Iterator[tuple[int, Span, Encoding]]:
+) -> Iterator[tuple[int, _Stretch]]:
     """For each candidate that is part of a film, find the stretch around it that fits the query best.
 
     The search goes as far around a candidate as the query is long, but neither into the query's own footage
     nor beyond a part that keeps no frame features.
-
-    Yields
-    ------
-    (int, Span, Encoding)
-        The candidate's position in `rows`, the stretch, and its encoding.
     """
     if not snapshot.has_parts:
         return
@@ -431,31 +738,32 @@ def spans_around(
     wanted = sorted({parts[place].row for group in around.values() for place in group})
     kept = dict(zip(wanted, snapshot.encodings(wanted, vectors=False), strict=True)) if wanted else {}
     for at, group in around.items():
-        encodings = [kept[parts[place].row] for place in group]
-        known = [encoding for encoding in encodings if encoding is not None]
+        known = [encoding for place in group if (encoding := kept[parts[place].row]) is not None]
         if len(known) < len(group):
             continue
-        film = joined(known, at_cuts=group[0][1] == "shots")
+        at_cuts = group[0][1] == "shots"
+        film = joined(known, at_cuts=at_cuts)
         for span in fitting_spans(query.encoding, film, recipe=recipe, count=1):
             end = min(span.end, parts[group[-1]].end)  # the samples alone tell it only to a sampling step
-            yield at, Span(span.start, end), cut(film, span.start, end)
+            source = _Source(tuple(parts[place].row for place in group), at_cuts=at_cuts)
+            yield at, _Stretch(Span(span.start, end), cut(film, span.start, end), source)
 
 
-def _parts(snapshot: Snapshot, rows: RowIds) -> dict[FilmPart, Part]:
+def _parts(snapshot: Snapshot, rows: RowIds) -> dict[_Numbered, _Part]:
     """All parts of the films that the candidates are parts of."""
     hits = snapshot.take(rows, ["content", "parts"])
     films = {film for film, count in zip(*hits.to_pydict().values(), strict=True) if count > 1}
     if not films:
         return {}
-    where = f"parts > 1 AND content IN ({', '.join(map(repr, sorted(films)))})"
+    where = f"parts > 1 AND {one_of('content', sorted(films))}"
     table = snapshot.table(["content", "split", "part", "start", "duration"], where)
     return {
-        (content, split, number): Part(row, start, start + duration)
+        (content, split, number): _Part(row, start, start + duration)
         for content, split, number, start, duration, row in zip(*table.to_pydict().values(), strict=True)
     }
 
 
-def _around(place: FilmPart, parts: dict[FilmPart, Part], reach: float, own: set[int]) -> list[FilmPart]:
+def _around(place: _Numbered, parts: dict[_Numbered, _Part], reach: float, own: set[int]) -> list[_Numbered]:
     """The part itself and its neighbors within `reach` seconds, in the film's order."""
     content, split, number = place
     hit = parts[place]
@@ -475,275 +783,3 @@ def _around(place: FilmPart, parts: dict[FilmPart, Part], reach: float, own: set
     while is_near(last):
         last += 1
     return [(content, split, n) for n in range(first, last)]
-
-
-# From candidates to matches: rank them, look at the film around them, align the best.
-
-
-CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
-_VECTORS = ["mean", "trajectory"]
-KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
-
-
-class Candidates:
-    """One query's candidates: their rows, encodings and ranking.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    query : Query
-    found : Found
-        The B candidates.
-    encodings : sequence of Encoding, length B
-        Without their clip vectors.
-    recipe, rerank, partial
-        As in `seasync.ranking.rank`.
-    """
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        query: Query,
-        found: Found,
-        encodings: Sequence[Encoding],
-        *,
-        recipe: Recipe,
-        rerank: Rerank | None = None,
-        partial: Partial = "auto",
-    ) -> None:
-        self.snapshot, self.query, self.rows = snapshot, query, found.rows
-        self.recipe, self.partial = recipe, partial
-        self.encodings = encodings
-        # Where the film around a candidate fits the query better than the candidate itself:
-        self.stretches: dict[int, Span] = {}
-        # Encodings that take the place of those given: of stretches, and with clip vectors.
-        self._encodings: dict[int, Encoding] = {}
-        standard, neighborhood = snapshot.vectors.standard, None
-        self._vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
-        if (rerank or recipe.rerank) == "evidence" and len(found.rows):
-            neighborhood = Neighborhood.of(self._vector, found.vectors, len(standard.mean))
-        self.ranking = rank(
-            query.encoding,
-            encodings,
-            found.similarity,
-            recipe=recipe,
-            rerank=rerank,
-            partial=partial,
-            neighborhood=neighborhood,
-        )
-        if recipe.windows and partial != "never" and self.ranking.rerank != "none":
-            self._look_around()
-
-    def _look_around(self) -> None:
-        found = list(spans_around(self.snapshot, self.query, self.rows, self.recipe))
-        if not found:
-            return
-        positions, spans, encodings = zip(*found, strict=True)
-        vectors = clip_vectors_of(encodings, self.snapshot.vectors.standard)
-        others = rank(
-            self.query.encoding,
-            encodings,
-            vectors @ self._vector,
-            recipe=self.recipe,
-            rerank=self.ranking.rerank,
-            partial=self.partial,
-        )
-        self.ranking, taken = self.ranking.improved(others, positions)
-        for n in taken:
-            self.stretches[positions[n]], self._encodings[positions[n]] = spans[n], encodings[n]
-
-    def matches(
-        self, k: int, *, max_draq: float | None = None, consensus: bool | None = None, cost: bool = True
-    ) -> Matches:
-        """The k best candidates, aligned.
-
-        Parameters
-        ----------
-        k : int
-        max_draq : float, optional
-            Leave out candidates with a higher DRAQ.
-        consensus : bool, optional
-            Let the alignments correct each other; see `seasync.alignment.consensus`. Default: with a recipe
-            that compares trajectories, unless the clips are long.
-        cost : bool
-            Keep small cost matrices with the alignments.
-        """
-        best = self._clips(self.order(max_draq), k)
-        query, clips = (
-            prepare(self.query.encoding, self.recipe),
-            [prepare(encoding, self.recipe) for encoding in self._with_vectors(list(best))],
-        )
-        alignments = align_with_costs(query, clips, recipe=self.recipe, partial=self.partial)
-        if consensus or (consensus is None and self._consensus_is_cheap(alignments)):
-            alignments = apply_consensus(alignments, clips, partial=self.partial)
-        matches = []
-        for at, (n, (clip, duration, part)) in enumerate(best.items()):
-            aligned = alignments[at]
-            kept = cost and aligned.cost is not None and aligned.cost.size <= KEPT_CELLS
-            aligned = aligned.of(self.query.clip, clip, ends=(self.query.end, clip.start + duration))
-            aligned = aligned if kept else replace(aligned, cost=None)
-            similarity = float(self.ranking.similarity[n])
-            aligned = judged(self.snapshot, aligned, similarity)
-            better = None
-            if aligned.likelihood is None:
-                [better] = better_than_random(self.snapshot, self.recipe, self.ranking.keys("product")[[n]])
-            matches.append(Match(clip, duration, similarity, aligned.likelihood, better, aligned, part))
-        return Matches(
-            matches,
-            query=self.query.clip,
-            encoder=self.snapshot.facts.encoder,
-            recipe=self.recipe,
-            candidates=len(self.rows),
-            best_draq=self.best_draq,
-        )
-
-    @property
-    def best_draq(self) -> float | None:
-        """The lowest DRAQ of all candidates."""
-        draq = self.ranking.scores.draq
-        return float(draq.min()) if len(draq) else None
-
-    def order(self, max_draq: float | None = None) -> list[int]:
-        """The candidates by their numbers, best first, without those of a higher DRAQ than `max_draq`."""
-        draq = self.ranking.scores.draq
-        return [n for n in self.ranking.order().tolist() if max_draq is None or draq[n] <= max_draq]
-
-    def _with_vectors(self, best: list[int]) -> list[Encoding]:
-        """The encodings of these candidates with mean and trajectory, which are read only now."""
-        bare = [n for n in best if n not in self._encodings]
-        if bare:
-            self._complete(bare, self.snapshot.take(self.rows[bare], self._missing))
-        return [self._encodings[n] for n in best]
-
-    @property
-    def _missing(self) -> list[str]:
-        """The columns that encodings lack before they are completed."""
-        return [*_VECTORS, *([NUMBERS] if isinstance(self.encodings, EncodingBatch) else [])]
-
-    def _complete(self, chosen: list[int], table: pa.Table) -> None:
-        """Give the encodings of these candidates what `table` holds of them."""
-        vectors = zip(chosen, *(matrix(table[name]) for name in _VECTORS), strict=True)
-        if isinstance(self.encodings, EncodingBatch):
-            numbers = iter(lists(table[NUMBERS]))
-            for n, mean, trajectory in vectors:
-                self._encodings[n] = self.encodings.encoding(n, next(numbers), mean, trajectory)
-        else:
-            for n, mean, trajectory in vectors:
-                self._encodings[n] = replace(self.encodings[n], mean=mean, trajectory=trajectory)
-
-    def _consensus_is_cheap(self, alignments: Sequence[Alignment]) -> bool:
-        """Whether the matches can be aligned with each other in well under a tenth of a second."""
-        lengths = sum(len(alignment.match_seconds) for alignment in alignments)
-        return self.recipe.trajectory and lengths**2 <= CONSENSUS_CELLS
-
-    def _clips(self, order: list[int], k: int) -> dict[int, tuple[Clip, float, Clip | None]]:
-        """The first k as (clip, duration, the clip that led to it if it is a stretch of a film).
-
-        A stretch is cut to what corresponds, and left out if one before it shows most of it.
-        """
-        known = self.snapshot.clip_table
-        if self.stretches:
-            table = known.take(self.snapshot, self.rows[order])
-        else:  # what the alignments need besides is read with it
-            table = known.take(self.snapshot, self.rows[order[:k]], self._missing)
-            self._complete(order[:k], table)
-        found: dict[int, tuple[Clip, float, Clip | None]] = {}
-        for n, clip, duration in zip(
-            order, self.snapshot.clips_of(table), table["duration"].to_pylist(), strict=False
-        ):
-            if len(found) == k:
-                break
-            if n not in self.stretches:
-                found[n] = clip, duration, None
-                continue
-            span = self._trimmed(n)
-            shown = Clip.of(clip, span.start, span.end), span.end - span.start
-            if not any(_shared(shown, other[:2]) > 0.5 for other in found.values()):
-                found[n] = *shown, clip
-        return found
-
-    def _trimmed(self, n: int) -> Span:
-        """A stretch of a film without what its alignment leaves out at the ends.
-
-        The scores of a longer stretch that holds the same movement differ by chance alone, so its ends are
-        not known before it is aligned.
-        """
-        encoding, span = self._encodings[n], self.stretches[n]
-        aligned = align_encodings(self.query.encoding, encoding, recipe=self.recipe, partial=self.partial)
-        starts, ends = zip(*(piece.match for piece in aligned.pieces), strict=True)
-        trimmed = Span(max(span.start, min(starts)), min(span.end, max(ends)))
-        if not aligned.whole and trimmed != span:
-            self.stretches[n], self._encodings[n] = trimmed, cut(encoding, trimmed.start, trimmed.end)
-        return self.stretches[n]
-
-
-def _shared(one: tuple[Clip, float], other: tuple[Clip, float]) -> float:
-    """The share of the shorter of two stretches (clip, duration) that the longer one shows as well."""
-    if one[0].file != other[0].file:
-        return 0.0
-    start = max(one[0].start, other[0].start)
-    end = min(clip.start + duration for clip, duration in (one, other))
-    return (end - start) / min(one[1], other[1])
-
-
-# The answer to a search in the form that JSON has.
-
-
-def search_form(ranked: Candidates, k: int, *, max_draq: float | None = None) -> SearchForm:
-    """What `Candidates.matches` says in JSON, without aligning the candidates again.
-
-    Parameters
-    ----------
-    ranked : Candidates
-    k : int
-    max_draq : float, optional
-        Leave out candidates with a higher DRAQ.
-    """
-    if ranked.stretches:  # what they are cut to depends on their alignments
-        return ranked.matches(k, max_draq=max_draq, consensus=False, cost=False).form()
-    snapshot, query, recipe = ranked.snapshot, ranked.query, ranked.recipe
-    order = ranked.order(max_draq)[:k]
-    vectors = ["mean", "trajectory"] if is_calibrated(query.encoding.encoder, recipe) else []
-    table = snapshot.clip_table.take(snapshot, ranked.rows[order], vectors)
-    clips, lengths = snapshot.clips_of(table), table["duration"].to_pylist()
-    ends = [clip.start + length for clip, length in zip(clips, lengths, strict=True)]
-    likely = _likelihoods(ranked, order, table) if vectors else [None] * len(order)
-    fits = [fit.until((query.end, end)) for fit, end in zip(_fits(ranked, order, likely), ends, strict=True)]
-    shares: list[float | None] = [None] * len(fits)
-    if any(fit.likelihood is None for fit in fits):
-        shares = better_than_random(snapshot, recipe, ranked.ranking.keys("product")[order])
-    columns = zip(fits, clips, ends, ranked.ranking.similarity[order].tolist(), shares, strict=True)
-    return SearchForm(
-        query=None if query.clip is None else query.clip.form(),
-        encoder=snapshot.facts.encoder,
-        recipe=recipe.name,
-        threshold=recipe.threshold,
-        candidates=len(ranked.rows),
-        best_draq=ranked.best_draq,
-        verdict=verdict_of(fits, recipe, candidates=len(ranked.rows), best_draq=ranked.best_draq),
-        matches=[
-            match_form(fit, rank=rank, clip=clip.form(end=end), similarity=alike, better_than=share)
-            for rank, (fit, clip, end, alike, share) in enumerate(columns, 1)
-        ],
-    )
-
-
-def _fits(ranked: Candidates, chosen: list[int], likelihoods: Sequence[float | None]) -> list[Fit]:
-    """How well these candidates fit the query, judged as their alignments would be."""
-    ranking, recipe = ranked.ranking, ranked.recipe
-    query = grid_of(ranked.query.encoding.seconds, recipe)
-    fits = []
-    for n, likely in zip(chosen, likelihoods, strict=True):
-        fit = Fit.of(ranking.scores, n, query, grid_of(seconds_of(ranked.encodings, n), recipe), recipe)
-        fits.append(judged(ranked.snapshot, replace(fit, likelihood=likely), float(ranking.similarity[n])))
-    return fits
-
-
-def _likelihoods(ranked: Candidates, chosen: list[int], table: pa.Table) -> list[float | None]:
-    """How likely each of these candidates shows the query's movement; `table` has their raw vectors."""
-    query, best = ranked.query.encoding, ranked.ranking.scores.best_score
-    vectors = zip(matrix(table["mean"]), matrix(table["trajectory"]), strict=True)
-    return [
-        likelihood(query, RawVector(query.encoder, *parts), float(best[n]), ranked.recipe)
-        for n, parts in zip(chosen, vectors, strict=True)
-    ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -116,16 +115,13 @@ def search_in_process(
 
 
 def find_form(sea: Sea, asked: Clip | Query, options: dict[str, Any]) -> SearchForm:
-    """`Sea.search_form`: all that the answer to a search says."""
-    return sea.search_form(asked, **options)
+    """All that the answer to a search says; no path is computed for it."""
+    return sea.search(asked, **options).form()
 
 
 def find_matches(sea: Sea, asked: Clip | Query, options: dict[str, Any]) -> Matches:
-    """`Sea.search`, without consensus and without cost matrices."""
-    found = sea.search(asked, consensus=False, **options)
-    for n, match in enumerate(found):
-        found[n] = replace(match, alignment=replace(match.alignment, cost=None))
-    return found
+    """`Sea.search`, without consensus."""
+    return sea.search(asked, consensus=False, **options)
 
 
 @lru_cache(maxsize=OPEN_SEAS)

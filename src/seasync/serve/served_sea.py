@@ -162,7 +162,7 @@ class ServedSea:
         partial: Partial = "auto",
         label: str | None = None,
     ) -> SearchForm:
-        """`Sea.search_form`, when it is this search's turn."""
+        """The answer of `Sea.search`, when it is this search's turn."""
         options = {
             "k": k,
             "recipe": recipe,
@@ -176,7 +176,10 @@ class ServedSea:
 
     def matches(self, query: Clip, *, k: int, recipe: Recipe, partial: Partial = "auto") -> Matches:
         """`Sea.search` without consensus, when it is this search's turn."""
-        return self._find(find_matches, query, {"k": k, "recipe": recipe, "partial": partial})
+        found = self._find(find_matches, query, {"k": k, "recipe": recipe, "partial": partial})
+        if not found.can_align:
+            found.reopen(self.snapshot(), self.sea.query(query), self._encode)
+        return found
 
     def _find(self, find: Find[Answer], query: Clip, options: dict[str, Any]) -> Answer:
         """Search here or in another process.
@@ -233,7 +236,7 @@ class ServedSea:
         if self.exists() and self.info()["with_frame_features"]:
             (clip,) = self.snapshot().clips(limit=1)
             self._searches.submit(self._load)
-            self._searches.submit(self.sea.search_form, clip, k=1)
+            self._searches.submit(self.sea.search, clip, k=1)
 
     def _load(self) -> None:
         """Load the clip vectors or their index, once for everybody who waits."""
