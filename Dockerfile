@@ -3,7 +3,7 @@
 # docker build --build-arg WEIGHTS=1 .  (weights are part of the image)
 FROM python:3.12-slim AS build
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
 RUN python -m venv /opt/seasync && /opt/seasync/bin/pip install --no-cache-dir '.[serve,pose]'
 ARG WEIGHTS=
@@ -13,7 +13,7 @@ FROM python:3.12-slim
 RUN useradd --create-home --uid 10001 seasync
 COPY --from=build /opt/seasync /opt/seasync
 COPY --from=build --chown=seasync /cache /cache
-ENV PATH=/opt/seasync/bin:$PATH SEASYNC_CACHE=/cache NUMBA_CACHE_DIR=/cache/numba PYTHONDONTWRITEBYTECODE=1
+ENV PATH=/opt/seasync/bin:$PATH SEASYNC_CACHE=/cache PYTHONDONTWRITEBYTECODE=1
 USER 10001
 WORKDIR /data
 VOLUME ["/cache", "/data"]

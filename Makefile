@@ -12,7 +12,7 @@ READY := $(VENV)/.ready-$(EXTRAS)
 # One more than there are cores: tests wait for browsers, servers and nodes.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 
-.PHONY: demo test test-latest check coverage lock wheel stress bench docs
+.PHONY: demo test test-latest check coverage lock kernels wheel wheels stress bench docs
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,12 @@ lock: $(READY)  ## newest versions that fit together, into constraints.txt
 	@echo '# Written by `make lock`: versions that fit together, for every system and Python. Users are not bound by them.' > constraints.txt
 	$(BIN)/uv pip compile --quiet --universal --no-annotate --no-header --python-version 3.11 \
 		$(foreach extra,dev evaluate serve pose ray train models mcp,--extra $(extra)) pyproject.toml >> constraints.txt
+
+kernels: $(READY)  ## the kernels in C, for this machine, after a change in them
+	$(BIN)/python hatch_build.py
+
+wheels: $(READY)  ## the source distribution and a wheel for each platform, into dist
+	$(BIN)/python hatch_build.py wheels dist
 
 wheel:  ## the wheel without extras, in a fresh environment: align, add, search, render, export
 	$(PYTHON) tests/wheel.py

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
@@ -25,11 +24,11 @@ from seasync.alignment import (
     cost_matrix,
     draq_many,
     dtw_many,
+    kernels,
     score_many,
 )
 from seasync.alignment.costs import BatchedCosts
-from seasync.alignment.old_kernels import lanes
-from seasync.alignment.old_kernels.vectors import LANES
+from seasync.alignment.kernels import LANES
 from seasync.alignment.partial import BatchedPrices
 from seasync.encoding import Encoding, Stream
 
@@ -132,21 +131,11 @@ def own_draq(goals: Goals, rounds: int) -> None:
     for length in (64, 256):
         sides = np.full(LANES, length)
         cells = BatchedCosts(costs_of(sides.tolist())).cells
-        totals = np.zeros((2, LANES), np.float32)
         moves = np.empty((length, length * LANES), np.uint8)
-        alone = cpu(partial(dtw_alone, cells, moves), 20 * rounds)
-        shares = lanes.share_table(length)
-        both = cpu(partial(lanes.solve, cells, sides, sides, shares, totals, moves), 20 * rounds)
+        solve = partial(kernels.solve_lanes, cells, sides, sides, moves=moves)
+        alone, both = cpu(partial(solve, means=False), 20 * rounds), cpu(solve, 20 * rounds)
         added.append(100 * (both / alone - 1))
     goals.at_most("exact DRAQ, added to our DTW at 64 and 256", max(added), 60, " %")
-
-
-@njit
-def dtw_alone(cells, moves):  # type: ignore[no-untyped-def]
-    """`lanes.solve` of matrices of equal size without the mean cost of random paths, to compare with."""
-    totals = np.full(cells.shape[1], np.float32(np.inf))
-    for i in range(len(cells)):
-        lanes.path_row(cells[i], np.float32(0.0) if i == 0 else np.float32(np.inf), totals, moves[i])
 
 
 def clip(length: int, seed: int) -> Encoding:

@@ -20,7 +20,6 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
@@ -241,7 +240,6 @@ KINDS: dict[str, Builder] = {
 # ---- other ways, on the same cost matrix: each gives a path (L, 2)
 
 
-@njit(cache=True)
 def _open_path(cost, asymmetric):  # type: ignore[no-untyped-def]
     """The whole query in an open match: with DTW's moves, or 1 step of the query and 0 to 2 of the match."""
     n, m = cost.shape
@@ -262,7 +260,6 @@ def _open_path(cost, asymmetric):  # type: ignore[no-untyped-def]
     return path[::-1]
 
 
-@njit(cache=True)
 def _drop_path(cost, price):  # type: ignore[no-untyped-def]
     """Every frame of either side may be left out at one price (as Drop-DTW does, with a flat price)."""
     n, m = cost.shape

@@ -44,7 +44,7 @@ def test_the_names_that_the_docs_promise_come_from_the_room_too() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    heavy = "numba onnxruntime onnx lance pyarrow av torch matplotlib PIL scenedetect ray fastapi"
+    heavy = "onnxruntime onnx lance pyarrow av torch matplotlib PIL scenedetect ray fastapi"
     code = (
         "import sys, seasync.cli\n"
         f"loaded = [name for name in {heavy.split()!r} if name in sys.modules]\n"

@@ -70,7 +70,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs numba, onnxruntime or PyAV is loaded when it is first used."""
+    """What needs onnxruntime or PyAV is loaded when it is first used."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -1,6 +1,6 @@
 """Names that a package offers, each loaded from its module when it is first used.
 
-Heavy libraries (numba, onnxruntime, PyAV, FastAPI, torch) then load only where something needs them, so that
+Heavy libraries (onnxruntime, PyAV, FastAPI, torch) then load only where something needs them, so that
 ``seasync --help`` answers at once.
 """
 

@@ -202,9 +202,6 @@ def _unit(vectors: Floats) -> Floats:
 
 def _products(rows: Floats, others: Floats) -> Floats:
     """rows · othersᵀ; without BLAS, whose threads go on spinning and slow the rest of a query down."""
-    from seasync.alignment.old_kernels.products import products
+    from seasync.alignment.kernels import products
 
-    rows, others = (np.require(each, np.float32, ["C", "W"]) for each in (rows, others))
-    out = np.empty((len(rows), len(others)), np.float32)
-    products(rows, others, out)
-    return out
+    return products(np.ascontiguousarray(rows, np.float32), np.ascontiguousarray(others, np.float32))

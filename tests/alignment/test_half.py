@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seasync.alignment.old_kernels.half import single
+from seasync.alignment.kernels import single
 
 
 def test_every_half_becomes_the_same_single() -> None:

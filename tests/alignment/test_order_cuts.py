@@ -22,7 +22,7 @@ def test_an_edited_clip_is_prepared_as_if_it_had_been_filmed_so(seconds):
     assert np.array_equal(made.lead.features, features[samples])
     assert made.lead.shots.tolist() == [0, 5, 25]  # 20 and 0 are no cuts here, 25 and 10 are
     expected = encoding(features[samples], seconds=made.lead.seconds, shots=(0, 5, 25))
-    assert np.array_equal(made.streams[0].grid, prepare(expected, MOTION).streams[0].grid)
+    assert np.array_equal(made.streams[0].arrays.grid, prepare(expected, MOTION).streams[0].arrays.grid)
     assert np.diff(made.lead.seconds) == pytest.approx(1 / 7.5, abs=0.03)
     there = clip.seconds[places]
     for run, first in ((slice(0, 15), 20), (slice(15, 27), 0)):
@@ -34,7 +34,7 @@ def test_a_clip_edited_to_itself_is_itself():
     clip = prepare(encoding(walk(30), shots=(0, 12)), MOTION)
     made, places = edited(clip, np.arange(30), MOTION)
     assert places.tolist() == list(range(len(clip)))
-    assert np.array_equal(made.streams[0].rows, clip.streams[0].rows)
+    assert np.array_equal(made.streams[0].arrays.rows, clip.streams[0].arrays.rows)
 
 
 def test_a_path_is_split_where_it_jumps_and_no_frame_is_in_two_pieces():

@@ -11,9 +11,8 @@ from seasync.alignment import MOTION, PAPER, align_encodings, align_many, cost_m
 from seasync.alignment import partial as partial_module
 from seasync.alignment.any_order import best_pieces_in_any_order
 from seasync.alignment.costs import BatchedCosts
+from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import disordered_cost, solve_whole
-from seasync.alignment.old_kernels.priced_paths import priced_path
-from seasync.alignment.old_kernels.vectors import LANES
 from seasync.alignment.partial import PartialPolicy
 from seasync.alignment.prices import BatchedPrices, Prices, best_pieces
 from seasync.errors import FeatureError
@@ -30,8 +29,9 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
         data.draw(arrays(np.float32, shape, elements=quarters)) for shape in ((n, m), n, m)
     )
     jump = data.draw(quarters)
-    gain, path, breaks = priced_path(cost, rows, columns, np.float32(jump))
-    pieces = [list(map(tuple, path[a:b].tolist())) for a, b in pairwise(breaks)]
+    prices = Prices(rows, columns, (jump, 0.0), share=1.0, jump_share=1.0)
+    gain, paths = best_pieces(cost, prices)
+    pieces = [list(map(tuple, path.tolist())) for path in paths]
     assert gain == pytest.approx(naive.priced_gain(cost, rows, columns, pieces) - jump * (len(pieces) - 1))
     assert gain == pytest.approx(naive.best_priced_gain(cost, rows, columns, jump))
     for piece in pieces:

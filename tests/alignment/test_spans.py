@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seasync.alignment import MOTION
 from seasync.alignment import spans as spans_module
-from seasync.alignment.old_kernels.streaming import add_column_sums, stream_gains
+from seasync.alignment.kernels import solve_film
 from seasync.alignment.spans import fitting_spans
 from seasync.encoders import clip_vector_parts
 from seasync.encoding import Encoding, Stream
@@ -37,14 +37,11 @@ def test_gains_equal_the_slow_reference_however_the_film_is_cut_into_blocks(
     cost = np.random.default_rng(seed).random((n, m)).astype(np.float32)
     share = 0.75 * 0.57
     prices = (share * cost.mean(1)).astype(np.float32)
-    sums = np.zeros(n)
-    add_column_sums(np.ascontiguousarray(cost.T), sums)
-    np.testing.assert_allclose(sums, cost.sum(1), rtol=1e-5)
-    gains, starts = np.empty(m, np.float32), np.empty(m, np.int64)
-    best, since = np.full(n, -np.inf, np.float32), np.zeros(n, np.int64)
+    gains, starts = np.empty(m, np.float32), np.empty(m, np.int32)
+    values, since = np.full(n, -np.inf, np.float32), np.zeros(n, np.int32)
     for first in range(0, m, block):
         part = np.ascontiguousarray(cost.T[first : first + block])
-        stream_gains(part, first, prices, share, gains, starts, best, since)
+        solve_film(part, first, prices, share, values, since, gains, starts)
     expected = naive.open_film_gains(cost, prices, share * cost.mean(0))
     np.testing.assert_allclose(gains, [gain for gain, _ in expected], atol=1e-5)
     for end in range(m):

@@ -55,20 +55,6 @@ def on_terminal(*command: str, **variables: str) -> str:
     return shown.decode()
 
 
-def test_a_terminal_shows_once_that_kernels_are_compiled(tmp_path: Path) -> None:
-    script = """
-import numpy as np
-from seasync.cli.output import announce_compiling
-announce_compiling()
-from seasync.alignment.old_kernels.half import single
-from seasync.alignment.old_kernels.products import dots
-dots(single(np.zeros(3, np.float16)), np.zeros((2, 3), np.float32), np.zeros(2, np.float32))
-"""
-    first, second = (on_terminal(sys.executable, "-c", script, NUMBA_CACHE_DIR=str(tmp_path)) for _ in "12")
-    said = "seasync: compiling for this processor; only the first run does this"
-    assert (first.count(said), second.count(said)) == (1, 0)
-
-
 def test_quiet_shows_only_what_failed() -> None:
     assert "warning: careful" in noisy().stderr
     done = noisy("--quiet")

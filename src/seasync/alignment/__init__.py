@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from seasync.alignment.warp import Segment, Warp
 
 
-# Where each name lives; it is imported on first use, since the kernels bring numba with them.
+# Where each name lives; it is imported on first use.
 _HOMES = {
     "MOTION": "recipe",
     "PAPER": "recipe",

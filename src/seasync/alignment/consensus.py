@@ -6,53 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.alignment.costs import CostPair
 from seasync.alignment.judge import Verdict, draq_of, likelihood
-from seasync.alignment.old_kernels import courses as kernels
-from seasync.alignment.old_kernels.courses import cells_around, medians
-from seasync.alignment.prepare import PreparedClip, end_of, prepare
+from seasync.alignment.prepare import PreparedClip, prepare
 from seasync.alignment.prices import Pieces
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.alignment.result import Alignment, Piece
 from seasync.alignment.solve import align_many, as_alignment, solve_pairs
 from seasync.alignment.warp import Warp
-from seasync.encoding import Encoding, Seconds
+from seasync.encoding import Encoding, Indices, Seconds
 from seasync.errors import FeatureError
 from seasync.options import Partial, Side
 
 # Ways from clip to clip, and where two of them lead one after the other.
-
-
-class Course(NamedTuple):
-    """A map of time in one stretch: knots, where it ends, and where the other clip ends; see `Stretch`."""
-
-    times: Seconds
-    values: Seconds
-    end: float
-    last: float
-
-    @classmethod
-    def read(
-        cls,
-        path: NDArray[np.int32],
-        seconds: tuple[Seconds, Seconds],
-        steps: tuple[float, float],
-        side: Side,
-        recipe: Recipe,
-        ends: tuple[float, float] = (math.inf, math.inf),
-    ) -> Course:
-        """Read it off a path without jumps; `Alignment.warp` explains how."""
-        kept, other = (0, 1) if side == "query" else (1, 0)
-        times, values, last = kernels.knots(
-            path[:, kept], path[:, other], seconds[kept], seconds[other], recipe.readout == "mean"
-        )
-        end = max(min(end_of(seconds[kept], last, steps[kept]), ends[kept]), float(times[-1]))
-        return cls(times, values, end, ends[other])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,33 +30,17 @@ class DirectWay:
     """The way that an alignment describes."""
 
     alignment: Alignment
-    _read: dict[Side, Course | Warp] = field(default_factory=dict)
+    _read: dict[Side, Warp] = field(default_factory=dict)
 
-    def map_of(self, side: Side) -> Course | Warp:
+    def map_of(self, side: Side) -> Warp:
         """The map of time that keeps this side."""
         if side not in self._read:
-            one = self.alignment
-            if len(one.pieces) > 1 or one.anchors:
-                self._read[side] = one.warp(side)
-            else:
-                self._read[side] = Course.read(
-                    one.path[one.pieces[0].start : one.pieces[0].stop],
-                    (one.query_seconds, one.match_seconds),
-                    (one.query_step, one.match_step),
-                    side,
-                    one.recipe,
-                    one.ends,
-                )
+            self._read[side] = self.alignment.warp(side)
         return self._read[side]
 
     def at(self, moments: Seconds) -> Seconds:
-        """Where the way leads from moments of the query, shape (N,), increasing; as `Warp.at`."""
-        there = self.map_of("query")
-        if isinstance(there, Warp):
-            return there.at(moments)
-        out = np.empty(len(moments))
-        kernels.course_at(moments, there.times, there.values, there.last, out)
-        return out
+        """Where the way leads from moments of the query, shape (N,)."""
+        return self.map_of("query").at(moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +63,9 @@ class SolvedWay:
         whole = len(found.pieces) == 1 and min(found.coverage) == 1
         return Verdict(self.draq, found.coverage, whole, pair.recipe, likely).alignable
 
-    def map_of(self, side: Side) -> Course | Warp:
+    def map_of(self, side: Side) -> Warp:
         """The map of time that keeps this side."""
-        pair, found = self.pair, self.found
-        if len(found.pieces) > 1:
-            return as_alignment(pair, found).warp(side)
-        seconds, steps = (pair.query.seconds, pair.match.seconds), (pair.query.step, pair.match.step)
-        return Course.read(found.pieces[0].path, seconds, steps, side, pair.recipe)
+        return as_alignment(self.pair, self.found).warp(side)
 
 
 def onward_ways(
@@ -141,22 +91,30 @@ def onward_ways(
 def follow(moments: Seconds, first: DirectWay, side: Side, second: SolvedWay, onward_side: Side) -> Seconds:
     """Where a detour leads from `moments`, shape (N,), increasing; NaN where it is not defined."""
     there, onward = first.map_of(side), second.map_of(onward_side)
-    if isinstance(there, Course) and isinstance(onward, Course):
-        out = np.empty(len(moments))
-        kernels.follow(moments, *there, *onward, out)
-        return out
-    there, onward = (_as_warp(each) for each in (there, onward))
     between = there.at(moments)
     defined = there.covers(moments) & onward.covers(between)
     return np.where(defined, onward.at(between), np.nan)
 
 
-def _as_warp(course: Course | Warp) -> Warp:
-    from seasync.alignment.warp import Stretch
+def medians(direct: Seconds, reached: Seconds, weight: int, fewest: int) -> Seconds:
+    """The median of direct (N,), counted `weight` times, and of reached (R, N); it never decreases.
 
-    if isinstance(course, Warp):
-        return course
-    return Warp((Stretch(course.times, course.values, course.end, last=course.last),))
+    NaN does not count; where fewer than `fewest` of reached are numbers, it is direct.
+    """
+    found = np.nanmedian([*[direct] * weight, *reached], axis=0)
+    enough = np.isfinite(reached).sum(0) >= fewest
+    return np.maximum.accumulate(np.where(enough, found, direct))
+
+
+def cells_around(rows: Indices, places: Seconds, left: int, right: int) -> NDArray[np.int32]:
+    """Cells (L, 2) from column `left` to `right` in unit steps, centered on each row's place."""
+    ends = np.append(np.clip((places[1:] + places[:-1]) / 2, left, right), right)
+    column, low, cells = left, float(left), []
+    for row, high in zip(rows.tolist(), ends.tolist(), strict=True):
+        begin = min(max(math.ceil(low), column), column + 1)
+        column, low = max(math.floor(high), begin), high
+        cells += [(row, each) for each in range(begin, column + 1)]
+    return np.array(cells, np.int32)
 
 
 HELPERS = 9  # other matches that detours lead through
@@ -257,8 +215,7 @@ def _corrected(way: DirectWay, reached: Sequence[Seconds]) -> Alignment:
         (first, left), (last, right) = alignment.path[[piece.start, piece.stop - 1]].tolist()
         rows = np.arange(first, last + 1)  # a path without jumps leaves none out
         direct = way.at(alignment.query_seconds[first : last + 1])
-        partners = np.empty(len(direct))
-        medians(direct, detours, first, DIRECT, FEWEST, partners)
+        partners = medians(direct, detours[:, first : last + 1], DIRECT, FEWEST)
         places = np.interp(partners, alignment.match_seconds, grid)
         paths.append(cells_around(rows, places, left, right))
         start, stop = stop, stop + len(paths[-1])

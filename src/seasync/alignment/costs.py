@@ -15,16 +15,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seasync.alignment import kernels
 from seasync.alignment.judge import draq_ratio
+from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
-from seasync.alignment.old_kernels import cosines as kernels
-from seasync.alignment.old_kernels import lanes
-from seasync.alignment.old_kernels import stored as stored_kernels
-from seasync.alignment.old_kernels.disordered import disordered as disordered_totals
-from seasync.alignment.old_kernels.lane_costs import fill_pairs, lane_costs
-from seasync.alignment.old_kernels.products import products
-from seasync.alignment.old_kernels.vectors import LANES
-from seasync.alignment.prepare import JITTER, ORDINARY, PreparedClip, PreparedStream, prepare, shared_streams
+from seasync.alignment.prepare import (
+    JITTER,
+    MOTION_CAP,
+    ORDINARY,
+    SCALE_FLOOR,
+    PreparedClip,
+    PreparedStream,
+    prepare,
+    shared_streams,
+)
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.encoding import MIRRORS, WINDOW, WINDOW_FPS, Encoding, EncodingBatch, Floats, Indices, Seconds
 
@@ -151,17 +155,10 @@ def _motion(streams: list[PreparedStream], length: int) -> Floats:
     if not streams:
         return np.ones(length, np.float32)
     if len(streams) == 1:
-        only: Floats = streams[0].grid[2]
+        only: Floats = streams[0].arrays.grid[2]
         return only
-    mean: Floats = np.mean([stream.grid[2] for stream in streams], axis=0, dtype=np.float32)
+    mean: Floats = np.mean([stream.arrays.grid[2] for stream in streams], axis=0, dtype=np.float32)
     return mean
-
-
-def _products(rows: Floats, others: Floats) -> Floats:
-    """The product rows (k, d) · othersᵀ (d, m)."""
-    out = np.empty((len(rows), len(others)), np.float32)
-    products(rows, others, out)
-    return out
 
 
 class _StreamPair:
@@ -173,12 +170,11 @@ class _StreamPair:
     def add(self, first: int, out: Floats) -> None:
         """Add the cosines of the grid rows from `first` on to `out`, shape (k, m), from one Gram block."""
         if first == 0:
-            self.done = np.full(1, -1, np.int64)
-            self.ring = np.empty((2, self.match.length + 1), np.float32)
-            self.sums = np.zeros(self.match.length + 2 if self.context else 0, np.float64)
-        query, match, n = self.query, self.match, self.query.length
+            m = self.match.length
+            self.state = np.full(1, -1, np.int64), np.empty((2, m + 1), np.float32), np.zeros(m + 2)
+        query, match, n = self.query.arrays, self.match.arrays, self.query.length
         last = query.lower[first + len(out) - 1]
-        frames = slice(max(0, int(self.done[0])), min(n, int(last) + 2))
+        frames = slice(max(0, int(self.state[0][0])), min(n, int(last) + 2))
         links = query.links[:, frames]
         low, high = min(frames.start, int(links[1].min())), max(frames.stop, int(links[0].max()) + 1)
         if self.context:
@@ -187,12 +183,20 @@ class _StreamPair:
             extras = slice(int(links[2, 0]), int(links[2, -1]) + 1)
         else:
             extras = slice(n, n)
-        gram = _products(query.rows[low:high], match.rows)
-        extra = _products(query.rows[extras], match.rows)
+        gram = kernels.products(query.rows[low:high], match.rows)
+        extra = kernels.products(query.rows[extras], match.rows)
         kernels.add_cosines(
-            gram, low, extra, extras.start - n, query.sides, match.sides,
-            self.context, self.done, self.ring, self.sums, first, out,
-        )  # fmt: skip
+            gram,
+            low,
+            extra,
+            extras.start - n,
+            query,
+            match,
+            self.context,
+            self.state,
+            first,
+            out,
+        )
 
 
 # DTW and DRAQ of many cost matrices of any sizes, solved LANES at a time.
@@ -205,7 +209,6 @@ LONGEST = 512
 _FEWEST = 3
 # Working memory that each thread keeps: touching fresh memory would take longer than solving.
 _scratch = threading.local()
-_NO_MOVES = np.empty((0, 0), np.uint8)
 
 
 def dtw_many(costs: Sequence[ArrayLike]) -> list[tuple[Path, float]]:
@@ -254,9 +257,8 @@ def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     matrices = [check_cost(cost) for cost in costs]
     out = np.full((2, len(costs)), np.nan)
     for block in batch_blocks([matrix.shape for matrix in matrices]):
-        places = _places([matrices[k] for k in block])
-        totals = np.zeros((2, LANES), np.float32)
-        lanes.score_matrices(*places, _shares(*places[1:].max(1).tolist()), totals)
+        some = [matrices[k] for k in block]
+        totals = kernels.solve_lanes(some, *_sizes(some))
         require_finite(float(totals[1].sum()))
         out[:, block] = totals[:, : len(block)]
     for k in np.flatnonzero(np.isnan(out[1])):
@@ -280,26 +282,17 @@ def scratch(name: str, dtype: type[np.generic], *shape: int) -> NDArray[Any]:
     size = math.prod(shape)
     array: NDArray[Any] | None = getattr(_scratch, name, None)
     if array is None or array.size < size:
-        array = np.zeros(size, dtype)
+        whole = np.zeros(size * np.dtype(dtype).itemsize + 63, np.uint8)
+        first = -whole.ctypes.data % 64  # where a line of the cache begins
+        array = whole[first : first + size * np.dtype(dtype).itemsize].view(dtype)
         setattr(_scratch, name, array)
     return array[:size].reshape(shape)
 
 
-@lru_cache(maxsize=1)
-def _share_table(size: int) -> Floats:
-    return np.asarray(lanes.share_table(size))
-
-
-def _shares(n: int, m: int) -> Floats:
-    """How often random paths leave each cell which way: a table for matrices of at least n × m."""
-    return _share_table(-(-max(n, m, LONGEST) // 128) * 128)
-
-
-def _places(costs: Sequence[Floats]) -> NDArray[np.int64]:
-    """Addresses, rows and columns of up to LANES contiguous matrices, shape (3, LANES); zero beyond."""
-    out = np.empty((3, LANES), np.int64)
-    lanes.find_matrices((*costs, *[costs[0]] * (LANES - len(costs))), out)
-    out[:, len(costs) :] = 0
+def _sizes(matrices: Sequence[Floats]) -> Indices:
+    """Rows and columns of up to LANES matrices, shape (2, LANES); zero beyond."""
+    out = np.zeros((2, LANES), np.int64)
+    out[:, : len(matrices)] = np.transpose([matrix.shape for matrix in matrices])
     return out
 
 
@@ -319,66 +312,39 @@ class BatchedCosts:
     """
 
     def __init__(self, costs: Sequence[Floats]) -> None:
-        places = _places(costs)
-        self._begin(len(costs), places[1:])
-        lanes.interleave_all(*places, self.cells)
+        self._begin(len(costs), _sizes(costs))
+        kernels.interleave(costs, self.rows, self.columns, self.cells)
 
     @classmethod
     def of_pairs(cls, pairs: Sequence[CostPair]) -> BatchedCosts:
         """The cost matrices of pairs of one recipe, at most LANES, made where the kernels read them."""
-        factors = {pair.factors for pair in pairs}
-        if len(factors) > 1 or None in factors:
+        factors, *others = {pair.factors for pair in pairs}
+        if others or factors is None:
             return cls([pair.matrix() for pair in pairs])
-        recipe, sizes = pairs[0].recipe, np.zeros((2, LANES), np.int64)
+        sizes = np.zeros((2, LANES), np.int64)
         sizes[:, : len(pairs)] = np.transpose([pair.shape for pair in pairs])
-        frames = np.array([pair.frames for pair in pairs]).max(0).tolist()
-
-        sides = [(pair.query.streams[0].arrays, pair.match.streams[0].arrays) for pair in pairs]
-        queries, matches = zip(*sides, *[sides[0]] * (LANES - len(sides)), strict=True)
-        moving = np.array([pair.moving for pair in pairs])
-
-        def fill(planes: Floats, *both: Floats) -> None:
-            fill_pairs(queries, matches, moving, recipe.stillness, recipe.context, planes, *both)
-
-        return cls.filled(fill, len(pairs), sizes, frames, np.array(*factors), recipe.power)
-
-    @classmethod
-    def filled(
-        cls,
-        fill: Callable[[Floats, Floats, Floats], None],
-        count: int,
-        sizes: NDArray[np.int64],
-        frames: Sequence[int],
-        factors: NDArray[np.int64],
-        power: float,
-    ) -> BatchedCosts:
-        """The cost matrices of pairs whose products `fill` writes; see `lane_costs` for its arguments.
-
-        Parameters
-        ----------
-        fill : callable
-            Takes planes, query and match, and writes them.
-        count : int
-            How many pairs, at most LANES.
-        sizes : numpy.ndarray [shape=(2, LANES)]
-            Grid points of each query and match, zero beyond `count`.
-        frames : (int, int)
-            Frames of the longest query and of the longest match.
-        factors : numpy.ndarray [shape=(2,)]
-            Grid points from one frame to the next, of the queries and of the matches.
-        power : float
-            See `Recipe`.
-        """
+        recipe, (longest, other) = pairs[0].recipe, np.array([pair.frames for pair in pairs]).max(0).tolist()
         self = cls.__new__(cls)
+        kernels.pair_costs(
+            [pair.query.streams[0].arrays for pair in pairs],
+            [pair.match.streams[0].arrays for pair in pairs],
+            np.array([pair.moving for pair in pairs]),
+            recipe.context,
+            self.lay_out(len(pairs), sizes, (longest, other), factors, recipe),
+        )
+        return self
+
+    def lay_out(
+        self, count: int, sizes: Indices, frames: tuple[int, int], factors: tuple[int, int], recipe: Recipe
+    ) -> kernels.Layout:
+        """Where the costs of `count` pairs go; see `kernels.Layout`. sizes (2, LANES): rows and columns."""
         self._begin(count, sizes)
         planes = scratch("planes", np.float32, LANES, frames[0], frames[1] + 1)
-        sides = (
-            scratch("query", np.float32, 3, self.n, LANES),
-            scratch("match", np.float32, 3, self.m, LANES),
+        sides, numbers = (
+            scratch("sides", np.float32, self.n + self.m, 3, LANES),
+            (recipe.stillness, recipe.power),
         )
-        fill(planes, *sides)
-        lane_costs(planes, factors, self.rows, self.columns, *sides, np.float32(power), self.cells)
-        return self
+        return kernels.Layout(self.rows, self.columns, frames, factors, planes, sides, self.cells, *numbers)
 
     def _begin(self, count: int, sizes: NDArray[np.int64]) -> None:
         self.count, (self.rows, self.columns) = count, sizes
@@ -387,14 +353,12 @@ class BatchedCosts:
 
     def matrix(self, lane: int) -> Floats:
         """A copy of one of the matrices."""
-        out = np.empty((self.rows[lane], self.columns[lane]), np.float32)
-        lanes.matrix_of(self.cells, lane, out)
-        return out
+        cells = self.cells.reshape(self.n, self.m, LANES)
+        return cells[: self.rows[lane], : self.columns[lane], lane].copy()
 
     def disordered(self) -> NDArray[np.float64]:
         """The `disordered_cost` of every matrix, shape (B,)."""
-        totals = np.empty((2, LANES), np.float32)
-        disordered_totals(self.cells, self.rows, self.columns, totals)
+        totals = kernels.solve_disordered(self.cells, self.rows, self.columns)
         return np.asarray(totals[:, : self.count].mean(0, dtype=np.float64))
 
     def box_costs(self, boxes: NDArray[np.int64], *, contrast: bool) -> NDArray[np.float64]:
@@ -409,22 +373,20 @@ class BatchedCosts:
             where = np.zeros((5, LANES), np.int64)
             where[:, : len(block)] = boxes[block].T
             (n, m), sizes = where[3:].max(1).tolist(), where[3:]
-            cells, totals = scratch("boxes", np.float32, n, m * LANES), np.zeros((2, LANES), np.float32)
-            lanes.take_boxes(self.cells, *where, cells)
-            lanes.solve(cells, *sizes, _shares(n, m), totals, _NO_MOVES)
-            out[0, block] = totals[1, : len(block)]
+            cells = scratch("boxes", np.float32, n, m * LANES)
+            kernels.take_boxes(self.cells, where, cells)
+            out[0, block] = kernels.solve_lanes(cells, *sizes)[1, : len(block)]
             if contrast:
-                disordered_totals(cells, *sizes, totals)
+                totals = kernels.solve_disordered(cells, *sizes)
                 out[1, block] = totals[:, : len(block)].mean(0, dtype=np.float64)
         return out
 
-    def totals(self, moves: NDArray[np.uint8] = _NO_MOVES) -> NDArray[np.float64]:
+    def totals(self, moves: NDArray[np.uint8] | None = None) -> NDArray[np.float64]:
         """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B).
 
-        The moves of the paths are written into `moves`, unless it is empty.
+        The moves of the paths are written into `moves`.
         """
-        totals = np.zeros((2, LANES), np.float32)
-        lanes.solve(self.cells, self.rows, self.columns, _shares(self.n, self.m), totals, moves)
+        totals = kernels.solve_lanes(self.cells, self.rows, self.columns, moves=moves)
         require_finite(float(totals[1].sum()))
         return totals[:, : self.count].astype(np.float64)
 
@@ -432,11 +394,8 @@ class BatchedCosts:
         """Path, cost and mean cost of random paths of every matrix."""
         moves = scratch("moves", np.uint8, self.n, self.m * LANES)
         totals = self.totals(moves).T.tolist()
-        paths = np.empty((LANES, self.n + self.m - 1, 2), np.int32)
-        lengths = np.empty(LANES, np.int64)
-        lanes.trace(moves, self.rows, self.columns, paths, lengths)
-        found = (path[-length:].copy() for path, length in zip(paths, lengths, strict=True))
-        return [SolvedPath(path, cost, random) for path, (cost, random) in zip(found, totals, strict=False)]
+        paths = kernels.trace_lanes(moves, self.rows, self.columns)
+        return [SolvedPath(path, cost, random) for path, (cost, random) in zip(paths, totals, strict=False)]
 
 
 # Cost matrices of one query with clips as a sea stores them, made without a step of Python for each.
@@ -453,7 +412,7 @@ class StoredMatches:
     recipe : Recipe
     plans : numpy.ndarray [shape=(B, 5)]
     rates : numpy.ndarray [shape=(B,)]
-        See `kernels.stored.plan_clips`.
+        See `kernels.plan_clips`.
     """
 
     query: PreparedClip
@@ -475,26 +434,31 @@ class StoredMatches:
             or only.still
             or only.name in MIRRORS
             or len(query) > LONGEST
-            or (query.encoder, only.name, only.rows.shape[1])
+            or (query.encoder, only.name, only.arrays.width)
             != (batch.encoder, batch.name, batch.features.shape[1])
         ):
             return None
-        plans, rates = np.zeros((len(batch), 5), np.int64), np.zeros(len(batch))
-        most = WINDOW if recipe.windows else LONGEST
-        settings = JITTER, ORDINARY, float(most), WINDOW_FPS, recipe.grid_fps
-        stored_kernels.plan_clips(
-            batch.seconds, batch.frames_of, batch.shots_of, settings, LONGEST, plans, rates
+        plans, rates = kernels.plan_clips(
+            batch.seconds,
+            batch.frames_of,
+            batch.shots_of,
+            jitter=JITTER,
+            ordinary=ORDINARY,
+            window=WINDOW if recipe.windows else LONGEST,
+            window_fps=WINDOW_FPS,
+            grid_fps=recipe.grid_fps,
+            longest=LONGEST,
         )
         return cls(query, batch, recipe, plans, rates)
 
     def blocks(self) -> tuple[list[list[int]], list[int]]:
         """Clips to be solved together, LANES at most and of similar length; and those that are not plain."""
-        plain = self.plans[:, stored_kernels.PLAIN] == 1
+        plain = self.plans[:, kernels.PLAIN] == 1
         chosen = np.flatnonzero(plain)
         found: list[list[int]] = []
-        for factor in np.unique(self.plans[chosen, stored_kernels.FACTOR]).tolist():
-            same = chosen[self.plans[chosen, stored_kernels.FACTOR] == factor]
-            same = same[np.argsort(self.plans[same, stored_kernels.POINTS], kind="stable")]
+        for factor in np.unique(self.plans[chosen, kernels.FACTOR]).tolist():
+            same = chosen[self.plans[chosen, kernels.FACTOR] == factor]
+            same = same[np.argsort(self.plans[same, kernels.POINTS], kind="stable")]
             found += [part.tolist() for part in np.array_split(same, -(-len(same) // LANES))]
         return found, np.flatnonzero(~plain).tolist()
 
@@ -503,19 +467,25 @@ class StoredMatches:
         chosen, only = np.array(block), self.query.streams[0]
         plans = self.plans[chosen]
         sizes = np.zeros((2, LANES), np.int64)
-        sizes[0, : len(block)], sizes[1, : len(block)] = len(self.query), plans[:, stored_kernels.POINTS]
-        moving = np.empty(len(block), np.bool_)
-
-        def fill(planes: Floats, query: Floats, match: Floats) -> None:
-            stored_kernels.fill_lanes(
-                self.batch.features.view(np.uint16), self.batch.seconds, self.batch.frames_of,
-                self.plans, self.rates, chosen, self.recipe.change_seconds, self.recipe.stillness,
-                only.rows, only.sides, planes, query, match, moving,
-            )  # fmt: skip
-
-        factors = np.array([self.query.factor, plans[0, stored_kernels.FACTOR]])
-        frames = only.length, int(plans[:, stored_kernels.SAMPLES].max())
-        return BatchedCosts.filled(fill, len(block), sizes, frames, factors, self.recipe.power), moving
+        sizes[0, : len(block)], sizes[1, : len(block)] = len(self.query), plans[:, kernels.POINTS]
+        samples, factors = (
+            int(plans[:, kernels.SAMPLES].max()),
+            (self.query.factor, int(plans[0, kernels.FACTOR])),
+        )
+        costs, recipe = BatchedCosts.__new__(BatchedCosts), self.recipe
+        moving = kernels.stored_costs(
+            self.batch.features,
+            self.batch.seconds,
+            self.batch.frames_of,
+            self.plans,
+            self.rates,
+            chosen,
+            only.arrays,
+            kernels.Settings(0, False, True, MOTION_CAP, SCALE_FLOOR),
+            recipe.change_seconds or 0.0,
+            costs.lay_out(len(block), sizes, (only.length, samples), factors, recipe),
+        )
+        return costs, moving
 
 
 # Work on arrays in a few threads: the kernels let go of Python's lock while they compute.

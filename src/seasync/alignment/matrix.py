@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seasync.alignment import kernels
 from seasync.alignment.judge import draq_of
-from seasync.alignment.old_kernels import single
 from seasync.encoding import Floats
 from seasync.errors import FeatureError
 
@@ -102,7 +102,7 @@ def random_cost(cost: ArrayLike, *, paths: int | None = None, seed: int = 0) -> 
         if paths < 1:
             raise FeatureError(f"paths: expected a positive number or None, got {paths}")
         require_finite(float(matrix.sum()))
-        return float(single.sampled_random_cost(matrix, paths, seed))
+        return kernels.sample_paths(matrix, paths, seed)
     return solve_whole(matrix).random
 
 
@@ -197,18 +197,16 @@ def solve_rows(
         )
     limits, held = _band_limits(n, m, band), _anchor_columns(n, m, anchors)
     moves = np.empty((n, (m + 3) // 4), np.uint8)
-    totals = np.full(m + 1, np.inf, np.float32)
-    totals[0] = 0.0
-    means = np.zeros(m + 1, np.float32)
+    values, means = np.full(m, -np.inf, np.float32), np.zeros(m, np.float32)
     for first, costs in blocks:
-        single.advance(costs, first, np.float32(penalty), limits, held, totals, means, moves)
-    random = require_finite(float(means[m]))
-    if not np.isfinite(totals[m]):
+        kernels.solve_rows(costs, first, penalty, limits, held, values, means, moves)
+    random = require_finite(float(means[-1]))
+    if not np.isfinite(values[-1]):
         raise FeatureError(
             f"no path passes {list(anchors)} within {band = }: widen the band or remove anchors"
         )
-    path = single.trace(moves, n, m)
-    cost = float(totals[m])
+    path = kernels.trace_rows(moves, m).copy()
+    cost = -float(values[-1])
     if penalty:
         cost -= penalty * int((np.diff(path, axis=0).sum(1) == 1).sum())
     return SolvedPath(path, cost, random)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from seasync.alignment.any_order import best_pieces_in_any_order, edited, pieces_of, with_moved_cuts
 from seasync.alignment.costs import BatchedCosts, CostPair
 from seasync.alignment.judge import HALF, ScoredPieces, draq_of, draq_ratio, order_doubt
+from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, Path, SolvedPath, disordered_cost, solve_whole
-from seasync.alignment.old_kernels.vectors import LANES
 from seasync.alignment.prepare import PreparedClip
 from seasync.alignment.prices import (
     JUMP_IN_ANY_ORDER,

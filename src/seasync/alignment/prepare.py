@@ -9,9 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.alignment.old_kernels import preparation as kernels
-from seasync.alignment.old_kernels.clock import clock, longest_over_shortest
-from seasync.alignment.old_kernels.half import single
+from seasync.alignment import kernels
 from seasync.alignment.recipe import Recipe
 from seasync.encoding import (
     FOUND,
@@ -34,6 +32,11 @@ from seasync.errors import FeatureError
 JITTER = 0.02
 # Steps shorter than this many median steps tell the rate.
 ORDINARY = 1.5
+# A frame's motion counts as this many times the mean at most. Chosen on falls, of 2 to 10; other sets hardly
+# change.
+MOTION_CAP = 3.0
+# A window's mean square counts as this share of the clip's at least.
+SCALE_FLOOR = 0.25
 
 
 class Grid(NamedTuple):
@@ -69,11 +72,15 @@ def uniform_times(seconds: Seconds, recipe: Recipe) -> tuple[Seconds, float]:
 
 
 def clock_of(seconds: Seconds) -> tuple[float, int, float]:
-    """`clock`, where a step is ordinary if it is shorter than one and a half of the median step."""
-    even = longest_over_shortest(seconds) < ORDINARY  # then all are ordinary
-    limit = np.inf if even else ORDINARY * float(np.median(np.diff(seconds)))
-    found: tuple[float, int, float] = clock(seconds, limit)
-    return found
+    """The rate of a stream, the samples of a uniform clock of that rate, and how far the frames are from it.
+
+    The rate is that of the ordinary steps: those shorter than one and a half of the median step.
+    """
+    unevenness, *clock = kernels.clock_of(seconds)
+    if unevenness >= ORDINARY:
+        _, *clock = kernels.clock_of(seconds, ORDINARY * float(np.median(np.diff(seconds))))
+    rate, count, off = clock
+    return rate, int(count), off
 
 
 def grid_factor(rate: float, recipe: Recipe) -> int:
@@ -113,16 +120,8 @@ class PreparedStream:
     Attributes
     ----------
     name : str
-    rows : numpy.ndarray [shape=(T + extra, d)], float32
-        Centered features, then window means or context rows: one side of the Gram matrix.
-    links : numpy.ndarray [shape=(3, T)], int32
-        The frames ahead and behind whose difference is the change, and the row of the frame's own mean.
-    scales : numpy.ndarray [shape=(2, T)], float32
-        Factors of state and change.
-    lower : numpy.ndarray [shape=(n,)], int32
-        The frame at or before each grid point.
-    grid : numpy.ndarray [shape=(3, n)], float32
-        The way from there to the next frame (0–1), 1 / norm, and motion.
+    arrays : kernels.Stream
+        What the kernels read of it.
     found : float
         Share of the frames in which the encoder found its subject.
     still : bool
@@ -130,35 +129,23 @@ class PreparedStream:
     """
 
     name: str
-    rows: Floats
-    links: Int32s
-    scales: Floats
-    lower: Int32s
-    grid: Floats
+    arrays: kernels.Stream
     found: float
     still: bool
 
     @property
     def length(self) -> int:
         """Number of frames, T."""
-        return int(self.links.shape[1])
+        return int(self.arrays.length)
 
     def mirrored(self) -> PreparedStream:
         """The stream of the same movement seen in a mirror; itself if its columns have no left and right."""
         if self.name not in MIRRORS:
             return self
         columns, signs = MIRRORS[self.name]
-        return replace(self, rows=np.ascontiguousarray(self.rows[:, columns] * signs, np.float32))
-
-    @property
-    def sides(self) -> tuple[Int32s, Floats, Int32s, Floats]:
-        """What the kernels take besides the rows."""
-        return self.links, self.scales, self.lower, self.grid
-
-    @property
-    def arrays(self) -> tuple[Floats, Int32s, Floats, Int32s, Floats]:
-        """The rows, and what the kernels take besides."""
-        return self.rows, *self.sides
+        own = self.arrays
+        rows = np.ascontiguousarray(own.rows[:, columns] * signs, np.float32)
+        return replace(self, arrays=kernels.Stream(rows, own.links, own.scales, own.lower, own.grid))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +240,7 @@ def _resample(stream: Stream, recipe: Recipe) -> _Samples:
     """Resample a stream uniformly at its own rate: linear between timestamps, nearest across a cut."""
     seconds, features, shots = stream.seconds, stream.features, stream.shots
     if features.dtype == np.float16:
-        features = single(features)
+        features = kernels.single(features)
     elif features.dtype != np.float32 or not features.flags.c_contiguous:
         features = np.ascontiguousarray(features, np.float32)
     uniform, rate = uniform_times(seconds, recipe)
@@ -289,15 +276,14 @@ def _prepare_stream(
 ) -> PreparedStream:
     """Prepare a stream; a grid point lies `weight`, shape (n,), of the way from frame `lower` to the next."""
     reach = 0 if recipe.change_seconds is None else max(1, round(recipe.change_seconds * samples.rate))
-    rows, links, scales, grid, still = kernels.prepare_frames(
-        samples.features, samples.shots, *_windows(samples, recipe.windows), reach,
-        recipe.context, recipe.compares_change, lower, _uncut(lower, weight, samples.shots),
-    )  # fmt: skip
-    return PreparedStream(stream.name, rows, links, scales, lower, grid, stream.found, still)
+    settings = kernels.Settings(reach, recipe.context, recipe.compares_change, MOTION_CAP, SCALE_FLOOR)
+    windows, weight = _windows(samples, recipe.windows), _uncut(lower, weight, samples.shots)
+    arrays, still = kernels.prepare_frames(samples.features, samples.shots, windows, settings, lower, weight)
+    return PreparedStream(stream.name, arrays, stream.found, still)
 
 
-def _windows(samples: _Samples, windowed: bool) -> tuple[Int32s, Indices, Indices]:
-    """Each frame's window, shape (T,), and where the windows start and stop.
+def _windows(samples: _Samples, windowed: bool) -> kernels.Windows:
+    """Each frame's scene and window, and where the windows are.
 
     At more samples per second a window has more of them: what surrounds a moment is a matter of time.
     """
@@ -310,13 +296,17 @@ def _windows(samples: _Samples, windowed: bool) -> tuple[Int32s, Indices, Indice
     distinct = sorted({(begin, end) for _, _, begin, end in spans})
     at = {window: k for k, window in enumerate(distinct)}
     window = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])
+    scene = np.repeat(np.arange(len(shots)), np.diff([*shots, length]))
     starts, stops = np.array(distinct, np.int64).T
-    return window.astype(np.int32), starts.copy(), stops.copy()
+    return kernels.Windows(
+        scene.astype(np.int32), window.astype(np.int32), np.arange(length), starts.copy(), stops.copy()
+    )
 
 
 @lru_cache(maxsize=256)
-def _one_window(length: int) -> tuple[Int32s, Indices, Indices]:
-    return np.zeros(length, np.int32), np.zeros(1, np.int64), np.array([length])
+def _one_window(length: int) -> kernels.Windows:
+    zeros = np.zeros(length, np.int32)
+    return kernels.Windows(zeros, zeros, np.arange(length), np.zeros(1, np.int64), np.array([length]))
 
 
 def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[PreparedStream, PreparedStream]]:
@@ -330,9 +320,9 @@ def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[Prepa
     if not pairs:
         raise FeatureError("the encodings have no stream in common: encode both by one encoder")
     for one, other in pairs:
-        if one.rows.shape[1] != other.rows.shape[1]:
+        if one.arrays.width != other.arrays.width:
             raise FeatureError(
-                f"{one.name}: the query's features have {one.rows.shape[1]} dimensions, the match's "
-                f"{other.rows.shape[1]}: encode both by one encoder"
+                f"{one.name}: the query's features have {one.arrays.width} dimensions, the match's "
+                f"{other.arrays.width}: encode both by one encoder"
             )
     return [pair for pair in pairs if min(pair[0].found, pair[1].found) >= FOUND] or pairs[:1]

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.alignment import kernels
 from seasync.alignment.costs import BatchedCosts, scratch
 from seasync.alignment.judge import ScoredPieces, draq_of, score_of
+from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, Path, SolvedPath, disordered_cost
-from seasync.alignment.old_kernels import priced_lanes
-from seasync.alignment.old_kernels import priced_paths as kernels
-from seasync.alignment.old_kernels.vectors import LANES
 from seasync.encoding import Floats
 
 # Shares of the random price of both clips as a whole:
@@ -63,8 +62,10 @@ class Prices:
     @classmethod
     def of(cls, cost: Floats, share: float, jump_share: float = _JUMP) -> Prices:
         """Compute the prices of a cost matrix, shape (n, m)."""
-        rows, columns = (np.empty(length, np.float32) for length in cost.shape)
-        return cls(rows, columns, kernels.prices(cost, share, rows, columns), share, jump_share)
+        cost = np.ascontiguousarray(cost)
+        n, m = np.array(cost.shape)[:, None]
+        rows, columns, totals = kernels.price_frames(cost, n, m, share)
+        return cls(rows[:, 0], columns[:, 0], tuple(totals[0].tolist()), share, jump_share)
 
     @property
     def whole(self) -> float:
@@ -89,8 +90,7 @@ class Prices:
 
     def measure(self, cost: Floats, piece: Path) -> tuple[float, float, float]:
         """What a piece costs, and the prices of the rows and of the columns it enters."""
-        measured: tuple[float, float, float] = kernels.measure(cost, self.rows, self.columns, 0, 1, piece)
-        return measured
+        return kernels.measure(cost, self.rows[:, None], self.columns[:, None], piece)
 
     def better(self, gain: float, dtw_cost: float, doubt: float = 0.0) -> bool:
         """Whether a partial path of that gain beats the whole path of that cost; see `order_doubt`."""
@@ -116,8 +116,18 @@ def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[floa
     """
     if anchors:
         return _pieces_through(sorted(anchors), cost, prices)
-    gain, path, breaks = kernels.priced_path(cost, prices.rows, prices.columns, prices.jump)
-    return float(gain), [path[a:b] for a, b in pairwise(breaks)]
+    return _best_pieces(cost, prices.rows, prices.columns, prices.jump)
+
+
+def _best_pieces(cost: Floats, rows: Floats, columns: Floats, jump: np.float32) -> tuple[float, list[Path]]:
+    """What the best path with jumps gains, and its pieces."""
+    moves, sources = np.empty(cost.shape, np.uint8), np.empty(cost.shape, np.int32)
+    jumps = np.full(1, jump, np.float32)
+    gains, ends = kernels.solve_priced(
+        np.ascontiguousarray(cost), rows[:, None], columns[:, None], jumps, moves, sources
+    )
+    path, breaks = kernels.trace_priced(moves, sources, int(ends[0]))
+    return float(gains[0]), [path[a:b] for a, b in pairwise(breaks.tolist())]
 
 
 def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
@@ -128,10 +138,8 @@ def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float
         box = cost[i : k + 1, j : last + 1].copy()
         for corner, cell in (((i, j), (0, 0)), ((k, last), (-1, -1))):
             box[cell] = -prices.anchor if corner in anchors else box[cell]
-        _, path, breaks = kernels.priced_path(
-            box, prices.rows[i : k + 1], prices.columns[j : last + 1], prices.jump
-        )
-        found = [path[a:b] + np.array([i, j], np.int32) for a, b in pairwise(breaks)]
+        _, found = _best_pieces(box, prices.rows[i : k + 1], prices.columns[j : last + 1], prices.jump)
+        found = [piece + np.array([i, j], np.int32) for piece in found]
         if pieces:  # the last one ends where the first of these begins
             found[0] = np.concatenate([pieces.pop(), found[0][1:]])
         pieces += found
@@ -149,15 +157,13 @@ class BatchedPrices:
 
     def __init__(self, batch: BatchedCosts, share: float) -> None:
         self.batch, self.share = batch, share
-        count, n, m = LANES, batch.n, batch.m
-        self.rows, self.columns = np.empty((n, count), np.float32), np.empty(m * count, np.float32)
-        self.totals = np.empty((count, 2))
-        sizes = batch.rows, batch.columns
-        priced_lanes.lane_prices(batch.cells, *sizes, share, self.rows, self.columns, self.totals)
+        size = batch.n, batch.m * LANES
+        self.rows, self.columns, self.totals = kernels.price_frames(
+            batch.cells, batch.rows, batch.columns, share
+        )
         jumps = (_JUMP * (self.totals.sum(1) / share)).astype(np.float32)
-        gains, self._ends = np.empty(count, np.float32), np.empty(count, np.int32)
-        self._moves = scratch("priced", np.uint8, n, m * count), scratch("sources", np.int32, n, m * count)
-        priced_lanes.lane_gains(batch.cells, self.rows, self.columns, jumps, *self._moves, gains, self._ends)
+        self._moves = scratch("priced", np.uint8, *size), scratch("sources", np.int32, *size)
+        gains, self._ends = kernels.solve_priced(batch.cells, self.rows, self.columns, jumps, *self._moves)
         self.gains = gains.astype(np.float64)
 
     def better(
@@ -170,20 +176,17 @@ class BatchedPrices:
     def prices(self, lane: int) -> Prices:
         """The prices of one matrix of the batch."""
         n, m = self.batch.rows[lane], self.batch.columns[lane]
-        columns = self.columns.reshape(-1, LANES)[:m, lane].copy()
-        return Prices(self.rows[:n, lane].copy(), columns, tuple(self.totals[lane].tolist()), self.share)
+        rows, columns = self.rows[:n, lane].copy(), self.columns[:m, lane].copy()
+        return Prices(rows, columns, tuple(self.totals[lane].tolist()), self.share)
 
     def pieces(self, lane: int) -> list[Path]:
         """The pieces of its best path."""
-        path, breaks = kernels.trace(*self._moves, self._ends[lane], lane, LANES)
+        path, breaks = kernels.trace_priced(*self._moves, int(self._ends[lane]), lane=lane, lanes=LANES)
         return [path[a:b] for a, b in pairwise(breaks.tolist())]
 
     def measure(self, lane: int, piece: Path) -> tuple[float, float, float]:
         """What a piece costs, and the prices of the rows and of the columns it enters."""
-        measured: tuple[float, float, float] = kernels.measure(
-            self.batch.cells, self.rows.reshape(-1), self.columns, lane, LANES, piece
-        )
-        return measured
+        return kernels.measure(self.batch.cells, self.rows, self.columns, piece, lane=lane)
 
     def all_pieces(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The pieces of some matrices without their cells.
@@ -200,10 +203,9 @@ class BatchedPrices:
         numpy.ndarray [shape=(P, 3)]
             What each piece costs, and the prices of the rows and of the columns it enters.
         """
-        boxes, measures = priced_lanes.lane_pieces(
-            self.batch.cells, self.rows.reshape(-1), self.columns, *self._moves, self._ends, chosen
+        return kernels.take_pieces(
+            self.batch.cells, self.rows, self.columns, *self._moves, self._ends, chosen
         )
-        return boxes, measures
 
 
 def _beats(gain: Any, whole: Any, share: float, dtw_cost: Any, doubt: Any) -> Any:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from seasync.alignment.costs import BatchedCosts, CostPair, StoredMatches, batch_blocks, in_threads
 from seasync.alignment.judge import ScoredPieces, Scores, likelihood
+from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, SolvedPath, random_cost, solve_rows
-from seasync.alignment.old_kernels.vectors import LANES
 from seasync.alignment.partial import PartialPolicy, choose_pieces, is_interrupted
 from seasync.alignment.prepare import PreparedClip, end_of, prepare
 from seasync.alignment.prices import Pieces, contrast_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seasync.alignment import kernels
 from seasync.alignment.costs import CostPair
-from seasync.alignment.old_kernels import streaming as kernels
 from seasync.alignment.prepare import prepare
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.encoding import Encoding
@@ -64,18 +64,18 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
         seconds.append(pair.query.seconds)
         moving |= pair.moving
         for _, costs in pair.blocks():
-            kernels.add_column_sums(costs, sums)
+            sums += costs.sum(0, dtype=np.float64)
     if not moving:
         return []
     times, step = np.concatenate(seconds), pair.query.step
     share = _RANDOM_SHARE * recipe.threshold
     prices = (share * sums / len(times)).astype(np.float32)
-    gains, starts = np.empty(len(times), np.float32), np.empty(len(times), np.int64)
-    best, since = np.full(samples, -np.inf, np.float32), np.zeros(samples, np.int64)
+    gains, starts = np.empty(len(times), np.float32), np.empty(len(times), np.int32)
+    values, since = np.full(samples, -np.inf, np.float32), np.zeros(samples, np.int32)
     done = 0
     for pair in pairs():
         for first, costs in pair.blocks():
-            kernels.stream_gains(costs, done + first, prices, share, gains, starts, best, since)
+            kernels.solve_film(costs, done + first, prices, share, values, since, gains, starts)
         done += pair.shape[0]
     spans: list[tuple[int, int]] = []
     for end in np.argsort(-gains, kind="stable").tolist():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.alignment.old_kernels.detours import reachable_columns
+from seasync.alignment.kernels import reachable_columns
 from seasync.encoding import Seconds
 
 if TYPE_CHECKING:
@@ -51,11 +51,9 @@ def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
     for piece in alignment.pieces:
         (i, j), (k, last) = alignment.path[piece.start], alignment.path[piece.stop - 1]
         rows = slice(int(i), int(k) + 1)
-        columns = np.empty((2, k - i + 1), np.int64)
         box = np.ascontiguousarray(cost[rows, j : last + 1])
         more = TOLERANCE * math.sqrt(max(piece.random_cost * piece.dtw_cost, 0.0))
-        reachable_columns(box, more, columns[0], columns[1])
-        seconds: Seconds = alignment.match_seconds[columns + j]
+        seconds: Seconds = alignment.match_seconds[reachable_columns(box, more) + j]
         partner = warp.at(alignment.query_seconds[rows])
         bounds[rows] = np.stack([np.minimum(seconds[0], partner), np.maximum(seconds[1], partner)], axis=1)
     return bounds

@@ -257,23 +257,23 @@ def _beside(stretch: Stretch, stretches: Sequence[Stretch]) -> Stretch:
 
 def _smoothed(values: Seconds, trust: Seconds) -> Seconds:
     """The Whittaker smoother of values (K,), made monotone by the least-squares monotone fit."""
-    from seasync.alignment.old_kernels.smooth import monotone, whittaker
+    from seasync.alignment import kernels
 
     weights = trust + _LEAST_TRUST
     # Solved around the mean: time codes far from zero would cost precision.
     middle = values.mean()
-    smoothed = monotone(whittaker(values - middle, weights, _BENDING), weights) + middle
+    smoothed = kernels.smooth(values - middle, weights, _BENDING) + middle
     within: Seconds = np.clip(smoothed, values[0], values[-1])
     return within
 
 
 def _segments(stretch: Stretch, bound: float) -> list[Segment]:
-    from seasync.alignment.old_kernels.segments import fewest_lines
+    from seasync.alignment import kernels
 
     times, values = stretch.times, stretch.values
     if stretch.end > times[-1]:
         times, values = np.append(times, stretch.end), np.append(values, stretch.value_end)
-    knots, ends = fewest_lines(times, values, bound)
+    knots, ends = kernels.fewest_lines(times, values, bound)
     return [
         Segment(float(times[a]), float(times[b]), float(start), float(end))
         for a, b, (start, end) in zip(knots, knots[1:], ends, strict=False)

@@ -105,26 +105,6 @@ def _line_printer() -> Show:
     return show
 
 
-def announce_compiling() -> None:
-    """Say on a terminal when kernels are compiled: the first alignment of an installation waits for it."""
-    if not shows_bars():
-        return
-    from numba.core import event
-
-    class Announcement(event.Listener):  # type: ignore[misc]
-        said = False
-
-        def on_start(self, _: object) -> None:
-            if not self.said:
-                print("seasync: compiling for this processor; only the first run does this", file=sys.stderr)
-            self.said = True
-
-        def on_end(self, _: object) -> None:
-            pass
-
-    event.register("numba:compile", Announcement())
-
-
 @contextmanager
 def resumable() -> Iterator[None]:
     """After Ctrl-C, say that the same command continues where it stopped."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import announce_compiling, progress
+from seasync.cli.output import progress
 from seasync.clip import Clip
 from seasync.files import Location
 from seasync.options import DeviceName, Order, Partial, RecipeName, Side
@@ -197,7 +197,6 @@ def align_pair(
     from seasync.alignment import RECIPES
     from seasync.pair import align
 
-    announce_compiling()
     anchors = [_anchor(text) for text in anchor or ()]
     with progress(f"reading {query.name}") as show:
         return align(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import announce_compiling, print_bold, print_table
+from seasync.cli.output import print_bold, print_table
 from seasync.cli.parameters import (
     ALIGNMENT,
     Device,
@@ -79,7 +79,6 @@ def search(
     from seasync.alignment import RECIPES
     from seasync.sea.sea import Sea as OpenSea
 
-    announce_compiling()
     opened = OpenSea(sea, create=False)
     found = opened.search_many(
         query,

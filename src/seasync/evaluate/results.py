@@ -205,9 +205,7 @@ def add_figure(
 
 def run_settings(**settings: Any) -> Row:
     """The settings of a run, with the versions of what it ran on."""
-    return settings | {
-        "versions": _versions(("seasync", "numpy", "numba", "scipy", "scikit-learn", "onnxruntime"))
-    }
+    return settings | {"versions": _versions(("seasync", "numpy", "scipy", "scikit-learn", "onnxruntime"))}
 
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:

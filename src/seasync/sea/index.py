@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.alignment.costs import in_threads
-from seasync.alignment.old_kernels.products import dots
+from seasync.alignment.kernels import dots
 from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.options import IndexKind, expect

@@ -250,7 +250,7 @@ def numbers_of(table: pa.Table) -> Indices:
 
 
 def _streams(table: pa.Table, n: int, name: str, half: bool) -> list[Stream | None]:
-    from seasync.alignment.old_kernels.half import single
+    from seasync.alignment.kernels import single
 
     seconds, numbers, shots = (lists(table[f"{part}_{n}"]) for part in ("seconds", "numbers", "shots"))
     features = lists(table[f"features_{n}"], np.asarray if half else single)

@@ -1,7 +1,7 @@
 """Load at the server's start, in the background, what the first visitor would otherwise wait for.
 
-That is the worker processes with the modules that they import, the encoder and the compiled kernels. Together
-they take as long as the work on two short videos itself.
+That is the worker processes with the modules that they import, the encoder and the kernels. Together they
+take as long as the work on two short videos itself.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def load_video() -> None:
 
 
 def _load_kernels(encoding: Encoding | None) -> None:
-    """Compile the kernels of an alignment, or load them if that has been done before."""
+    """Load the modules of an alignment and the kernels, by aligning once."""
     from seasync.alignment import MOTION, align_encodings
     from seasync.alignment.prepare import refined
 
