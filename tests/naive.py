@@ -119,28 +119,47 @@ def paper_features(features):
     return wide - wide.mean(0)
 
 
+def scenes(features, shots, distance=0.3):
+    """The frames of each scene: a shot joins the first one with a shot whose mean looks like its own."""
+    found = []
+    for first, last in zip(shots, [*shots[1:], len(features)], strict=True):
+        mean = np.asarray(features[first:last], np.float64).mean(0)
+        alike = [
+            scene
+            for scene in found
+            if any(cosine_distance(mean[None], other[None])[0, 0] < distance for other in scene[0])
+        ]
+        own = alike[0] if alike else None
+        if own is None:
+            found.append(own := ([], []))
+        own[0].append(mean)
+        own[1].extend(range(first, last))
+    return [frames for _, frames in found]
+
+
 def motion_features(features, reach, shots=(0,), window=64, hop=8):
     """State and change beside each other, each over its rms, and motion; (T, 2d), (T,).
 
-    Mean and rms are those of the frame's window: `window` frames around its block of `hop` frames, pushed
-    inside its shot. rms² is at least a quarter of its mean over the clip.
+    Mean and rms are those of the frame's window: `window` frames of its scene around its block of `hop`
+    frames, pushed inside its scene. rms² is at least a quarter of its mean over the clip.
     """
     f = np.asarray(features, np.float64)
     length = len(f)
-    ends = [*shots[1:], length]
     state, change = np.empty_like(f), np.empty_like(f)
-    windows = []
-    for t in range(length):
-        first, last = next((a, b) for a, b in zip(shots, ends, strict=True) if a <= t < b)
-        start = first + (t - first) // hop * hop + hop // 2 - window // 2
-        start = max(first, min(start, last - window))
-        windows.append((start, min(start + window, last)))
-        state[t] = f[t] - f[slice(*windows[t])].mean(0)
-        change[t] = f[min(t + reach, last - 1)] - f[max(t - reach, first)]
-    spread = np.array([((f[a:b] - f[a:b].mean(0)) ** 2).sum(1).mean() for a, b in windows])
+    windows = [None] * length
+    for frames in scenes(f, shots):
+        for place, t in enumerate(frames):
+            start = place // hop * hop + hop // 2 - window // 2
+            start = max(0, min(start, len(frames) - window))
+            windows[t] = frames[start : start + window]
+            state[t] = f[t] - f[windows[t]].mean(0)
+    for first, last in zip(shots, [*shots[1:], length], strict=True):
+        for t in range(first, last):
+            change[t] = f[min(t + reach, last - 1)] - f[max(t - reach, first)]
+    spread = np.array([((f[own] - f[own].mean(0)) ** 2).sum(1).mean() for own in windows])
     moved = (change**2).sum(1)
     spread = np.maximum(spread, (state**2).sum(1).mean() / 4)
-    energy = np.maximum([moved[a:b].mean() for a, b in windows], moved.mean() / 4)
+    energy = np.maximum([moved[own].mean() for own in windows], moved.mean() / 4)
     motion = np.minimum(moved / energy, 3)
     wide = np.concatenate([state / np.sqrt(spread)[:, None], change / np.sqrt(energy)[:, None]], axis=1)
     return wide, motion / motion.mean()
@@ -190,17 +209,6 @@ def best_priced_gain(cost, rows, columns, jump):
         )
 
     return chain(0, 0)
-
-
-def medians(direct, reached, weight, fewest):
-    """The median of each moment's direct partner, counted `weight` times, and of those reached; rising."""
-    out, highest = [], -np.inf
-    for n, partner in enumerate(direct):
-        known = [row[n] for row in reached if not np.isnan(row[n])]
-        median = np.median([partner] * weight + known) if len(known) >= fewest else partner
-        highest = max(highest, median)
-        out.append(highest)
-    return np.array(out)
 
 
 def whittaker(values, weights, bending):

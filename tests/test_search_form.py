@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from seasync.alignment import MOTION, PAPER
-from seasync.alignment.judge import SHIPPED
+from seasync.alignment.judge import shipped_calibrations
 from seasync.encoders import encode_clip
 from seasync.encoding import Encoding, Stream
 from seasync.errors import SeaError
@@ -124,7 +124,7 @@ def test_long_clips_are_described_as_well(tmp_path: Path) -> None:
 
 
 def test_likelihoods_are_those_of_the_alignments(tmp_path: Path) -> None:
-    known = next(encoder for encoder, recipe in SHIPPED if recipe == MOTION.fingerprint)
+    known = next(encoder for encoder, recipe in shipped_calibrations() if recipe == MOTION.fingerprint)
     sea, query = sea_of(tmp_path, encoder=known)
     answer = assert_same(sea, query)
     assert all(match["likelihood"] is not None for match in answer["matches"])

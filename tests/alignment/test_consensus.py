@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from seasync.alignment import align_encodings, align_many, cost_matrix
-from seasync.alignment.consensus import DirectWay, apply_consensus, disagreement, medians
+from seasync.alignment.consensus import apply_consensus, disagreement
 from seasync.errors import FeatureError
-from tests import naive
 from tests.alignment.clips import encoding, retimed, walk
 
 
@@ -131,22 +130,3 @@ def test_disagreement_rises_with_noise_in_the_features(performed):
     assert disagreement(clips[0], [clips[0]] * 4) == pytest.approx(0, abs=1e-9)
     with pytest.raises(FeatureError, match="three matches or more"):
         disagreement(clips[0], clips[1:3])
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 5, 9])
-@pytest.mark.parametrize("first", [0, 4])
-def test_medians_are_those_of_numpy(count, first):
-    rng = np.random.default_rng(count)
-    direct, reached = np.sort(rng.normal(size=40)), rng.normal(size=(count, 40 + first))
-    reached[rng.random(reached.shape) < 0.4] = np.nan
-    expected = naive.medians(direct, reached[:, first:], 3, 2)
-    np.testing.assert_array_equal(medians(direct, reached[:, first:], 3, 2), expected)
-
-
-@pytest.mark.parametrize("partial", ["never", "always"])
-def test_a_direct_way_leads_where_the_warp_does(performed, partial):
-    (query, *matches), _ = performed
-    for alignment in align_many(query, matches, partial=partial):
-        alignment = alignment.of(None, None, ends=(7.0, 6.0))
-        moments = np.linspace(-1, 9, 50)
-        np.testing.assert_array_equal(DirectWay(alignment).at(moments), alignment.warp().at(moments))

@@ -1,11 +1,11 @@
 """Foreign footage in the middle of a movement that goes on afterwards."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from seasync.alignment import MOTION, align_encodings, align_many, score_many
-from seasync.alignment import partial as interruptions
-from seasync.alignment.partial import is_interrupted
 from seasync.alignment.prepare import prepare
 from tests.alignment.clips import encoding, retimed
 from tests.alignment.test_partial import action, noisy
@@ -41,9 +41,11 @@ def interrupted(seed, **options):
     return encoding(scene(movement, 50 + seed)), match, places / 7.5, match.seconds[samples]
 
 
-def error(query, match, places, seconds):
+def error(query, match, places, seconds, recipe=MOTION):
     """By how much the fast part of the interrupted match is off, in seconds."""
-    return np.abs(align_encodings(query, match).warp(keep="match").at(seconds) - places)[FAST].mean()
+    return np.abs(align_encodings(query, match, recipe=recipe).warp(keep="match").at(seconds) - places)[
+        FAST
+    ].mean()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -59,10 +61,9 @@ def test_a_movement_is_followed_across_an_interruption(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_without_rejoining_the_scene_the_movement_is_lost(seed, monkeypatch):
+def test_where_no_shots_show_one_scene_the_movement_is_lost(seed):
     """Else the test above would say nothing."""
-    monkeypatch.setattr(interruptions, "_samples_of_scene", lambda clip: None)
-    assert error(*interrupted(seed)) > 1
+    assert error(*interrupted(seed), recipe=replace(MOTION, scene_distance=0.0)) > 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -77,7 +78,7 @@ def test_a_cut_to_another_take_of_the_movement_is_no_interruption(seed):
     one, other, _ = action(seed, 60)
     first, second = scene(other, seed), scene(other, 100 + seed)
     match = encoding(np.concatenate([first[:20], second[20:40], first[40:]]), shots=(0, 20, 40))
-    assert is_interrupted(prepare(match, MOTION))
+    assert prepare(match, MOTION).uninterrupted is not None
     assert align_encodings(encoding(scene(one, 50 + seed)), match).whole
 
 
@@ -99,9 +100,8 @@ def test_what_lies_between_shots_that_look_alike_interrupts_them(shots, kept):
     parts = [noisy(np.tile(looks[shot[0]], (len(shot), 1)), at) for at, shot in enumerate(shots.split())]
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
     clip = prepare(encoding(np.concatenate(parts), shots=starts), MOTION)
-    found = interruptions._samples_of_scene(clip)
-    assert (None if found is None else "".join(np.where(found, "+", "-"))) == kept
-    assert is_interrupted(clip) == (kept is not None)
+    found = clip.uninterrupted
+    assert (None if found is None else "".join(np.where(found[:: clip.factor], "+", "-"))) == kept
 
 
 def test_many_pairs_are_solved_and_scored_as_each_alone():
@@ -117,8 +117,6 @@ def test_many_pairs_are_solved_and_scored_as_each_alone():
             scores = score_many(asked, together, partial="auto")
             assert scores.draq == pytest.approx([one.draq for one in alone], rel=1e-5)
             assert scores.query_coverage == pytest.approx([one.coverage[0] for one in alone])
-    whole = align_encodings(query, match, partial="never").draq
-    assert score_many(query, [match], partial="auto").whole_draq[0] < 0.85 * whole
 
 
 def test_interruptions_stay_where_clips_must_correspond_whole_or_at_anchors():

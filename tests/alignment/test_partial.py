@@ -12,9 +12,15 @@ from seasync.alignment import partial as partial_module
 from seasync.alignment.any_order import best_pieces_in_any_order
 from seasync.alignment.costs import BatchedCosts
 from seasync.alignment.kernels import LANES
-from seasync.alignment.matrix import disordered_cost, solve_whole
-from seasync.alignment.partial import PartialPolicy
-from seasync.alignment.prices import BatchedPrices, Prices, best_pieces
+from seasync.alignment.matrix import solve_whole
+from seasync.alignment.partial import (
+    Prices,
+    best_pieces,
+    choose_pieces,
+    gains_clearly,
+    score_batch,
+    score_pair,
+)
 from seasync.errors import FeatureError
 from tests import naive
 from tests.alignment.clips import encoding, retimed
@@ -29,7 +35,8 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
         data.draw(arrays(np.float32, shape, elements=quarters)) for shape in ((n, m), n, m)
     )
     jump = data.draw(quarters)
-    prices = Prices(rows, columns, (jump, 0.0), share=1.0, jump_share=1.0)
+    recipe = replace(MOTION, price=1.0, jump=1.0)
+    prices = Prices(rows[:, None], columns[:, None], np.array([[jump, 0.0]]), recipe)
     gain, paths = best_pieces(cost, prices)
     pieces = [list(map(tuple, path.tolist())) for path in paths]
     assert gain == pytest.approx(naive.priced_gain(cost, rows, columns, pieces) - jump * (len(pieces) - 1))
@@ -46,36 +53,44 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
 @given(
     st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=LANES),
     st.integers(0, 99),
+    st.sampled_from(["auto", "always", "never"]),
 )
-def test_pieces_of_many_pairs_together_are_exactly_those_of_each_alone(shapes, seed):
+def test_many_pairs_together_are_solved_as_each_alone(shapes, seed, partial):
     rng = np.random.default_rng(seed)
     costs = [(rng.random(shape) ** rng.integers(1, 9)).astype(np.float32) for shape in shapes]
-    together = BatchedPrices(BatchedCosts(costs), 0.57)
-    boxes, measures = together.all_pieces(np.arange(len(costs)))
+    recipe, flags = replace(MOTION, partial=partial), (np.ones(len(costs), bool), np.zeros(len(costs), bool))
+    together = score_batch(BatchedCosts(costs), *flags, recipe, paths=True, contrast=True)
+    unpathed = score_batch(BatchedCosts(costs), *flags, recipe, paths=False, contrast=True)
     for lane, cost in enumerate(costs):
-        prices = Prices.of(cost, 0.57)
-        gain, pieces = best_pieces(cost, prices)
-        assert together.gains[lane] == gain
-        assert together.prices(lane).whole == prices.whole
-        assert np.array_equal(together.prices(lane).columns, prices.columns)
-        for found, expected in zip(together.pieces(lane), pieces, strict=True):
+        whole = solve_whole(cost)
+        pieces = choose_pieces(cost, whole, recipe)
+        alone = score_pair(cost, whole, pieces, recipe, random_cost, contrast=True)
+        for scores in (together, unpathed):
+            for name in (
+                "dtw_cost",
+                "random_cost",
+                "query_coverage",
+                "match_coverage",
+                "whole_draq",
+                "contrast",
+            ):
+                assert getattr(scores, name)[lane] == pytest.approx(getattr(alone, name)[0], rel=1e-5), name
+            assert [box for box, *_ in scores.pieces.of(lane)] == [
+                [lane, *box[1:]] for box, *_ in alone.pieces.of(0)
+            ]
+        for found, expected in zip(together.paths[lane], alone.paths[0], strict=True):
             assert np.array_equal(found, expected)
-        corners = [(*piece[0], *(piece[-1] + 1 - piece[0])) for piece in pieces]
-        assert np.array_equal(boxes[boxes[:, 0] == lane, 1:], corners)
-        assert np.array_equal(
-            measures[boxes[:, 0] == lane], [prices.measure(cost, piece) for piece in pieces]
-        )
 
 
 @given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 99))
 def test_prices_are_a_share_of_what_random_paths_spend(n, m, seed):
     cost = np.random.default_rng(seed).random((n, m), dtype=np.float32)
-    prices = Prices.of(cost, 0.57)
+    prices = Prices.of(cost, MOTION)
     across = n / (n + m)
-    assert prices.rows == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(1), rel=1e-5)
-    assert prices.columns == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(0), rel=1e-5)
+    assert prices.rows[:, 0] == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(1), rel=1e-5)
+    assert prices.columns[:, 0] == pytest.approx(0.57 * (1 - across * (1 - across)) * cost.mean(0), rel=1e-5)
     if min(n, m) >= 10:
-        assert prices.whole == pytest.approx(random_cost(cost), rel=0.3)
+        assert prices.whole[0] == pytest.approx(random_cost(cost), rel=0.3)
 
 
 def course(length, seed):
@@ -199,10 +214,9 @@ def test_halves_in_the_other_order_correspond_whole_unless_much_does_not_fit(mis
     cost = np.full((40, 40), 1.0, np.float32)
     cost[np.arange(40), (np.arange(40) + 20) % 40] = 0.1
     cost[:misfits] = 1.0
-    prices = Prices.of(cost, 0.57)
     rows = [
-        np.concatenate([piece[:, 0] for piece in best_pieces_in_any_order(cost, prices, whole=whole)[1]])
-        for whole in (True, False)
+        np.concatenate([piece[:, 0] for piece in best_pieces_in_any_order(cost, Prices.of(cost, recipe))[1]])
+        for recipe in (replace(MOTION, order="any", partial=partial) for partial in ("auto", "always"))
     ]
     assert [min(some) for some in rows] == [left_out, misfits]
     assert all(np.unique(some).tolist() == list(range(min(some), 40)) for some in rows)
@@ -211,11 +225,12 @@ def test_halves_in_the_other_order_correspond_whole_unless_much_does_not_fit(mis
 @settings(max_examples=20)
 @given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=quarters))
 def test_any_order_gains_at_least_what_the_same_order_does(cost):
-    prices = Prices.of(cost, 0.57)
+    prices = Prices.of(cost, replace(MOTION, order="any", partial="always"))
     gain, pieces = best_pieces_in_any_order(cost, prices)
     assert gain >= best_pieces(cost, prices)[0]
     cells = [list(map(tuple, piece.tolist())) for piece in pieces]
-    apart = naive.priced_gain(cost, prices.rows, prices.columns, cells) - prices.jump * (len(pieces) - 1)
+    apart = naive.priced_gain(cost, prices.rows[:, 0], prices.columns[:, 0], cells)
+    apart -= prices.jumps[0] * (len(pieces) - 1)
     assert gain == pytest.approx(apart, abs=1e-5)
 
 
@@ -275,7 +290,7 @@ def test_pieces_pass_through_anchors_and_are_the_best_that_do():
     rng = np.random.default_rng(5)
     for _ in range(20):
         cost = rng.random((4, 4)).astype(np.float32)
-        prices = Prices.of(cost, 0.8)
+        prices = Prices.of(cost, replace(MOTION, price=0.8))
         anchors = [[(1, 2)], [(0, 1), (2, 3)], [(2, 0)], [(1, 1), (1, 2)]][rng.integers(4)]
         gain, pieces = best_pieces(cost, prices, anchors)
         cells = [tuple(cell) for piece in pieces for cell in piece.tolist()]
@@ -296,15 +311,15 @@ def _all_priced(cost, prices):
                 if (k, last) == (i, j):
                     continue
                 step = (k - i, last - j)
-                new = prices.rows[k] * (k > i) + prices.columns[last] * (last > j) - cost[k, last]
+                new = prices.rows[k, 0] * (k > i) + prices.columns[last, 0] * (last > j) - cost[k, last]
                 if step in ((0, 1), (1, 0), (1, 1)):
                     yield from grow([*path, (k, last)], gain + new)
                 elif k > i and last > j:
-                    yield from grow([*path, (k, last)], gain + new - prices.jump)
+                    yield from grow([*path, (k, last)], gain + new - prices.jumps[0])
 
     for i in range(n):
         for j in range(m):
-            yield from grow([(i, j)], prices.rows[i] + prices.columns[j] - cost[i, j])
+            yield from grow([(i, j)], prices.rows[i, 0] + prices.columns[j, 0] - cost[i, j])
 
 
 def test_an_anchor_moves_a_partial_alignment_and_leaves_it_partial():
@@ -353,7 +368,7 @@ def test_anchors_hold_in_any_order_too(length):
 def test_crossing_anchors_are_both_passed(cost):
     n, m = cost.shape
     anchors = [(0, m - 1), (n - 1, 0)]
-    _, pieces = best_pieces_in_any_order(cost, Prices.of(cost, 0.57), anchors)
+    _, pieces = best_pieces_in_any_order(cost, Prices.of(cost, MOTION), anchors)
     assert set(anchors) <= {tuple(cell) for piece in pieces for cell in piece.tolist()}
 
 
@@ -400,23 +415,17 @@ def test_a_recipe_with_a_penalty_can_align_in_part():
     assert not align_many(query, [match] * 4, recipe=recipe)[2].whole
 
 
-def test_pieces_that_fit_worse_than_the_whole_leave_it_whole():
-    """A gain alone is not enough: what remains must align, or fit about as well as both clips do."""
-    rng = np.random.default_rng(1257)
-    cost = rng.uniform(0.2, 1, rng.integers(10, 40, 2)).astype(np.float32)
-    whole, prices = solve_whole(cost), Prices.of(cost, MOTION.threshold)
-    assert prices.better(best_pieces(cost, prices)[0], whole.cost)
-    asked = PartialPolicy.of(MOTION, "always", "same").choose(cost, whole, random_cost)
-    assert asked.cost / asked.random > max(whole.cost / whole.random, MOTION.threshold) + 0.02
-    policy = PartialPolicy.of(MOTION, "auto", "same")
-    assert policy.choose(cost, whole, random_cost).coverage == (1.0, 1.0)
-    batch = BatchedCosts([cost] * 3)
-    together = policy.choose_batched(batch, batch.solve(), [True] * 3)
-    assert [each.coverage for each in together] == [(1.0, 1.0)] * 3
-    scores, _ = policy.score_batched(batch, np.ones(3, bool), contrast=True)
-    assert scores[:, 2:4].tolist() == [[1.0, 1.0]] * 3
-    np.testing.assert_allclose(scores[:, 4], whole.cost / disordered_cost(cost), rtol=1e-4)
-    np.testing.assert_allclose(scores[:, 5], whole.cost / whole.random, rtol=1e-4)
+def test_pieces_must_gain_clearly_more_than_the_whole():
+    """Where no cut shows that something is foreign, chance gains as much as a tenth of the whole path."""
+    cost = np.full((30, 30), 0.5, np.float32)
+    cost[range(30), range(30)] = 0.2
+    cost[-6:] = 0.6
+    whole, prices = solve_whole(cost), Prices.of(cost, MOTION)
+    gain, _ = best_pieces(cost, prices)
+    assert gain > MOTION.frame_price * prices.whole[0] - whole.cost
+    assert not gains_clearly(gain, prices.whole, whole.cost, MOTION, cut=False)
+    assert choose_pieces(cost, whole, MOTION) == []
+    assert choose_pieces(cost, whole, MOTION, cut=True)
 
 
 def test_the_best_score_is_that_of_the_part_or_of_the_whole():
@@ -434,8 +443,8 @@ def test_jumps_cost_less_where_pieces_may_come_in_any_order():
     cost = np.full((40, 40), 1.0, np.float32)
     at = np.arange(40)
     cost[at, at], cost[at, (at + 20) % 40] = 0.5, 0.42
-    policy = PartialPolicy.of(MOTION, "auto", "any")
-    dear = Prices.of(cost, policy.share)
-    whole, found = solve_whole(cost), policy.choose(cost, solve_whole(cost), random_cost)
-    assert len(found.pieces) == 2
-    assert not dear.better(dear.gain(cost, [piece.path for piece in found.pieces]), whole.cost)
+    recipe, whole = replace(MOTION, order="any"), solve_whole(cost)
+    pieces = choose_pieces(cost, whole, recipe)
+    dear = Prices.of(cost, MOTION)
+    assert len(pieces) == 2
+    assert not gains_clearly(dear.gain(cost, pieces), dear.whole, whole.cost, MOTION, cut=False)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasync.alignment import MOTION, PAPER, align_encodings, align_many
-from seasync.alignment.judge import SHIPPED, Verdict, per_cent, shown
+from seasync.alignment.judge import Verdict, per_cent, shipped_calibrations, shown
 from tests.sea.footage import encoding
 
 SHARES = st.floats(0, 1)
@@ -82,7 +82,7 @@ def test_per_cent_stay_on_their_side_of_the_limit(likelihood: float, text: str) 
 
 
 def test_the_same_movement_is_likelier_the_more_alike_and_the_better_aligned() -> None:
-    encoder = next(encoder for encoder, recipe in SHIPPED if recipe == MOTION.fingerprint)
+    encoder = next(encoder for encoder, recipe in shipped_calibrations() if recipe == MOTION.fingerprint)
     first, again, other = (replace(encoding(n, kind=k), encoder=encoder) for n, k in ((0, 0), (1, 0), (2, 1)))
     alike, unlike = (align_encodings(first, match).likelihood for match in (again, other))
     assert alike is not None

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from seasync.alignment import MOTION, PAPER, align_encodings
-from seasync.alignment.judge import SHIPPED, Calibration
+from seasync.alignment.judge import Calibration, shipped_calibrations
 from seasync.encoders.dinov2_tensors import SHA256
 from seasync.errors import SeaError
 from seasync.sea.calibration import (
     CALIBRATION,
-    _logistic,
     calibration_error,
     calibration_of,
+    fit_curve,
     judged_pair,
 )
 from seasync.sea.sea import Sea
@@ -32,7 +32,7 @@ def test_the_fit_finds_the_curve_the_pairs_were_drawn_from() -> None:
     same = rng.random(len(product)) < truth.probability(product)
     # Even odds: as many of one kind as of the other, whatever the draw.
     kept = np.concatenate([np.flatnonzero(same)[: (~same).sum()], np.flatnonzero(~same)[: same.sum()]])
-    a, b = _logistic(product[kept], same[kept])
+    a, b = fit_curve(product[kept], same[kept])
     assert b == pytest.approx(truth.b, rel=0.1)
     assert calibration_error(Calibration(a, b).probability(product[kept]), same[kept]) < 0.02
 
@@ -98,19 +98,23 @@ def test_a_calibration_belongs_to_the_values_of_a_recipe_not_to_its_name(tmp_pat
         assert calibration_of(snapshot, same) == calibration_of(snapshot, MOTION)
 
 
-def test_calibrations_that_older_seas_keep_by_name_still_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["motion", "78fab7185bb7302a"])  # by name, and by the values before these
+def test_calibrations_of_earlier_recipes_are_left_alone_and_said_once(tmp_path: Path, key: str) -> None:
     sea = Sea(tmp_path / "s.sea")
     sea.record.append([row(0), row(1)], facts())
-    sea.record.put_metadata({CALIBRATION: '{"motion": {"a": -5.0, "b": -10.0, "error": 0.02, "pairs": 7}}'})
+    entry = {"recipe": "motion", "a": -5.0, "b": -10.0, "error": 0.02, "pairs": 7}
+    sea.record.put_metadata({CALIBRATION: json.dumps({key: entry})})
     snapshot = sea.record.snapshot()
-    assert calibration_of(snapshot, MOTION) == Calibration(-5.0, -10.0, error=0.02, pairs=7)
     assert calibration_of(snapshot, replace(MOTION, penalty=0.1)) is None
-    assert sea.info()["calibrated"] == ["motion"]
+    with pytest.warns(UserWarning, match="calibrated with an earlier recipe; run `seasync calibrate`"):
+        assert calibration_of(snapshot, MOTION) is None
+    assert calibration_of(snapshot, MOTION) is None  # without another warning
+    assert sea.info()["calibrated"] == []
 
 
 def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -> None:
     for encoder in ("dinov2-small/0cd026c8/224", f"dinov2-small/{SHA256[:8]}/224/flow"):
-        assert (encoder, MOTION.fingerprint) in SHIPPED
+        assert (encoder, MOTION.fingerprint) in shipped_calibrations()
 
 
 def test_too_few_labels_are_refused(tmp_path: Path) -> None:

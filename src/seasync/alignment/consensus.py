@@ -3,131 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from functools import partial as partial_of
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.alignment.costs import CostPair
-from seasync.alignment.judge import Verdict, draq_of, likelihood
 from seasync.alignment.prepare import PreparedClip, prepare
-from seasync.alignment.prices import Pieces
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.alignment.result import Alignment, Piece
-from seasync.alignment.solve import align_many, as_alignment, solve_pairs
-from seasync.alignment.warp import Warp
-from seasync.encoding import Encoding, Indices, Seconds
+from seasync.alignment.solve import align_many, as_alignment, solve
+from seasync.encoding import Encoding, Seconds
 from seasync.errors import FeatureError
-from seasync.options import Partial, Side
+from seasync.options import Partial
 
-# Ways from clip to clip, and where two of them lead one after the other.
-
-
-@dataclass(frozen=True, eq=False)
-class DirectWay:
-    """The way that an alignment describes."""
-
-    alignment: Alignment
-    _read: dict[Side, Warp] = field(default_factory=dict)
-
-    def map_of(self, side: Side) -> Warp:
-        """The map of time that keeps this side."""
-        if side not in self._read:
-            self._read[side] = self.alignment.warp(side)
-        return self._read[side]
-
-    def at(self, moments: Seconds) -> Seconds:
-        """Where the way leads from moments of the query, shape (N,)."""
-        return self.map_of("query").at(moments)
-
-
-@dataclass(frozen=True, eq=False)
-class SolvedWay:
-    """The way between two clips whose pair is solved."""
-
-    pair: CostPair
-    found: Pieces
-
-    @cached_property
-    def draq(self) -> float:
-        """DRAQ of the way."""
-        return draq_of(self.found.cost, self.found.random)
-
-    @cached_property
-    def alignable(self) -> bool:
-        """Whether the clips correspond."""
-        found, pair = self.found, self.pair
-        likely = likelihood(pair.query, pair.match, min(found.score, found.whole_draq), pair.recipe)
-        whole = len(found.pieces) == 1 and min(found.coverage) == 1
-        return Verdict(self.draq, found.coverage, whole, pair.recipe, likely).alignable
-
-    def map_of(self, side: Side) -> Warp:
-        """The map of time that keeps this side."""
-        return as_alignment(self.pair, self.found).warp(side)
-
-
-def onward_ways(
-    helpers: Sequence[int],
-    matches: Sequence[Encoding | PreparedClip],
-    recipe: Recipe,
-    partial: Partial,
-) -> dict[tuple[int, int], tuple[SolvedWay, Side]]:
-    """The way from each helper to all other matches, by their numbers, and the side it keeps.
-
-    A pair is aligned once: the way back is the same path, read from the other side.
-    """
-    clips = [prepare(match, recipe) for match in matches]
-    chosen = [(h, n) for h in helpers for n in range(len(clips)) if n != h and (n > h or n not in helpers)]
-    solved = solve_pairs([(clips[h], clips[n]) for h, n in chosen], recipe=recipe, partial=partial)
-    ways: dict[tuple[int, int], tuple[SolvedWay, Side]] = {}
-    for (h, n), each in zip(chosen, solved, strict=True):
-        way = SolvedWay(*each)
-        ways |= {(h, n): (way, "query"), (n, h): (way, "match")}
-    return ways
-
-
-def follow(moments: Seconds, first: DirectWay, side: Side, second: SolvedWay, onward_side: Side) -> Seconds:
-    """Where a detour leads from `moments`, shape (N,), increasing; NaN where it is not defined."""
-    there, onward = first.map_of(side), second.map_of(onward_side)
-    between = there.at(moments)
-    defined = there.covers(moments) & onward.covers(between)
-    return np.where(defined, onward.at(between), np.nan)
-
-
-def medians(direct: Seconds, reached: Seconds, weight: int, fewest: int) -> Seconds:
-    """The median of direct (N,), counted `weight` times, and of reached (R, N); it never decreases.
-
-    NaN does not count; where fewer than `fewest` of reached are numbers, it is direct.
-    """
-    found = np.nanmedian([*[direct] * weight, *reached], axis=0)
-    enough = np.isfinite(reached).sum(0) >= fewest
-    return np.maximum.accumulate(np.where(enough, found, direct))
-
-
-def cells_around(rows: Indices, places: Seconds, left: int, right: int) -> NDArray[np.int32]:
-    """Cells (L, 2) from column `left` to `right` in unit steps, centered on each row's place."""
-    ends = np.append(np.clip((places[1:] + places[:-1]) / 2, left, right), right)
-    column, low, cells = left, float(left), []
-    for row, high in zip(rows.tolist(), ends.tolist(), strict=True):
-        begin = min(max(math.ceil(low), column), column + 1)
-        column, low = max(math.floor(high), begin), high
-        cells += [(row, each) for each in range(begin, column + 1)]
-    return np.array(cells, np.int32)
-
-
-HELPERS = 9  # other matches that detours lead through
 FEWEST = 2  # detours that must be defined at a moment; with fewer, the path stays as it is
-DIRECT = 3  # how many detours the direct way outweighs
-_WORSE = 0.05  # how much higher DRAQ on a detour may be than on the direct way
 
 
 def apply_consensus(
     alignments: Sequence[Alignment],
     matches: Sequence[Encoding | PreparedClip],
     *,
-    partial: Partial = "auto",
+    partial: Partial | None = None,
 ) -> list[Alignment]:
     """Let the alignments of one query correct each other.
 
@@ -141,31 +40,28 @@ def apply_consensus(
     alignments : sequence of Alignment, length B
         The query aligned with each match.
     matches : sequence of Encoding, length B
-    partial : {"auto", "never", "always"}
-        How the matches are aligned with each other.
+    partial : {"auto", "never", "always"}, optional
+        How the matches are aligned with each other. Default: as the alignments' recipe says.
 
     Returns
     -------
     list of Alignment, length B
     """
-    worst = max((alignment.draq for alignment in alignments), default=0.0)
-    helpers = [n for n, alignment in enumerate(alignments) if _helps(alignment, worst)][: HELPERS + 1]
-    onward = onward_ways(helpers, matches, alignments[0].recipe, partial) if helpers else {}
-    ways = [DirectWay(alignment) for alignment in alignments]
+    if not alignments:
+        return []
+    recipe, direct = alignments[0].recipe.asked(partial=partial), [_Way.of(each) for each in alignments]
+    worst = max(alignment.draq for alignment in alignments)
+    helpers = [n for n, way in enumerate(direct) if way.helps(worst)][: recipe.helpers + 1]
+    onward = _ways_between(helpers, matches, recipe)
     reached: list[list[Seconds]] = [[] for _ in matches]
     for helper in helpers:
         for n, alignment in enumerate(alignments):
-            if n == helper or len(reached[n]) == HELPERS:
+            if n == helper or len(reached[n]) == recipe.helpers:
                 continue
-            onward_way, side = onward[helper, n]
-            if _helps(alignments[helper], alignment.draq) and _helps(onward_way, alignment.draq):
-                reached[n].append(follow(alignment.query_seconds, ways[helper], "query", onward_way, side))
-    return [_corrected(*pair) for pair in zip(ways, reached, strict=True)]
-
-
-def _helps(way: Alignment | SolvedWay, direct_draq: float) -> bool:
-    """Whether a way is good enough to correct a direct one of that DRAQ."""
-    return way.draq <= direct_draq + _WORSE or way.alignable
+            there, way = direct[helper], onward[helper, n]
+            if there.helps(alignment.draq) and way.helps(alignment.draq):
+                reached[n].append(way.follow(there.partners))
+    return [_correct(*each) for each in zip(alignments, direct, reached, strict=True)]
 
 
 def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe = MOTION) -> float:
@@ -192,39 +88,118 @@ def disagreement(query: Encoding, matches: Sequence[Encoding], *, recipe: Recipe
     """
     if len(matches) <= FEWEST:
         raise FeatureError(f"disagreement needs three matches or more, got {len(matches)}")
-    there = align_many(query, matches, recipe=recipe, partial="never")
-    ways, helpers = [DirectWay(alignment) for alignment in there], range(len(matches))
-    onward = onward_ways(helpers, matches, recipe, "never")
+    whole, everyone = recipe.asked(partial="never"), range(len(matches))
+    alignments = align_many(query, matches, recipe=whole)
+    direct = [_Way.of(alignment) for alignment in alignments]
+    onward = _ways_between(everyone, matches, whole)
     apart = []
-    for n, alignment in enumerate(there):
-        moments, others = alignment.query_seconds, [helper for helper in helpers if helper != n][:HELPERS]
-        detours = [follow(moments, ways[helper], "query", *onward[helper, n]) for helper in others]
-        gaps = np.abs(alignment.warp().at(moments) - np.median(detours, axis=0))
+    for n, (way, alignment) in enumerate(zip(direct, alignments, strict=True)):
+        helpers = [helper for helper in everyone if helper != n][: recipe.helpers]
+        detours = [onward[helper, n].follow(direct[helper].partners) for helper in helpers]
+        gaps = np.abs(way.partners - np.median(detours, axis=0))
         apart.append(1000 * np.average(gaps, weights=alignment.query_motion))
     return float(np.mean(apart))
 
 
-def _corrected(way: DirectWay, reached: Sequence[Seconds]) -> Alignment:
-    """The alignment with its paths moved to the medians of direct partners and of where detours lead."""
-    alignment = way.alignment
-    if len(reached) < FEWEST:
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """The way from one clip to another.
+
+    path (L, 2): grid points of both; seconds: the times of their grids; aligns: whether the clips correspond.
+    """
+
+    path: NDArray[np.int32]
+    seconds: tuple[Seconds, Seconds]
+    draq: float
+    recipe: Recipe
+    aligns: Callable[[], bool]
+
+    @classmethod
+    def of(cls, alignment: Alignment) -> _Way:
+        """The way that an alignment describes."""
+        one = alignment
+        seconds = one.query_seconds, one.match_seconds
+        return cls(one.path, seconds, one.draq, one.recipe, lambda: one.alignable)
+
+    def back(self) -> _Way:
+        """The same path, read from the other side."""
+        return replace(self, path=self.path[:, ::-1], seconds=self.seconds[::-1])
+
+    @cached_property
+    def partners(self) -> Seconds:
+        """The partner of each grid point of the clip where the way begins, shape (n,); NaN where none is."""
+        (points, others), (seconds, other_seconds) = self.path.T, self.seconds
+        values, out = other_seconds[others], np.full(len(seconds), np.nan)
+        if self.recipe.readout == "first":
+            out[points[::-1]] = values[::-1]
+            return out
+        counts = np.bincount(points, minlength=len(out))
+        np.divide(np.bincount(points, values, len(out)), counts, out=out, where=counts > 0)
+        return out
+
+    def helps(self, draq: float) -> bool:
+        """Whether the way is good enough to correct a direct one of that DRAQ."""
+        return self.draq <= draq + self.recipe.worse_detour or self.aligns()
+
+    def follow(self, moments: Seconds) -> Seconds:
+        """Where the way leads from moments of the clip where it begins, shape (N,); NaN if it does not."""
+        return np.interp(moments, self.seconds[0], self.partners)
+
+
+def _ways_between(
+    helpers: Sequence[int], matches: Sequence[Encoding | PreparedClip], recipe: Recipe
+) -> dict[tuple[int, int], _Way]:
+    """The way from each helper to all other matches, by their numbers.
+
+    A pair is aligned once: the way back is the same path, read from the other side.
+    """
+    clips = [prepare(match, recipe) for match in matches]
+    chosen = [(h, n) for h in helpers for n in range(len(clips)) if n != h and (n > h or n not in helpers)]
+    pairs, scores = solve([(clips[h], clips[n]) for h, n in chosen], recipe, keep="paths")
+    draq, ways = scores.draq.tolist(), {}
+    for k, ((h, n), pair) in enumerate(zip(chosen, pairs, strict=True)):
+        seconds, path = (pair.query.seconds, pair.match.seconds), np.concatenate(scores.paths[k])
+        aligns = partial_of(lambda at, pair: as_alignment(pair, scores, at, recipe).alignable, k, pair)
+        ways[h, n] = _Way(path, seconds, draq[k], recipe, aligns)
+        ways[n, h] = ways[h, n].back()
+    return ways
+
+
+def _correct(alignment: Alignment, way: _Way, detours: Sequence[Seconds]) -> Alignment:
+    """Move the path of an alignment to the medians of its own partners and of where detours lead."""
+    if len(detours) < FEWEST:
         return alignment
-    detours, paths, pieces, stop = np.stack(reached), [], [], 0
-    grid = np.arange(len(alignment.match_seconds))
+    partners, found = way.partners.copy(), np.array(detours)
+    sure = np.isfinite(partners) & (np.isfinite(found).sum(0) >= FEWEST)
+    direct = [partners[sure]] * alignment.recipe.direct_weight
+    partners[sure] = np.nanmedian([*direct, *found[:, sure]], axis=0)
+    grid, paths, pieces, stop = np.arange(len(alignment.match_seconds)), [], [], 0
     for piece in alignment.pieces:
         (first, left), (last, right) = alignment.path[[piece.start, piece.stop - 1]].tolist()
-        rows = np.arange(first, last + 1)  # a path without jumps leaves none out
-        direct = way.at(alignment.query_seconds[first : last + 1])
-        partners = medians(direct, detours[:, first : last + 1], DIRECT, FEWEST)
-        places = np.interp(partners, alignment.match_seconds, grid)
-        paths.append(cells_around(rows, places, left, right))
+        rows = slice(first, last + 1)  # a path without jumps leaves none out
+        places = np.interp(np.maximum.accumulate(partners[rows]), alignment.match_seconds, grid)
+        paths.append(_path_through(places, first, left, right))
         start, stop = stop, stop + len(paths[-1])
         pieces.append(replace(piece, start=start, stop=stop))
-    return _recosted(replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces)))
+    return _recost(replace(alignment, path=np.concatenate(paths), pieces=tuple[Piece, ...](pieces)))
 
 
-def _recosted(moved: Alignment) -> Alignment:
-    """An alignment whose path was moved, with the costs of that path."""
+def _path_through(places: Seconds, top: int, left: int, right: int) -> NDArray[np.int32]:
+    """The path (L, 2) of unit steps from column `left` to `right` that is centered on each row's place.
+
+    The first row is `top`. A row reaches half-way to the places before and after it.
+    """
+    ends = np.append(np.clip((places[1:] + places[:-1]) / 2, left, right), right)
+    column, low, cells = left, float(left), []
+    for row, high in enumerate(ends.tolist(), top):
+        begin = min(max(math.ceil(low), column), column + 1)
+        column, low = max(math.floor(high), begin), high
+        cells += [(row, each) for each in range(begin, column + 1)]
+    return np.array(cells, np.int32)
+
+
+def _recost(moved: Alignment) -> Alignment:
+    """Give an alignment whose path was moved the costs of that path."""
     if moved.cost is not None:
         costs = moved.cost[moved.path[:, 0], moved.path[:, 1]]
     elif moved.pair is not None:

@@ -21,9 +21,7 @@ from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
 from seasync.alignment.prepare import (
     JITTER,
-    MOTION_CAP,
     ORDINARY,
-    SCALE_FLOOR,
     PreparedClip,
     PreparedStream,
     prepare,
@@ -73,16 +71,34 @@ class CostPair:
         How much moves at each grid point, 1 on average.
     moving : bool
         Whether something moves in both clips.
+    is_cut : bool
+        Whether one of the clips has a cut.
     """
 
     def __init__(self, query: PreparedClip, match: PreparedClip, recipe: Recipe) -> None:
         self.recipe = recipe
         self.query, self.match = query, match
-        self.shape = len(query), len(match)
+        self.shape = len(query.seconds), len(match.seconds)
+        self.is_cut = query.is_cut or match.is_cut
         pairs = [(a, b) for a, b in shared_streams(query, match) if not a.still and not b.still]
         self.moving = bool(pairs)
         self.streams = [_StreamPair(a, b, recipe.context) for a, b in pairs]
-        self.motion = _motion([a for a, _ in pairs], len(query)), _motion([b for _, b in pairs], len(match))
+        self.motion = (
+            _motion([a for a, _ in pairs], self.shape[0]),
+            _motion([b for _, b in pairs], self.shape[1]),
+        )
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a scene of one of the clips continues after something else."""
+        return self.is_cut and any(clip.uninterrupted is not None for clip in (self.query, self.match))
+
+    @property
+    def uninterrupted(self) -> tuple[Indices, Indices]:
+        """Grid points of the query and of the match without what interrupts a scene."""
+        kept = ((clip.uninterrupted, len(clip)) for clip in (self.query, self.match))
+        query, match = (np.arange(n) if own is None else np.flatnonzero(own) for own, n in kept)
+        return query, match
 
     @property
     def frames(self) -> tuple[int, int]:
@@ -180,7 +196,7 @@ class _StreamPair:
         if self.context:
             extras = slice(n, len(query.rows))
         elif len(query.rows) > n:
-            extras = slice(int(links[2, 0]), int(links[2, -1]) + 1)
+            extras = slice(int(links[2].min()), int(links[2].max()) + 1)
         else:
             extras = slice(n, n)
         gram = kernels.products(query.rows[low:high], match.rows)
@@ -481,7 +497,7 @@ class StoredMatches:
             self.rates,
             chosen,
             only.arrays,
-            kernels.Settings(0, False, True, MOTION_CAP, SCALE_FLOOR),
+            kernels.Settings(0, False, True, recipe.motion_cap, recipe.scale_floor),
             recipe.change_seconds or 0.0,
             costs.lay_out(len(block), sizes, (only.length, samples), factors, recipe),
         )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasync.alignment.recipe import MOTION, Recipe
+from seasync.alignment.recipe import Recipe
 from seasync.encoding import Floats
 
 if TYPE_CHECKING:
@@ -46,35 +48,6 @@ def draq_ratio(dtw_cost: ArrayLike, random_cost: ArrayLike) -> NDArray[np.float6
 def draq_of(dtw_cost: float, random_cost: float) -> float:
     """`draq_ratio` of one path."""
     return float(dtw_cost / random_cost) if random_cost > 0 else 1.0
-
-
-# Cost of the cheapest path over that of paths with the match's order broken: from here on the order says
-# little. Of the ten nearest falls, golf swings and robots' clips, 0.6 % get there, and all films of a mouse,
-# whose cheapest paths are worse than a uniform stretch.
-_LITTLE = 0.85
-
-
-def order_doubt(dtw_cost: ArrayLike, disordered_cost: ArrayLike) -> NDArray[np.float64]:
-    """How little the order of the frames says about the path.
-
-    Parameters
-    ----------
-    dtw_cost : array_like [shape=(...)]
-        Cost of the cheapest path.
-    disordered_cost : array_like [shape=(...)]
-        Cost of the cheapest paths with the match's order broken.
-
-    Returns
-    -------
-    numpy.ndarray [shape=(...)], float64
-        0 where these are clearly more expensive, 1 where they are not.
-
-    Examples
-    --------
-    >>> order_doubt([1.0, 1.0, 2.0], [2.0, 1.0, 1.0]).tolist()
-    [0.0, 1.0, 1.0]
-    """
-    return np.clip((draq_ratio(dtw_cost, disordered_cost) - _LITTLE) / (1 - _LITTLE), 0.0, 1.0)
 
 
 def coverage_score(draq: ArrayLike, query_coverage: ArrayLike) -> NDArray[np.float64]:
@@ -154,7 +127,7 @@ class ScoredPieces(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Costs and coverage of one query aligned with B candidates, in full or in part.
+    """Costs and coverage of B pairs of clips, in full or in part; usually one query with its candidates.
 
     Attributes
     ----------
@@ -167,10 +140,16 @@ class Scores:
         match broken; see `disordered_cost`. 1 where it is not known.
     whole_draq : numpy.ndarray [shape=(B,)], float64, optional
         DRAQ of both clips as a whole; infinite where it is not known.
+    whole_cost : numpy.ndarray [shape=(B,)], float64, optional
+        Cost of the path through both clips as a whole; NaN where it is not known.
     query_span : float
         Length of the query in seconds.
     pieces : ScoredPieces
-        The pieces of candidates that are aligned in part.
+        The pieces of pairs that are aligned in part.
+    paths : tuple of tuples of numpy.ndarray [shape=(L, 2)], length B or 0
+        The path of each piece of each pair, if paths were asked for.
+    costs : tuple of numpy.ndarray [shape=(n_b, m_b)], length B or 0
+        The cost matrices, if they were asked for; None where one is too large to keep.
     """
 
     dtw_cost: NDArray[np.float64]
@@ -179,12 +158,44 @@ class Scores:
     match_coverage: NDArray[np.float64]
     contrast: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     whole_draq: NDArray[np.float64] = field(default_factory=lambda: np.full(1, np.inf))
+    whole_cost: NDArray[np.float64] = field(default_factory=lambda: np.full(1, np.nan))
     query_span: float = field(default=0.0, kw_only=True)
     pieces: ScoredPieces = field(default_factory=ScoredPieces.none, kw_only=True)
+    paths: tuple[tuple[NDArray[np.int32], ...], ...] = field(default=(), kw_only=True)
+    costs: tuple[Floats | None, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("contrast", "whole_draq"):
+        for name in ("contrast", "whole_draq", "whole_cost"):
             object.__setattr__(self, name, np.broadcast_to(getattr(self, name), self.dtw_cost.shape))
+
+    def __len__(self) -> int:
+        return len(self.dtw_cost)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scores], numbers: Sequence[Sequence[int]]) -> Scores:
+        """The scores of all parts, in the order of the pairs' numbers."""
+        order = np.argsort(np.concatenate([np.empty(0, np.int64), *map(np.asarray, numbers)]))
+
+        def column(name: str) -> Any:
+            return np.concatenate([np.empty(0), *(getattr(part, name) for part in parts)])[order]
+
+        def items(name: str) -> tuple[Any, ...]:
+            every = [item for part in parts for item in getattr(part, name)]
+            return tuple(every[n] for n in order) if every else ()
+
+        pieces = [part.pieces.renumbered(own) for part, own in zip(parts, numbers, strict=True)]
+        return cls(
+            *map(column, _COLUMNS), pieces=ScoredPieces.joined(pieces),
+            paths=items("paths"), costs=items("costs"),
+        )  # fmt: skip
+
+    def only(self, chosen: Sequence[int]) -> Scores:
+        """The scores of the pairs that are chosen, in that order."""
+        columns = (getattr(self, name)[list(chosen)] for name in _COLUMNS)
+        paths = tuple(self.paths[n] for n in chosen) if self.paths else ()
+        costs = tuple(self.costs[n] for n in chosen) if self.costs else ()
+        pieces = self.pieces.only(chosen)
+        return Scores(*columns, query_span=self.query_span, pieces=pieces, paths=paths, costs=costs)
 
     @classmethod
     def of_alignments(cls, alignments: Sequence[Alignment]) -> Scores:
@@ -212,14 +223,13 @@ class Scores:
         return np.minimum(self.score, self.whole_draq)
 
 
+_COLUMNS = tuple(Scores.__dataclass_fields__)[:7]
+
+
 # Whether an alignment counts, and which number decides it.
 
 
 LIKELY = 0.5  # from this likelihood on, clips count as alignable
-# Where DRAQ decides: pieces are chosen because they fit, so they must fit better by this much, and cover this
-# share of one clip.
-STRICTER = 0.02
-HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -252,12 +262,12 @@ class Verdict:
     @property
     def threshold(self) -> float:
         """DRAQ must be below this, where it decides."""
-        return round(self.recipe.threshold - (0 if self.whole else STRICTER), 9)
+        return round(self.recipe.threshold - (0 if self.whole else self.recipe.strictness), 9)
 
     @property
     def covers_enough(self) -> bool:
         """Whether the pieces cover enough of one clip for DRAQ to count."""
-        return self.whole or max(self.coverage) >= HALF
+        return self.whole or max(self.coverage) >= self.recipe.least_coverage
 
     @property
     def alignable(self) -> bool:
@@ -325,24 +335,18 @@ class Calibration:
         return sigmoid(self.a + self.b * log_product(product))
 
 
-FINGERPRINTS = {"motion": "78fab7185bb7302a", "paper": "293e7d8bc383ca32"}
-"""What the named recipes were when calibrations were fitted to them.
+@lru_cache(maxsize=1)
+def shipped_calibrations() -> dict[tuple[str, str], Calibration]:
+    """The curves that come with Seasync, by the fingerprints of encoder and recipe.
 
-Written out, because a calibration belongs to values: a recipe that changes loses it.
-"""
-
-SHIPPED = {
-    ("dinov2-small/0cd026c8/224", FINGERPRINTS["motion"]): Calibration(-8.48, -8.91, error=0.030, pairs=772),
-    ("dinov2-small/08a9661b/224/flow", FINGERPRINTS["motion"]): Calibration(
-        -10.36, -11.15, error=0.039, pairs=4560
-    ),
-}
-"""Calibrations of (1 − similarity) · best score by the fingerprints of encoder and recipe.
-
-Fitted to pairs of 285 real clips, the first one of 64: golf swings, falls, two kinds of robot work, five
-gestures, five actions.
-The error is that of all pairs together, each rated by a fit to the other sets.
-"""
+    `python -m benchmarks.calibrations` fits them and writes the file. One that was fitted to other values of
+    a recipe is not used.
+    """
+    text = resources.files("seasync.alignment").joinpath("calibrations.json").read_text(encoding="utf-8")
+    return {
+        (row["encoder"], row["recipe"]): Calibration(row["a"], row["b"], row["error"], row["pairs"])
+        for row in json.loads(text)["curves"]
+    }
 
 
 class ClipVector(Protocol):
@@ -371,7 +375,7 @@ def pair_similarity(query: ClipVector, match: ClipVector) -> float:
 
 def is_calibrated(encoder: str, recipe: Recipe) -> bool:
     """Whether `likelihood` knows this encoder, by its fingerprint, and this recipe."""
-    return _shipped(encoder, recipe) is not None
+    return (encoder, recipe.fingerprint) in shipped_calibrations()
 
 
 def likelihood(query: ClipVector, match: ClipVector, score: float, recipe: Recipe) -> float | None:
@@ -379,18 +383,10 @@ def likelihood(query: ClipVector, match: ClipVector, score: float, recipe: Recip
 
     None if encoder and recipe have no calibration, or if the clips come without their vectors.
     """
-    calibration = _shipped(query.encoder, recipe)
+    calibration = shipped_calibrations().get((query.encoder, recipe.fingerprint))
     if calibration is None or not query.mean.size or not match.mean.size:
         return None
     return float(calibration.probability((1 - pair_similarity(query, match)) * score))
-
-
-@lru_cache(maxsize=64)
-def _shipped(encoder: str, recipe: Recipe) -> Calibration | None:
-    """The calibration for an encoder and a recipe, if there is one."""
-    # A finer grid shows the same movement; how much it changes DRAQ was not measured.
-    coarse = recipe if recipe.grid_fps is None else replace(recipe, grid_fps=MOTION.grid_fps)
-    return SHIPPED.get((encoder, coarse.fingerprint))
 
 
 def log_product(product: ArrayLike) -> Doubles:

@@ -1,376 +1,335 @@
-"""Partial alignment: whether two clips correspond as a whole or in pieces, in order or not."""
+"""What corresponds in two clips: all of both, or the pieces that gain most by leaving the rest out.
+
+A frame's random price is what a random path would spend on it: its mean cost with the other clip's frames,
+times the mean number of cells that such a path has in a row. Leaving a frame out costs a share of that. The
+best path weighs it against the cost of its cells, and may jump ahead where both clips show something that the
+other one lacks. It is taken if it gains clearly more than the path through both clips as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from seasync.alignment.any_order import best_pieces_in_any_order, edited, pieces_of, with_moved_cuts
-from seasync.alignment.costs import BatchedCosts, CostPair
-from seasync.alignment.judge import HALF, ScoredPieces, draq_of, draq_ratio, order_doubt
+from seasync.alignment import kernels
+from seasync.alignment.costs import BatchedCosts, scratch
+from seasync.alignment.judge import ScoredPieces, Scores, draq_ratio
 from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, Path, SolvedPath, disordered_cost, solve_whole
-from seasync.alignment.prepare import PreparedClip
-from seasync.alignment.prices import (
-    JUMP_IN_ANY_ORDER,
-    BatchedPrices,
-    Pieces,
-    Prices,
-    best_pieces,
-    from_measures,
-    measured,
-)
 from seasync.alignment.recipe import Recipe
-from seasync.encoding import Floats
+from seasync.encoding import Floats, Indices
 from seasync.errors import FeatureError
-from seasync.options import Order, Partial, expect
 
+Doubles = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 # Cells of the largest matrix that is searched for pieces: 5 bytes each.
 LARGEST = 1 << 25
-# By how much the DRAQ of pieces may exceed what they are compared with.
-_HARDLY_WORSE = 0.02
 
 
-class _Weighed(NamedTuple):
-    """The matrices of a batch that are solved in pieces, and all pieces that were weighed.
-
-    lanes (C,), sums (C, 5): cost, prices of rows and columns, random and disordered cost of their pieces;
-    coverage (C, 2); boxes (P, 5), measures (P, 3), randoms (P,): see `BatchedPrices.all_pieces`.
-    """
-
-    lanes: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    coverage: NDArray[np.float64]
-    boxes: NDArray[np.int64]
-    measures: NDArray[np.float64]
-    randoms: NDArray[np.float64]
-
-    @property
-    def pieces(self) -> ScoredPieces:
-        """The pieces of the matrices that are solved in pieces."""
-        kept = np.zeros(LANES, np.bool_)
-        kept[self.lanes] = True
-        own = kept[self.boxes[:, 0]]
-        return ScoredPieces(self.boxes[own], self.measures[own, 0], self.randoms[own])
-
-
-@dataclass(frozen=True)
-class PartialPolicy:
-    """How much of two clips must correspond, and in what order; see `align_encodings`."""
-
-    recipe: Recipe
-    partial: Partial
-    order: Order
-
-    @classmethod
-    def of(cls, recipe: Recipe, partial: Partial, order: Order, *, banded: bool = False) -> PartialPolicy:
-        """Check the options, and turn "auto" into "never" where pieces are not an option.
-
-        Raises
-        ------
-        ValueError
-            If `partial` or `order` is not one of its allowed values.
-        FeatureError
-            If the options contradict each other.
-        """
-        expect("partial", partial, Partial)
-        expect("order", order, Order)
-        if banded and (partial == "always" or order == "any"):
-            raise FeatureError(
-                "a band works only with whole clips: leave out band, or leave out partial and order"
-            )
-        if order == "any" and partial == "never":
-            raise FeatureError("order='any' takes clips apart: it needs partial='auto' or 'always'")
-        if banded or (partial == "auto" and recipe.price is None and order == "same"):
-            partial = "never"
-        return cls(recipe, partial, order)
-
-    def choose(
-        self,
-        cost: Floats | None,
-        whole: SolvedPath,
-        random: Callable[[Floats], float],
-        anchors: Cells = (),
-    ) -> Pieces:
-        """The whole path, or pieces if they are asked for or clearly better.
-
-        Parameters
-        ----------
-        cost : numpy.ndarray [shape=(n, m)], optional
-            Without it the whole path stays.
-        whole : SolvedPath
-            The path from end to end.
-        random : callable
-            Gives the mean cost of random paths through a box around a piece.
-        anchors : sequence of (int, int)
-            Cells that the pieces must pass.
-        """
-        if self.partial == "never" or cost is None:
-            return Pieces.whole(whole)
-        if cost.size > LARGEST:
-            if self.partial == "auto":
-                return Pieces.whole(whole)
-            raise FeatureError("the clips are too long to align in part: align shorter spans of them")
-        if self.order == "same":
-            prices = Prices.of(cost, self.share)
-            gain, pieces = best_pieces(cost, prices, anchors)
-        else:
-            prices = Prices.of(cost, self.share, JUMP_IN_ANY_ORDER)
-            whole_if_near = self.partial == "auto"
-            gain, pieces = best_pieces_in_any_order(cost, prices, anchors, whole=whole_if_near)
-        if self.partial == "auto" and not prices.better(gain, whole.cost):
-            return Pieces.whole(whole)
-        found = measured(cost, prices, pieces, whole, random)
-        sure = False
-        if self._depends_on_doubt(found):
-            sure = prices.better(gain, whole.cost, float(order_doubt(whole.cost, disordered_cost(cost))))
-        return found if self._earns_its_place(found, sure) else Pieces.whole(whole)
-
-    def choose_batched(
-        self, batch: BatchedCosts, wholes: list[SolvedPath], moving: list[bool]
-    ) -> list[Pieces]:
-        """`choose` for every matrix of a batch, in the same order and with exact random costs.
-
-        Motionless pairs stay whole.
-        """
-        out = [Pieces.whole(whole) for whole in wholes]
-        if self.partial == "never":
-            return out
-        priced, cost = BatchedPrices(batch, self.share), np.array([whole.cost for whole in wholes])
-        whole_draq = draq_ratio(cost, [whole.random for whole in wholes])
-        found = self._weigh(batch, priced, np.array(moving), cost, whole_draq, None)
-        for lane in found.lanes.tolist():
-            own, pieces = found.boxes[:, 0] == lane, priced.pieces(lane)
-            measures, randoms = found.measures[own].tolist(), found.randoms[own].tolist()
-            out[lane] = from_measures(measures, priced.totals[lane], pieces, randoms, wholes[lane])
-        return out
-
-    def score_batched(
-        self, batch: BatchedCosts, moving: NDArray[np.bool_], *, contrast: bool
-    ) -> tuple[NDArray[np.float64], ScoredPieces]:
-        """What `choose_batched` finds, without paths and in the same order.
-
-        Parameters
-        ----------
-        batch : BatchedCosts
-            B matrices.
-        moving : numpy.ndarray [shape=(B,)]
-            Whether something moves in both clips; motionless pairs stay whole and get DRAQ 1.
-        contrast : bool
-            Whether to measure the contrast; it is 1 otherwise.
-
-        Returns
-        -------
-        numpy.ndarray [shape=(B, 7)]
-            Cost, mean cost of random paths, coverage of query and match, contrast, and DRAQ and cost of both
-            clips as a whole.
-        ScoredPieces
-            The pieces of the matrices that are solved in part.
-        """
-        cost, random = batch.totals()
-        random = np.where(moving, random, cost)
-        whole_draq = draq_ratio(cost, random)
-        out = np.ones((batch.count, 7))
-        out[:, 0], out[:, 1], out[:, 5], out[:, 6] = cost, random, whole_draq, cost
-        broken = batch.disordered() if contrast else np.zeros(batch.count)
-        pieces = ScoredPieces.none()
-        if self.partial != "never":
-            priced = BatchedPrices(batch, self.share)
-            found = self._weigh(batch, priced, moving, cost, whole_draq, broken if contrast else None)
-            chosen, sums, covered = found.lanes, found.sums, found.coverage
-            out[chosen, 0], out[chosen, 1], out[chosen, 2:4] = sums[:, 0], sums[:, 3], covered
-            in_part = (covered != 1).any(1)
-            broken[chosen[in_part]] = sums[in_part, 4]
-            pieces = found.pieces
-        if contrast:
-            out[:, 4] = draq_ratio(out[:, 0], broken)
-        return out, pieces
-
-    def _weigh(
-        self,
-        batch: BatchedCosts,
-        priced: BatchedPrices,
-        moving: NDArray[np.bool_],
-        cost: NDArray[np.float64],
-        whole_draq: NDArray[np.float64],
-        disordered: NDArray[np.float64] | None,
-    ) -> _Weighed:
-        """Which matrices of a batch are better solved in pieces, given what the whole paths cost.
-
-        If the cost of paths with the match's order broken is given, it is measured of the pieces as well.
-        """
-        chosen = np.flatnonzero(moving & (priced.better(cost) | (self.partial == "always")))
-        boxes, measures = priced.all_pieces(chosen)
-        costs = batch.box_costs(boxes, contrast=disordered is not None)
-        sums = np.zeros((batch.count, 5))
-        np.add.at(sums, boxes[:, 0], np.hstack([measures, costs.T]))
-        sums, totals = sums[chosen], priced.totals[chosen]
-        covered = np.divide(sums[:, 1:3], totals, out=np.ones(totals.shape), where=totals > 0)
-        kept, if_sure = (
-            self._earn_their_place(sums[:, 0], sums[:, 3], covered, whole_draq[chosen], sure)
-            for sure in (False, True)
-        )
-        if (kept != if_sure).any():
-            doubt = order_doubt(cost, batch.disordered() if disordered is None else disordered)
-            kept |= if_sure & priced.better(cost, doubt)[chosen]
-        return _Weighed(chosen[kept], sums[kept], covered[kept], boxes, measures, costs[0])
-
-    def _depends_on_doubt(self, found: Pieces) -> bool:
-        """Whether pieces earn their place only if they are sure to be better."""
-        return self._earns_its_place(found, True) and not self._earns_its_place(found, False)
-
-    def _earns_its_place(self, found: Pieces, sure: bool) -> bool:
-        return bool(self._earn_their_place(found.cost, found.random, found.coverage, found.whole_draq, sure))
-
-    def _earn_their_place(
-        self,
-        cost: ArrayLike,
-        random: ArrayLike,
-        coverage: ArrayLike,
-        whole_draq: ArrayLike,
-        sure: NDArray[np.bool_] | bool,
-    ) -> NDArray[np.bool_]:
-        """Whether pieces are `sure` to be better and align about as well as the clips as a whole, shape (B,).
-
-        Where little fits, leaving some of it out gains much by chance, but what remains fits worse.
-        Pieces of less than half of either clip stay: then nothing aligns, and the whole must not claim it.
-        So do those that are not `sure` and above the threshold.
-        """
-        draq = draq_ratio(cost, random)
-        fit = draq < np.maximum(self.recipe.threshold, whole_draq) + _HARDLY_WORSE
-        unclaimed = draq >= self.recipe.threshold
-        less_than_half = np.max(coverage, -1) < HALF
-        asked = self.partial == "always" or self.order == "any"
-        return np.asarray(fit & (sure | unclaimed) | less_than_half | asked)
-
-    @property
-    def rejoins(self) -> bool:
-        """Whether what interrupts a scene may be left out."""
-        return self.partial != "never" and self.order == "same"
-
-    @property
-    def share(self) -> float:
-        """What leaving a frame out costs, as a share of its random price."""
-        return self.recipe.threshold if self.recipe.price is None else self.recipe.price
-
-
-# Interrupted scenes: foreign footage in the middle of a movement, which continues afterwards.
-
-
-# Shots show one scene if 1 − cosine of their mean features is below this. Halves of golf swings, pitches,
-# push-ups and yoga poses differ by .24 at most from each other, and by .35 at least from foreign footage. Of
-# 30 films that were written and encoded, one has foreign footage that looks more alike (.27).
-_ALIKE = 0.3
-# The interruption is foreign if the clips without it have a DRAQ below this share of what they have with it.
-# Chosen on golf swings: where another player shows the middle of a swing, it belongs to the movement.
-_CLEARLY_BETTER = 0.85
-
-
-def is_interrupted(clip: PreparedClip) -> bool:
-    """Whether a scene of the clip is interrupted and continues."""
-    return _samples_of_scene(clip) is not None
-
-
-def uninterrupted(
-    pair: CostPair,
-    cost: Floats,
-    whole: SolvedPath,
-    policy: PartialPolicy,
-    random: Callable[[Floats], float],
-) -> Pieces | None:
-    """Solve a pair without the interruptions of its clips, and see whether they fit clearly better then.
+def gains_clearly(gain: Any, whole_price: Any, whole_cost: Any, recipe: Recipe, *, cut: Any) -> Any:
+    """Whether leaving something out gains clearly more than the path through both clips as a whole.
 
     Parameters
     ----------
-    pair : CostPair
-    cost : numpy.ndarray [shape=(n, m)]
-        Its cost matrix.
-    whole : SolvedPath
-        Its path from end to end.
-    policy : PartialPolicy
-        What else may be left out.
-    random : callable
-        Gives the mean cost of random paths through a matrix.
+    gain : float or array_like
+        Prices of all frames that the best pieces enter, minus the costs of their cells and jumps.
+    whole_price : float or array_like
+        Random price of both clips together.
+    whole_cost : float or array_like
+        Cost of the path through both clips as a whole.
+    recipe : Recipe
+        Its `margin` and `noise` say how much is clear.
+    cut : bool or array_like
+        Whether one of the clips has a cut: then foreign footage is in sight, and `noise` does not count.
+    """
+    more = gain - (recipe.frame_price * whole_price - whole_cost)
+    noise = np.where(cut, 0.0, recipe.noise)
+    return more > np.maximum(recipe.margin * whole_price, noise * whole_cost)
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What leaving out each frame costs, of one pair or of LANES pairs side by side.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray [shape=(n, lanes)], float32
+        The price of each of the query's frames.
+    columns : numpy.ndarray [shape=(m, lanes)], float32
+        The same for the match.
+    totals : numpy.ndarray [shape=(lanes, 2)], float64
+        The sums of both.
+    recipe : Recipe
+    """
+
+    rows: Floats
+    columns: Floats
+    totals: Doubles
+    recipe: Recipe
+
+    @classmethod
+    def of(cls, cost: Floats, recipe: Recipe) -> Prices:
+        """Compute the prices of a cost matrix, shape (n, m)."""
+        rows, columns = np.array(cost.shape)[:, None]
+        cells = np.ascontiguousarray(cost)
+        return cls(*kernels.price_frames(cells, rows, columns, recipe.frame_price), recipe)
+
+    @classmethod
+    def of_batch(cls, batch: BatchedCosts, recipe: Recipe) -> Prices:
+        """Compute the prices of all matrices of a batch."""
+        return cls(*kernels.price_frames(batch.cells, batch.rows, batch.columns, recipe.frame_price), recipe)
+
+    @property
+    def whole(self) -> Doubles:
+        """The random price of both clips together, shape (lanes,)."""
+        return np.asarray(self.totals.sum(1) / self.recipe.frame_price)
+
+    @property
+    def jumps(self) -> Floats:
+        """The cost of a jump, shape (lanes,)."""
+        recipe = self.recipe
+        share = recipe.jump if recipe.order == "same" else recipe.jump_in_any_order
+        return (share * self.whole).astype(np.float32)
+
+    @property
+    def anchor(self) -> np.float32:
+        """A reward that makes one cell worth more than all the rest."""
+        return np.float32(1 + 2 * self.whole[0])
+
+    def gain(self, cost: Floats, pieces: Sequence[Path]) -> float:
+        """What these pieces of a path gain, given the cost matrix, shape (n, m)."""
+        gain = sum(rows + columns - along for along, rows, columns in self.measure(cost, pieces))
+        return float(gain) - float(self.jumps[0]) * (len(pieces) - 1)
+
+    def measure(self, cost: Floats, pieces: Sequence[Path]) -> list[tuple[float, float, float]]:
+        """What each piece costs, and the prices of the rows and of the columns it enters."""
+        return [kernels.measure(cost, self.rows, self.columns, piece) for piece in pieces]
+
+
+# One cost matrix.
+
+
+def best_pieces(cost: Floats, prices: Prices, anchors: Cells = ()) -> tuple[float, list[Path]]:
+    """Find the best path with jumps.
+
+    Parameters
+    ----------
+    cost : numpy.ndarray [shape=(n, m)], float32
+    prices : Prices
+    anchors : sequence of (int, int)
+        Cells that it must pass, in the same order in both clips.
 
     Returns
     -------
-    Pieces or None
-        The paths on the grids of the clips as they are, measured by the pair's own costs. Its `whole_cost`
-        and `whole_random` are those without interruptions. None if the clips do not fit clearly better then.
+    float
+        What the path gains.
+    list of numpy.ndarray [shape=(L, 2)]
+        Its pieces, in order in both clips.
     """
-    query, rows = _rejoined(pair.query, pair.recipe)
-    match, columns = _rejoined(pair.match, pair.recipe)
-    rejoined = CostPair(query, match, pair.recipe)
-    if (query is pair.query and match is pair.match) or not rejoined.moving:
-        return None
-    costs = rejoined.matrix()
-    penalty = pair.recipe.penalty * float(costs.mean(dtype=np.float64))
-    solved = replace(solve_whole(costs, penalty=penalty), random=random(costs))
-    if draq_of(solved.cost, solved.random) >= _CLEARLY_BETTER * draq_of(whole.cost, whole.random):
-        return None
+    if anchors:
+        return _pieces_through(sorted(anchors), cost, prices)
+    moves, sources = np.empty(cost.shape, np.uint8), np.empty(cost.shape, np.int32)
+    cells = np.ascontiguousarray(cost)
+    gains, ends = kernels.solve_priced(cells, prices.rows, prices.columns, prices.jumps, moves, sources)
+    return float(gains[0]), split(*kernels.trace_priced(moves, sources, int(ends[0])))
+
+
+def split(path: Path, breaks: NDArray[np.int64]) -> list[Path]:
+    """The pieces of a path, given where each begins, and where the last one ends."""
+    return [path[a:b] for a, b in pairwise(breaks.tolist())]
+
+
+def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float, list[Path]]:
+    """Go from anchor to anchor: in the box between two, both corners get a reward above all else."""
+    n, m = cost.shape
     pieces: list[Path] = []
-    for piece in policy.choose(costs, solved, random).pieces:
-        pieces_of(np.stack([rows[piece.path[:, 0]], columns[piece.path[:, 1]]], axis=1), pieces)
-    return measured(cost, Prices.of(cost, policy.share), pieces, solved, random)
-
-
-def _samples_of_scene(clip: PreparedClip) -> NDArray[np.bool_] | None:
-    """The samples of the clip without what interrupts its longest interrupted scene, shape (T,).
-
-    None if there is no such scene, or if several streams would have to be taken apart.
-    """
-    features, shots = clip.lead.features, clip.lead.shots
-    if len(shots) < 3 or len(clip.streams) > 1:
-        return None
-    lengths = np.diff(np.append(shots, len(features)))
-    sums = np.add.reduceat(features, shots, axis=0, dtype=np.float64)
-    directions = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-    alike = 1 - directions @ directions.T < _ALIKE
-    best, longest = None, 0
-    for scene in alike:
-        first, last = np.flatnonzero(scene)[[0, -1]]
-        kept = scene.copy()
-        kept[:first] = kept[last + 1 :] = True
-        if not kept.all() and lengths[scene].sum() > longest:
-            best, longest = np.repeat(kept, lengths), lengths[scene].sum()
-    return best
-
-
-def _rejoined(clip: PreparedClip, recipe: Recipe) -> tuple[PreparedClip, NDArray[np.int32]]:
-    """The clip without its interruption, and which of the clip's grid points each of its own is, (n,)."""
-    kept = _samples_of_scene(clip)
-    if kept is None:
-        return clip, np.arange(len(clip), dtype=np.int32)
-    return edited(clip, np.flatnonzero(kept), recipe)
-
-
-# What corresponds in a pair of clips: all of it, parts of it, without interruptions, in another order.
+    for (i, j), (k, last) in pairwise([(0, 0), *anchors, (n - 1, m - 1)]):
+        box = cost[i : k + 1, j : last + 1].copy()
+        for corner, cell in (((i, j), (0, 0)), ((k, last), (-1, -1))):
+            box[cell] = -prices.anchor if corner in anchors else box[cell]
+        there = replace(prices, rows=prices.rows[i : k + 1], columns=prices.columns[j : last + 1])
+        found = [piece + np.array([i, j], np.int32) for piece in best_pieces(box, there)[1]]
+        if pieces:  # the last one ends where the first of these begins
+            found[0] = np.concatenate([pieces.pop(), found[0][1:]])
+        pieces += found
+    return prices.gain(cost, pieces), pieces
 
 
 def choose_pieces(
-    pair: CostPair,
+    cost: Floats | None, whole: SolvedPath, recipe: Recipe, anchors: Cells = (), *, cut: bool = False
+) -> list[Path]:
+    """The pieces of one pair; none if its clips are aligned as a whole.
+
+    Parameters
+    ----------
+    cost : numpy.ndarray [shape=(n, m)], optional
+        None if it is too large to keep.
+    whole : SolvedPath
+        The path from end to end.
+    recipe : Recipe
+    anchors : sequence of (int, int)
+        Cells that the pieces must pass.
+    cut : bool
+        Whether one of the clips has a cut.
+    """
+    from seasync.alignment.any_order import best_pieces_in_any_order
+
+    if not recipe.takes_apart:
+        return []
+    if cost is None or cost.size > LARGEST:
+        if recipe.partial == "auto":
+            return []
+        raise FeatureError("the clips are too long to align in part: align shorter spans of them")
+    prices = Prices.of(cost, recipe)
+    find = best_pieces if recipe.order == "same" else best_pieces_in_any_order
+    gain, pieces = find(cost, prices, anchors)
+    clearly = gains_clearly(gain, prices.whole[0], whole.cost, recipe, cut=cut)
+    if recipe.partial == "auto" and not clearly:
+        return []
+    return pieces
+
+
+def rejoin_scenes(
+    cost: Floats, whole: SolvedPath, recipe: Recipe, rows: Indices, columns: Indices
+) -> list[Path]:
+    """The pieces of one pair without what interrupts a scene; none if that gains nothing clear.
+
+    Parameters
+    ----------
+    cost : numpy.ndarray [shape=(n, m)]
+    whole : SolvedPath
+        The path from end to end.
+    recipe : Recipe
+    rows, columns : numpy.ndarray [shape=(k,)], numpy.ndarray [shape=(l,)]
+        Grid points of the query and of the match without the interruption.
+    """
+    inner = np.ascontiguousarray(cost[np.ix_(rows, columns)])
+    solved = solve_whole(inner)
+    pieces: list[Path] = []
+    for path in choose_pieces(inner, solved, recipe) or [solved.path]:
+        cells = np.stack([rows[path[:, 0]], columns[path[:, 1]]], axis=1).astype(np.int32)
+        for part in np.split(cells, np.flatnonzero((np.diff(cells, axis=0) > 1).any(1)) + 1):
+            # A frame on both sides of a jump belongs to the piece before it.
+            new = part[(part > pieces[-1][-1]).all(1)] if pieces else part
+            pieces += [new] if len(new) else []
+    prices = Prices.of(cost, recipe)
+    gain = prices.gain(cost, pieces)
+    return pieces if gains_clearly(gain, prices.whole[0], whole.cost, recipe, cut=True) else []
+
+
+def score_pair(
     cost: Floats | None,
     whole: SolvedPath,
-    policy: PartialPolicy,
+    pieces: Sequence[Path],
+    recipe: Recipe,
     random: Callable[[Floats], float],
-    anchors: Cells = (),
-) -> Pieces:
-    """`PartialPolicy.choose`, which knows costs alone, for a pair whose clips can be put together again.
+    *,
+    contrast: bool,
+) -> Scores:
+    """Scores of one pair, with its path.
 
-    With anchors, clips stay as they are.
+    Parameters
+    ----------
+    cost : numpy.ndarray [shape=(n, m)], optional
+        None if it is too large to keep.
+    whole : SolvedPath
+        The path from end to end.
+    pieces : sequence of numpy.ndarray [shape=(L, 2)]
+        None for the clips as a whole.
+    recipe : Recipe
+    random : callable
+        Gives the mean cost of random paths through a matrix.
+    contrast : bool
+        Whether to measure the contrast; it is 1 otherwise.
     """
-    if not pair.moving or cost is None:
-        return Pieces.whole(whole)
-    as_they_are = bool(anchors) or cost.size > LARGEST
-    if policy.rejoins and not as_they_are:
-        rejoined = uninterrupted(pair, cost, whole, policy, random)
-        if rejoined is not None:
-            return rejoined
-    found = policy.choose(cost, whole, random, anchors)
-    if policy.order == "same" or as_they_are:
-        return found
-    return with_moved_cuts(pair, cost, whole, found, policy.share, random)
+    boxes = [] if cost is None else [cost]
+    found, covered = ScoredPieces.none(), np.ones(2)
+    total, chance = whole.cost, whole.random
+    if cost is not None and pieces:
+        prices, corners = Prices.of(cost, recipe), [_corners_of(piece) for piece in pieces]
+        boxes = [cost[top : top + rows, left : left + columns] for top, left, rows, columns in corners]
+        measures = np.array(prices.measure(cost, pieces))
+        found = ScoredPieces(
+            np.array([(0, *box) for box in corners]), measures[:, 0], np.array([random(box) for box in boxes])
+        )
+        total, chance = measures[:, 0].sum(), found.randoms.sum()
+        covered = _coverage_of(measures[:, 1:].sum(0), prices.totals[0])
+    broken = [cost] if cost is not None and (covered == 1).all() else boxes
+    against = sum(map(disordered_cost, broken)) if contrast and boxes else 0.0
+    contrasted = draq_ratio(total, against) if against else 1.0
+    row = total, chance, *covered, contrasted, draq_ratio(whole.cost, whole.random), whole.cost
+    return Scores(*np.array(row, np.float64)[:, None], pieces=found, paths=(tuple(pieces) or (whole.path,),))
+
+
+def _coverage_of(entered: Doubles, totals: Doubles) -> Doubles:
+    """Share of the prices that pieces enter, shape (..., 2); clips that cost nothing are covered."""
+    return np.divide(entered, totals, out=np.ones(totals.shape), where=totals > 0)
+
+
+def _corners_of(piece: Path) -> tuple[int, int, int, int]:
+    """First row and column of the box around a piece, and how many rows and columns it has."""
+    (top, left), (last, right) = piece[0].tolist(), piece[-1].tolist()
+    return top, left, last + 1 - top, right + 1 - left
+
+
+# Many cost matrices side by side.
+
+
+def score_batch(
+    batch: BatchedCosts, moving: Flags, cut: Flags, recipe: Recipe, *, paths: bool, contrast: bool
+) -> Scores:
+    """Scores of every matrix of a batch, with the paths if they are asked for.
+
+    Parameters
+    ----------
+    batch : BatchedCosts
+        B matrices.
+    moving : numpy.ndarray [shape=(B,)]
+        Whether something moves in both clips. Motionless pairs stay whole and get DRAQ 1: nothing
+        distinguishes a good path from a bad one.
+    cut : numpy.ndarray [shape=(B,)]
+        Whether one of the clips has a cut.
+    recipe : Recipe
+        In the same order.
+    paths : bool
+        Whether to trace the paths.
+    contrast : bool
+        Whether to measure the contrast; it is 1 otherwise.
+    """
+    traced: list[tuple[Path, ...]] = []
+    if paths:
+        solved = batch.solve()
+        traced = [(each.path,) for each in solved]
+        whole_cost, random = np.array([(each.cost, each.random) for each in solved]).T
+    else:
+        whole_cost, random = batch.totals()
+    cost, random, covered = whole_cost.copy(), np.where(moving, random, whole_cost), np.ones((batch.count, 2))
+    whole_draq, pieces = draq_ratio(whole_cost, random), ScoredPieces.none()
+    broken = batch.disordered() if contrast else np.zeros(batch.count)
+    if recipe.takes_apart:
+        prices, size = Prices.of_batch(batch, recipe), (batch.n, batch.m * LANES)
+        where = scratch("priced", np.uint8, *size), scratch("sources", np.int32, *size)
+        gains, ends = kernels.solve_priced(batch.cells, prices.rows, prices.columns, prices.jumps, *where)
+        whole_price, gains = prices.whole[: batch.count], gains[: batch.count].astype(np.float64)
+        clearly = gains_clearly(gains, whole_price, whole_cost, recipe, cut=cut)
+        chosen = np.flatnonzero(moving & (clearly | (recipe.partial == "always")))
+        boxes, measures = kernels.take_pieces(batch.cells, prices.rows, prices.columns, *where, ends, chosen)
+        of_boxes = batch.box_costs(boxes, contrast=contrast)
+        sums = np.zeros((batch.count, 5))
+        np.add.at(sums, boxes[:, 0], np.hstack([measures, of_boxes.T]))
+        sums = sums[chosen]
+        cost[chosen], random[chosen] = sums[:, 0], sums[:, 3]
+        covered[chosen] = _coverage_of(sums[:, 1:3], prices.totals[chosen])
+        in_part = (covered[chosen] != 1).any(1)
+        broken[chosen[in_part]] = sums[in_part, 4]
+        pieces = ScoredPieces(boxes, measures[:, 0], of_boxes[0])
+        for lane in chosen.tolist() if paths else ():
+            path = kernels.trace_priced(*where, int(ends[lane]), lane=lane, lanes=LANES)
+            traced[lane] = tuple(split(*path))
+    columns = np.stack([cost, random, *covered.T, draq_ratio(cost, broken), whole_draq, whole_cost])
+    return Scores(*columns, pieces=pieces, paths=tuple(traced))

@@ -32,11 +32,6 @@ from seasync.errors import FeatureError
 JITTER = 0.02
 # Steps shorter than this many median steps tell the rate.
 ORDINARY = 1.5
-# A frame's motion counts as this many times the mean at most. Chosen on falls, of 2 to 10; other sets hardly
-# change.
-MOTION_CAP = 3.0
-# A window's mean square counts as this share of the clip's at least.
-SCALE_FLOOR = 0.25
 
 
 class Grid(NamedTuple):
@@ -161,6 +156,8 @@ class PreparedClip:
     lead : Stream
         The leading stream as it was sampled.
     streams : tuple of PreparedStream
+    scene : numpy.ndarray [shape=(T,)], int32
+        The scene that each sample of the leading stream shows.
     step : float
         Seconds between sampled frames.
     factor : int
@@ -173,6 +170,7 @@ class PreparedClip:
     seconds: Seconds
     lead: Stream
     streams: tuple[PreparedStream, ...]
+    scene: Int32s
     step: float
     factor: int
     mean: Floats
@@ -180,6 +178,27 @@ class PreparedClip:
 
     def __len__(self) -> int:
         return len(self.seconds)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the clip has more than one shot."""
+        return len(self.lead.shots) > 1
+
+    @cached_property
+    def uninterrupted(self) -> NDArray[np.bool_] | None:
+        """Which grid points are left without what interrupts the longest scene that continues, shape (n,).
+
+        None if no scene continues after something else.
+        """
+        best, longest = None, 0
+        scene = self.scene[np.rint(np.arange(len(self)) / self.factor).astype(np.int64)]
+        for number in range(int(scene.max()) + 1):
+            own = scene == number
+            points, (first, last) = own.sum(), np.flatnonzero(own)[[0, -1]]
+            if points > longest and not own[first : last + 1].all():
+                own[:first] = own[last + 1 :] = True
+                best, longest = own, points
+        return best
 
     @cached_property
     def frames(self) -> Indices:
@@ -204,11 +223,8 @@ class _Samples:
 
 
 def refined(recipe: Recipe, encoding: Encoding) -> Recipe:
-    """The recipe with two grid points per sampled frame, where it has fewer: single pairs gain from it."""
-    rate = clock_of(encoding.seconds)[0]
-    if recipe.grid_fps is None or recipe.grid_fps >= 1.8 * rate:
-        return recipe
-    return replace(recipe, grid_fps=2 * rate)
+    """The recipe for a pair that is aligned alone; see `Recipe.refined`."""
+    return recipe.refined(clock_of(encoding.seconds)[0])
 
 
 def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
@@ -229,6 +245,7 @@ def prepare(clip: Encoding | PreparedClip, recipe: Recipe) -> PreparedClip:
         seconds,
         lead,
         tuple(streams),
+        _scenes(samples, recipe),
         1 / samples.rate,
         factor,
         clip.mean,
@@ -276,31 +293,48 @@ def _prepare_stream(
 ) -> PreparedStream:
     """Prepare a stream; a grid point lies `weight`, shape (n,), of the way from frame `lower` to the next."""
     reach = 0 if recipe.change_seconds is None else max(1, round(recipe.change_seconds * samples.rate))
-    settings = kernels.Settings(reach, recipe.context, recipe.compares_change, MOTION_CAP, SCALE_FLOOR)
-    windows, weight = _windows(samples, recipe.windows), _uncut(lower, weight, samples.shots)
+    settings = kernels.Settings(
+        reach, recipe.context, recipe.compares_change, recipe.motion_cap, recipe.scale_floor
+    )
+    windows, weight = _windows(samples, recipe), _uncut(lower, weight, samples.shots)
     arrays, still = kernels.prepare_frames(samples.features, samples.shots, windows, settings, lower, weight)
     return PreparedStream(stream.name, arrays, stream.found, still)
 
 
-def _windows(samples: _Samples, windowed: bool) -> kernels.Windows:
-    """Each frame's scene and window, and where the windows are.
+def _windows(samples: _Samples, recipe: Recipe) -> kernels.Windows:
+    """Each frame's scene and window, and where the windows are in the order of the scenes.
 
     At more samples per second a window has more of them: what surrounds a moment is a matter of time.
     """
     length, shots = len(samples.seconds), samples.shots
     most = max(WINDOW, round(WINDOW * samples.rate / WINDOW_FPS))
-    if not windowed or (len(shots) == 1 and length <= most):
+    if not recipe.windows or (len(shots) == 1 and length <= most):
         return _one_window(length)
-    ends = [*shots[1:], length]
-    spans = [span for shot in zip(shots, ends, strict=True) for span in windows(*shot, most)]
+    scene = _scenes(samples, recipe)
+    order = np.argsort(scene, kind="stable")
+    ends = np.cumsum(np.bincount(scene))
+    spans = [span for part in zip([0, *ends[:-1]], ends, strict=True) for span in windows(*part, most)]
     distinct = sorted({(begin, end) for _, _, begin, end in spans})
     at = {window: k for k, window in enumerate(distinct)}
-    window = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])
-    scene = np.repeat(np.arange(len(shots)), np.diff([*shots, length]))
+    window = np.empty(length, np.int32)
+    window[order] = np.repeat([at[begin, end] for _, _, begin, end in spans], [b - a for a, b, _, _ in spans])
     starts, stops = np.array(distinct, np.int64).T
-    return kernels.Windows(
-        scene.astype(np.int32), window.astype(np.int32), np.arange(length), starts.copy(), stops.copy()
-    )
+    return kernels.Windows(scene, window, order, starts.copy(), stops.copy())
+
+
+def _scenes(samples: _Samples, recipe: Recipe) -> Int32s:
+    """The scene of each sample, shape (T,): shots whose mean features are alike show one scene."""
+    shots, length = samples.shots, len(samples.seconds)
+    if len(shots) == 1:
+        return np.zeros(length, np.int32)
+    sums = np.add.reduceat(samples.features, shots, axis=0, dtype=np.float64)
+    directions = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+    alike = 1 - directions @ directions.T < recipe.scene_distance
+    out = np.full(len(shots), -1, np.int32)
+    for shot in range(len(shots)):
+        before = out[alike[shot] & (out >= 0)]
+        out[shot] = before.min() if len(before) else out.max() + 1
+    return np.repeat(out, np.diff(np.append(shots, length)))
 
 
 @lru_cache(maxsize=256)

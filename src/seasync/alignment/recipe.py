@@ -1,17 +1,20 @@
-"""Recipes: how clips are compared, aligned and ranked, as one small value."""
+"""Recipes: how clips are compared, aligned and ranked, as one value that holds every choice and number."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
-from seasync.options import Readout, RecipeName, Rerank, expect
+from seasync.options import Order, Partial, Readout, RecipeName, Rerank, expect
 
-# These fields change neither similarity nor score, so a calibration stays valid when they change.
-_NOT_SCORED = ("name", "readout", "candidates", "rerank", "steady")
+# These change no score of a pair: what users ask for, how a path is read, and what becomes of scores later.
+_NOT_SCORED = (
+    "name", "partial", "order", "consensus", "readout", "candidates", "rerank",
+    "strictness", "least_coverage", "helpers", "direct_weight", "worse_detour", "tolerance",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,14 @@ class Recipe:
     ----------
     name : str
         A word for tables and messages. Two recipes with the same values behave the same.
+    partial : {"auto", "never", "always"}
+        "never" aligns from the first frames to the last. "always" aligns only what corresponds. "auto"
+        aligns the whole clips unless leaving something out gains more than `margin` and `noise` say; it is
+        "never" with a band, or without a `price`.
+    order : {"same", "any"}
+        "any" also looks for parts that come in another order.
+    consensus : bool, optional
+        Whether the matches of a search correct each other's paths. ``None``: where that is fast.
     context : bool
         Append the running sum over time to the state (Eq. 2 of the paper).
     change_seconds : float, optional
@@ -35,6 +46,8 @@ class Recipe:
         Exponent on ``1 − cosine``.
     stillness : float
         Share of the cost that a pair of motionless frames keeps. 1 weighs all frames alike.
+    motion_cap : float
+        A frame moves at most this many times as much as the mean one.
     penalty : float
         Price of a step that is not diagonal, as a share of the mean cost. It is never part of DRAQ.
     readout : {"first", "mean"}
@@ -42,20 +55,43 @@ class Recipe:
     grid_fps : float, optional
         Rate to which slower features are refined by an integer factor. ``None`` keeps the sampled frames.
     windows : bool
-        Take a frame's mean, scale and motion from its surroundings within its shot, not from the clip.
+        Take a frame's mean, scale and motion from its surroundings within its scene, not from the clip.
+    scene_distance : float
+        Shots show one scene if 1 − cosine of their mean features is below this.
+    scale_floor : float
+        The mean square of a window counts as at least this share of the clip's.
     threshold : float
         A DRAQ below this counts as alignable.
+    strictness : float
+        The DRAQ of pieces must be below `threshold` by this much, because they are chosen to fit.
+    least_coverage : float
+        Share of one of the clips that pieces must cover to count as alignable.
     price : float, optional
         Cost of leaving a frame out of a partial alignment, as a share of its random price. ``None`` aligns
         in part only on demand, at the price of `threshold`.
+    jump, jump_in_any_order : float
+        Cost of jumping ahead from piece to piece, and of jumping anywhere, as a share of the random price of
+        both clips.
+    margin, noise : float
+        What leaving something out must gain: `margin` times the random price of both clips, and `noise`
+        times the cost of the whole path; the latter only if no cut in the clips shows that something is
+        foreign.
+    mirror_share : float
+        A mirrored match must cost less than this share of the plain one.
+    film_price : float
+        Random price of a frame, as a share of its mean cost, where a query is sought in a film.
+    helpers, direct_weight, worse_detour
+        Consensus: through how many other matches detours lead, how many detours the direct way outweighs, and
+        how much higher DRAQ on a detour may be.
+    tolerance : float
+        How much more expensive a path is that could still be right, as a share of the geometric mean of the
+        cheapest path's cost and that of random ones.
     trajectory : bool
         Compare clip vectors by mean and trajectory. ``False`` compares means alone, as in the paper.
     candidates : int
         How many clips the clip vectors propose for ranking.
     rerank : {"evidence", "product", "draq", "dtw", "none"}
         What orders the candidates; see `seasync.ranking`.
-    steady : bool
-        Take a steadier path where the order of the frames says little; see `seasync.alignment.steady`.
 
     Raises
     ------
@@ -70,20 +106,44 @@ class Recipe:
     """
 
     name: str
+    # What users ask for.
+    partial: Partial = "auto"
+    order: Order = "same"
+    consensus: bool | None = None
+    # The cost of a pair of frames.
     context: bool = False
     change_seconds: float | None = None
     power: float = 1.0
     stillness: float = 1.0
-    penalty: float = 0.0
-    readout: Readout = "first"
+    motion_cap: float = 3.0  # of 2–10 the best on falls; the other sets hardly change
     grid_fps: float | None = None
     windows: bool = False
-    threshold: float = 0.6
+    scene_distance: float = 0.3  # halves of one scene differ by .24 at most, foreign footage by .35 at least
+    scale_floor: float = 0.25  # not measured
+    # The path.
+    penalty: float = 0.0
+    readout: Readout = "first"
+    mirror_share: float = 0.97  # not measured
+    # What is left out.
     price: float | None = None
+    jump: float = 0.025  # chosen on planted parts of one half of the clips, measured on the other
+    jump_in_any_order: float = 0.015  # chosen on golf swings in two and three pieces; uncut they stay whole
+    margin: float = 0.02  # chosen on planted parts of one half of the clips, measured on the other
+    noise: float = 0.1  # at .07, falls and robots, whose clips correspond whole, gain that much by chance
+    # The score and the verdict.
+    threshold: float = 0.6
+    strictness: float = 0.02  # not measured
+    least_coverage: float = 0.5  # not measured
+    film_price: float = 0.75  # mean number of cells of a random path per frame, of two clips of equal length
+    # Consensus and uncertainty.
+    helpers: int = 9  # not measured
+    direct_weight: int = 3  # not measured
+    worse_detour: float = 0.05  # not measured
+    tolerance: float = 0.035  # the true moment lies within for 84–100 % of the events of sets left out
+    # Candidates.
     trajectory: bool = False
     candidates: int = 10
     rerank: Rerank = "draq"
-    steady: bool = False
 
     def __post_init__(self) -> None:
         for field in ("change_seconds", "grid_fps", "price"):
@@ -103,6 +163,8 @@ class Recipe:
             raise ValueError(f"recipe {self.name}: candidates must be 1 or more, got {self.candidates}")
         expect(f"recipe {self.name}: readout", self.readout, Readout)
         expect(f"recipe {self.name}: rerank", self.rerank, Rerank)
+        expect("partial", self.partial, Partial)
+        expect("order", self.order, Order)
 
     def __repr__(self) -> str:
         """`MOTION` or `PAPER`, so that signatures stay short; of others, what differs from the defaults."""
@@ -117,16 +179,42 @@ class Recipe:
         """Whether frames are compared by their change, not by their state alone."""
         return self.change_seconds is not None
 
+    @property
+    def frame_price(self) -> float:
+        """What leaving a frame out costs, as a share of its random price."""
+        return self.threshold if self.price is None else self.price
+
+    @property
+    def takes_apart(self) -> bool:
+        """Whether anything may be left out of the clips, or come in another order."""
+        never = "auto" if self.price is None and self.order == "same" else "never"
+        return self.partial not in ("never", never)
+
+    def asked(
+        self, *, partial: Partial | None = None, order: Order | None = None, consensus: bool | None = None
+    ) -> Recipe:
+        """The recipe with what a user asks for; what is None stays as it is."""
+        wanted = {"partial": partial, "order": order, "consensus": consensus}
+        changed = {name: value for name, value in wanted.items() if value is not None}
+        return replace(self, **changed) if changed else self  # type: ignore[arg-type]
+
+    def refined(self, rate: float) -> Recipe:
+        """The recipe with a grid twice as fine, for features of this rate that its own grid does not refine.
+
+        Single pairs gain from it: without, 7.5 frames a second have a grid of 15, and 15 frames as well.
+        """
+        if self.grid_fps is None or self.grid_fps >= 1.8 * rate:
+            return self
+        return replace(self, grid_fps=2 * self.grid_fps)
+
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the values that determine similarity and score; a calibration belongs to it.
-
-        Only values that differ from the defaults count, so that a field added later changes no digest.
-        """
+        """Digest of all values that can change a score; a calibration belongs to it."""
         values = {
-            field.name: float(value)  # 2 and 2.0 are the same value
+            field.name: value if value is None else float(value)  # 2 and 2.0 are the same value
             for field in fields(self)
-            if field.name not in _NOT_SCORED and (value := getattr(self, field.name)) != field.default
+            if field.name not in _NOT_SCORED
+            for value in [getattr(self, field.name)]
         }
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -148,7 +236,6 @@ MOTION = Recipe(
     trajectory=True,
     candidates=25,
     rerank="evidence",
-    steady=True,
 )
 
 RECIPES: Mapping[RecipeName, Recipe] = {"motion": MOTION, "paper": PAPER}

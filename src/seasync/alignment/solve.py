@@ -1,104 +1,30 @@
-"""Aligning encodings: one pair, or one query with many matches at once."""
+"""Aligning encodings: `solve` solves any number of pairs; everything else asks it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial as bind
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seasync.alignment.costs import BatchedCosts, CostPair, StoredMatches, batch_blocks, in_threads
-from seasync.alignment.judge import ScoredPieces, Scores, likelihood
+from seasync.alignment.judge import Scores, likelihood
 from seasync.alignment.kernels import LANES
-from seasync.alignment.matrix import Cells, SolvedPath, random_cost, solve_rows
-from seasync.alignment.partial import PartialPolicy, choose_pieces, is_interrupted
+from seasync.alignment.matrix import Cells, Path, SolvedPath, random_cost, solve_rows
+from seasync.alignment.partial import Flags, choose_pieces, rejoin_scenes, score_batch, score_pair
 from seasync.alignment.prepare import PreparedClip, end_of, prepare
-from seasync.alignment.prices import Pieces, contrast_of
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.alignment.result import Alignment, Piece
-from seasync.alignment.steady import steadied
 from seasync.encoding import Encoding, EncodingBatch, Floats
 from seasync.errors import FeatureError
 from seasync.options import Order, Partial
 
-# Anchors: pairs of moments that must correspond.
-
-
+Clips = tuple[PreparedClip, PreparedClip]
 Moments = Sequence[tuple[float, float]]
-
-
-def crossing_anchors(anchors: Moments) -> str:
-    """Which two anchors come in different orders in the two clips, in words; empty if none do."""
-    for (query, match), (later, earlier) in pairwise(sorted(anchors)):
-        if earlier < match:
-            return (
-                f"anchors {query:g}={match:g} and {later:g}={earlier:g} cross, what is later in the query is "
-                "earlier in the match"
-            )
-    return ""
-
-
-def nearest_cell(pair: CostPair, query_seconds: float, match_seconds: float) -> tuple[int, int]:
-    """The grid cell nearest to an anchor."""
-    cell = []
-    for name, track, seconds in (
-        ("query", pair.query, query_seconds),
-        ("match", pair.match, match_seconds),
-    ):
-        first, last = float(track.seconds[0]), float(track.seconds[-1]) + track.step
-        if not first <= seconds <= last:
-            raise FeatureError(f"anchor at {seconds} s: the {name} has only {first:.2f}–{last:.2f} s")
-        cell.append(int(np.abs(track.seconds - seconds).argmin()))
-    return cell[0], cell[1]
-
-
-# Matches as a mirror would show them, where a stream distinguishes left from right.
-
-
-# A mirrored match is taken only if its whole path costs less than this share of the other one's.
-_CHEAPER = 0.97
-
-
-def with_mirrored(
-    clips: Sequence[tuple[PreparedClip, PreparedClip]], recipe: Recipe
-) -> tuple[list[CostPair], dict[int, int]]:
-    """Every pair, then those with a mirrored match; and where each pair's mirrored one is."""
-    pairs = [CostPair(query, match, recipe) for query, match in clips]
-    mirrored = {k: other for k, pair in enumerate(pairs) if (other := pair.mirrored())}
-    return [*pairs, *mirrored.values()], {k: len(pairs) + at for at, k in enumerate(mirrored)}
-
-
-def choose_sides(found: Sequence[Pieces], mirrored_pairs: dict[int, int], count: int) -> list[int]:
-    """For each of `count` matches, the index of its better solution: as it is, or mirrored."""
-    if not mirrored_pairs:
-        return list(range(count))
-    score, whole = (np.array([getattr(each, name) for each in found]) for name in ("score", "whole_cost"))
-    return better_sides(score, whole, mirrored_pairs, count)
-
-
-def better_sides(
-    score: NDArray[np.float64],
-    whole_cost: NDArray[np.float64],
-    mirrored_pairs: dict[int, int],
-    count: int,
-) -> list[int]:
-    """For each of `count` matches, the index of its better solution: as it is, or mirrored.
-
-    Of two tries one is better by chance. A mirror that is right makes the path cheaper; one that is wrong may
-    only make random paths more expensive, and so the score better.
-    """
-
-    def better(plain: int, mirrored: int) -> int:
-        cheaper = whole_cost[mirrored] < _CHEAPER * whole_cost[plain]
-        return mirrored if cheaper and score[mirrored] < score[plain] else plain
-
-    return [better(k, mirrored_pairs.get(k, k)) for k in range(count)]
-
-
-_AT_ONCE = 16  # clips that a thread prepares before it takes more
+Keep = Literal["scores", "paths", "costs"]
 
 
 def align_encodings(
@@ -110,8 +36,8 @@ def align_encodings(
     band: float | None = None,
     paths: int | None = None,
     seed: int = 0,
-    partial: Partial = "auto",
-    order: Order = "same",
+    partial: Partial | None = None,
+    order: Order | None = None,
 ) -> Alignment:
     """Align two encodings of the same encoder.
 
@@ -123,7 +49,7 @@ def align_encodings(
     query, match : Encoding
         The clips to align.
     recipe : Recipe
-        How to compare frames.
+        How to compare frames, and what may be left out.
     anchors : sequence of (float, float)
         Pairs of moments (query seconds, match seconds) that must correspond. They may cross only if
         `order` is "any".
@@ -133,12 +59,9 @@ def align_encodings(
         Draw that many random paths for DRAQ instead of computing their exact mean.
     seed : int
         Seed for `paths`.
-    partial : {"auto", "never", "always"}
-        "never" aligns from the first frames to the last. "always" aligns only what corresponds. "auto"
-        aligns the whole clips unless leaving something out is clearly better; it is "never" with a band
-        or with a recipe that has no `price`.
-    order : {"same", "any"}
-        "any" also looks for stretches that come in another order.
+    partial : {"auto", "never", "always"}, optional
+    order : {"same", "any"}, optional
+        As in `Recipe`. Default: the recipe's.
 
     Returns
     -------
@@ -150,32 +73,32 @@ def align_encodings(
     FeatureError
         If the encodings do not fit together, or no path satisfies the anchors and the band.
     """
+    asked = _check(recipe.asked(partial=partial, order=order), banded=band is not None)
     crossing = crossing_anchors(anchors)
-    if crossing and order == "same":
+    if crossing and asked.order == "same":
         raise FeatureError(f"{crossing}: remove one of them, or allow any order (order 'any')")
-    policy = PartialPolicy.of(recipe, partial, order, banded=band is not None)
-    policy = replace(policy, partial="always") if crossing else policy
-    random = bind(random_cost, paths=paths, seed=seed)
-    pairs, mirrored_pairs = with_mirrored([(prepare(query, recipe), prepare(match, recipe))], recipe)
-    costs, found = [], []
-    for pair in pairs:
+    asked = replace(asked, partial="always") if crossing else asked
+
+    def solve_one(pair: CostPair) -> Scores:
         cost = pair.matrix_unless_large()
-        cells = [nearest_cell(pair, *moments) for moments in anchors]
         if crossing and (cost is None or not pair.moving):
             why = "the clips are too long" if cost is None else "nothing moves there"
             raise FeatureError(f"{crossing}, and {why}: remove one of them")
-        whole = _solve(pair, cost, band=band, anchors=() if crossing else cells)
-        if paths is not None and pair.moving:
-            if cost is None:
-                raise FeatureError(
-                    f"the clips are too long to draw {paths} paths: leave paths out for their exact mean"
-                )
+        if paths is not None and cost is None:
+            raise FeatureError(
+                f"the clips are too long to draw {paths} paths: leave paths out for their exact mean"
+            )
+        random = bind(random_cost, paths=paths, seed=seed)
+        cells = [_nearest_cell(pair, *moments) for moments in anchors]
+        whole = _solve_whole(pair, cost, band=band, anchors=() if crossing else cells)
+        if paths is not None and cost is not None and pair.moving:
             whole = replace(whole, random=random(cost))
-        costs.append(cost)
-        chosen = choose_pieces(pair, cost, whole, policy, random, cells)
-        found.append(steadied(pair, chosen, cost, band=band, anchors=cells))
-    [best] = choose_sides(found, mirrored_pairs, 1)
-    return replace(as_alignment(pairs[best], found[best]), cost=costs[best], anchors=tuple(anchors))
+        return _solve_in_part(pair, cost, whole, asked, keep="costs", random=random, anchors=cells)
+
+    pairs, mirrored = _with_mirrored([(prepare(query, asked), prepare(match, asked))], asked)
+    scores = Scores.joined([solve_one(pair) for pair in pairs], [[k] for k in range(len(pairs))])
+    [best] = _choose_sides(scores, mirrored, 1, asked)
+    return replace(as_alignment(pairs[best], scores, best, asked), anchors=tuple(anchors))
 
 
 def align_many(
@@ -183,8 +106,8 @@ def align_many(
     matches: Sequence[Encoding | PreparedClip],
     *,
     recipe: Recipe = MOTION,
-    partial: Partial = "auto",
-    order: Order = "same",
+    partial: Partial | None = None,
+    order: Order | None = None,
 ) -> list[Alignment]:
     """Align one query with every match.
 
@@ -201,151 +124,15 @@ def align_many(
     -------
     list of Alignment, length B
     """
-    asked = prepare(query, recipe)
-    pairs = [(asked, match) for match in _prepared(matches, recipe)]
-    return align_pairs(pairs, recipe=recipe, partial=partial, order=order)
+    asked = recipe.asked(partial=partial, order=order)
+    prepared = prepare(query, asked)
+    return align_pairs([(prepared, match) for match in _prepare_all(matches, asked)], asked)
 
 
-def align_pairs(
-    clips: Sequence[tuple[PreparedClip, PreparedClip]],
-    *,
-    recipe: Recipe = MOTION,
-    partial: Partial = "auto",
-    order: Order = "same",
-) -> list[Alignment]:
-    """Align many pairs of prepared clips (query, match); as `align_many` does for one query."""
-    solved = solve_pairs(clips, recipe=recipe, partial=partial, order=order)
-    return [as_alignment(pair, steadied(pair, found, None)) for pair, found in solved]
-
-
-def align_with_costs(
-    query: PreparedClip, matches: Sequence[PreparedClip], *, recipe: Recipe, partial: Partial
-) -> list[Alignment]:
-    """As `align_many`, but with the cost matrices that `align_encodings` keeps."""
-    pairs, mirrored_pairs = with_mirrored([(query, match) for match in matches], recipe)
-    costs: dict[int, Floats | None] = {}
-    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, "same"), costs)
-    best = choose_sides(found, mirrored_pairs, len(matches))
-    paths = (steadied(pairs[k], found[k], costs[k]) for k in best)
-    return [replace(as_alignment(pairs[k], path), cost=costs[k]) for k, path in zip(best, paths, strict=True)]
-
-
-def solve_pairs(
-    clips: Sequence[tuple[PreparedClip, PreparedClip]],
-    *,
-    recipe: Recipe,
-    partial: Partial,
-    order: Order = "same",
-) -> list[tuple[CostPair, Pieces]]:
-    """What `align_pairs` makes alignments of, with the cheapest paths."""
-    pairs, mirrored_pairs = with_mirrored(clips, recipe)
-    found = _solve_many(pairs, PartialPolicy.of(recipe, partial, order))
-    return [(pairs[k], found[k]) for k in choose_sides(found, mirrored_pairs, len(clips))]
-
-
-def _solve_many(
-    pairs: list[CostPair], policy: PartialPolicy, costs: dict[int, Floats | None] | None = None
-) -> list[Pieces]:
-    """Every pair solved whole, in batches where that is faster, then in part where that is better.
-
-    The cost matrices go into `costs`, by the pairs' numbers, if it is given.
-    """
-    found: dict[int, Pieces] = {}
-
-    def solve_block(block: list[int]) -> list[Pieces]:
-        some = [pairs[k] for k in block]
-        batch = BatchedCosts.of_pairs(some)
-        if costs is not None:
-            costs.update((k, batch.matrix(lane)) for lane, k in enumerate(block))
-        wholes = [_as_chance_if_still(*pair) for pair in zip(some, batch.solve(), strict=True)]
-        return policy.choose_batched(batch, wholes, [pair.moving for pair in some])
-
-    blocks = pair_blocks(pairs, policy)
-    for block, chosen in zip(blocks, in_threads(solve_block, blocks), strict=True):
-        found |= zip(block, chosen, strict=True)
-    for k, pair in enumerate(pairs):
-        if k not in found:
-            found[k], alone = solve_alone(pair, policy)
-            if costs is not None:
-                costs[k] = alone
-    return [found[k] for k in range(len(pairs))]
-
-
-def pair_blocks(pairs: Sequence[CostPair], policy: PartialPolicy) -> list[list[int]]:
-    """The numbers of pairs that are solved in a batch: it knows no penalty, interruption or other order."""
-    if policy.recipe.penalty or policy.order == "any":
-        return []
-    plain = [
-        k
-        for k, pair in enumerate(pairs)
-        if not policy.rejoins or not (is_interrupted(pair.query) or is_interrupted(pair.match))
-    ]
-    return [[plain[k] for k in block] for block in batch_blocks([pairs[k].shape for k in plain])]
-
-
-def solve_alone(pair: CostPair, policy: PartialPolicy) -> tuple[Pieces, Floats | None]:
-    """One pair solved whole, or in part where that is better; and its cost matrix, unless it is too large."""
-    cost = pair.matrix_unless_large()
-    return choose_pieces(pair, cost, _solve(pair, cost), policy, random_cost), cost
-
-
-def _prepared(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[PreparedClip]:
-    """All clips prepared, a few of them in each thread at a time."""
-    parts = [clips[first : first + _AT_ONCE] for first in range(0, len(clips), _AT_ONCE)]
-    done = in_threads(lambda part: [prepare(clip, recipe) for clip in part], parts)
-    return [clip for part in done for clip in part]
-
-
-def _solve(
-    pair: CostPair, matrix: Floats | None = None, *, band: float | None = None, anchors: Cells = ()
-) -> SolvedPath:
-    """The pair's path through its matrix, or through rows computed as they are needed."""
-    penalty = pair.recipe.penalty
-    if penalty:
-        blocks = pair.blocks() if matrix is None else [(0, matrix)]
-        penalty *= sum(float(block.sum(dtype=np.float64)) for _, block in blocks) / np.prod(pair.shape)
-    blocks = pair.blocks() if matrix is None else [(0, matrix)]
-    solved = solve_rows(blocks, *pair.shape, penalty=penalty, band=band, anchors=anchors)
-    return _as_chance_if_still(pair, solved)
-
-
-def _as_chance_if_still(pair: CostPair, solved: SolvedPath) -> SolvedPath:
-    """A motionless pair gets DRAQ 1: nothing distinguishes a good path from a bad one."""
-    return solved if pair.moving else replace(solved, random=solved.cost)
-
-
-def as_alignment(pair: CostPair, found: Pieces) -> Alignment:
-    """The alignment of a pair that is solved."""
-    query, match = pair.query, pair.match
-    pieces, stop = [], 0
-    for piece in found.pieces:
-        start, stop = stop, stop + len(piece.path)
-        of_query, of_match = (
-            (float(track.seconds[first]), end_of(track.seconds, last, track.step))
-            for track, first, last in zip((query, match), piece.path[0], piece.path[-1], strict=True)
-        )
-        pieces.append(Piece(start, stop, of_query, of_match, piece.cost, piece.random))
-    return Alignment(
-        recipe=pair.recipe,
-        path=np.concatenate([piece.path for piece in found.pieces]),
-        query_seconds=query.seconds,
-        match_seconds=match.seconds,
-        query_frames=query.frames,
-        match_frames=match.frames,
-        query_motion=pair.motion[0],
-        match_motion=pair.motion[1],
-        query_step=query.step,
-        match_step=match.step,
-        dtw_cost=found.cost,
-        random_cost=found.random,
-        pieces=tuple(pieces),
-        coverage=found.coverage,
-        likelihood=likelihood(query, match, min(found.score, found.whole_draq), pair.recipe),
-        pair=pair,
-    )
-
-
-# Scores of one query with many matches, without their paths.
+def align_pairs(clips: Sequence[Clips], recipe: Recipe, *, keep: Keep = "paths") -> list[Alignment]:
+    """Align many pairs of prepared clips (query, match); with their cost matrices if `keep` is "costs"."""
+    pairs, scores = solve(clips, recipe, keep=keep)
+    return [as_alignment(pair, scores, k, recipe) for k, pair in enumerate(pairs)]
 
 
 def score_many(
@@ -353,9 +140,9 @@ def score_many(
     matches: Sequence[Encoding | PreparedClip],
     *,
     recipe: Recipe = MOTION,
-    partial: Partial = "never",
+    partial: Partial | None = "never",
 ) -> Scores:
-    """Score one query against every match without tracing whole paths, which is faster than `align_many`.
+    """Score one query against every match without tracing paths, which is faster than `align_many`.
 
     Parameters
     ----------
@@ -369,58 +156,243 @@ def score_many(
     Scores
         Arrays of shape (B,).
     """
-    asked, policy = prepare(query, recipe), PartialPolicy.of(recipe, partial, "same")
+    asked = _check(recipe.asked(partial=partial))
+    prepared = prepare(query, asked)
     stored = None
-    if isinstance(matches, EncodingBatch) and not (policy.rejoins and is_interrupted(asked)):
-        stored = StoredMatches.of(asked, matches, recipe)
+    if isinstance(matches, EncodingBatch) and not (_rejoins(asked) and prepared.uninterrupted is not None):
+        stored = StoredMatches.of(prepared, matches, asked)
     plain, others = stored.blocks() if stored else ([], list(range(len(matches))))
-    blocks = plain + _blocks(matches, others)
+    blocks = plain + _blocks_of([len(clip.seconds) for clip in matches], others)
 
-    def score(at: int) -> tuple[NDArray[np.float64], ScoredPieces]:
+    def score(at: int) -> Scores:
+        # A thread prepares and solves one block after the other, so that it works on what its cache holds.
         if stored and at < len(plain):
             costs, moving = stored.costs(blocks[at])
-            return policy.score_batched(costs, moving, contrast=recipe.rerank == "evidence")
-        return _score_block(asked, [matches[k] for k in blocks[at]], policy)
+            return _score_lanes(costs, moving, np.full(len(moving), prepared.is_cut), asked, keep="scores")
+        clips = [(prepared, prepare(matches[k], asked)) for k in blocks[at]]
+        return _solve_here(clips, asked, keep="scores")[1]
 
-    out, pieces = np.empty((len(matches), 6)), []
-    for block, (rows, own) in zip(blocks, in_threads(score, range(len(blocks))), strict=True):
-        out[block] = rows[:, :6]
-        pieces.append(own.renumbered(block))
-    span = float(asked.lead.seconds[-1] - asked.lead.seconds[0])
-    return Scores(*out.T, query_span=span, pieces=ScoredPieces.joined(pieces))
+    scores = Scores.joined(in_threads(score, range(len(blocks))), blocks)
+    span = float(prepared.lead.seconds[-1] - prepared.lead.seconds[0])
+    return replace(scores, query_span=span)
 
 
-def _blocks(clips: Sequence[Encoding | PreparedClip], chosen: Sequence[int]) -> list[list[int]]:
-    """The positions of clips that are chosen, up to LANES of similar length together.
+def solve(clips: Sequence[Clips], recipe: Recipe, *, keep: Keep) -> tuple[list[CostPair], Scores]:
+    """Solve every pair of clips: whole, or in part where the recipe wants it so.
 
-    A thread prepares and solves one block after the other, so that what it works on stays in its cache.
+    Parameters
+    ----------
+    clips : sequence of (PreparedClip, PreparedClip), length B
+    recipe : Recipe
+    keep : {"scores", "paths", "costs"}
+        Compute scores alone, the paths as well, or also keep the cost matrices.
+
+    Returns
+    -------
+    list of CostPair, length B
+        The pairs; of mirrored ones the side that fits better.
+    Scores
     """
-    order = sorted(chosen, key=lambda k: len(clips[k].seconds))
+    asked = _check(recipe)
+    blocks = _blocks_of([max(map(len, pair)) for pair in clips], range(len(clips)))
+    parts = in_threads(lambda block: _solve_here([clips[k] for k in block], asked, keep=keep), blocks)
+    pairs: dict[int, CostPair] = {}
+    for block, (own, _) in zip(blocks, parts, strict=True):
+        pairs |= zip(block, own, strict=True)
+    return [pairs[k] for k in range(len(clips))], Scores.joined([scores for _, scores in parts], blocks)
+
+
+def _solve_here(clips: Sequence[Clips], recipe: Recipe, *, keep: Keep) -> tuple[list[CostPair], Scores]:
+    """`solve` in this thread."""
+    pairs, mirrored = _with_mirrored(clips, recipe)
+    in_lanes = not recipe.penalty and recipe.order == "same"
+    plain = [k for k, pair in enumerate(pairs) if in_lanes and not (_rejoins(recipe) and pair.is_interrupted)]
+    blocks = [[plain[k] for k in block] for block in batch_blocks([pairs[k].shape for k in plain])]
+    parts = []
+    for block in blocks:
+        some = [pairs[k] for k in block]
+        moving, cut = (np.array([getattr(pair, name) for pair in some]) for name in ("moving", "is_cut"))
+        parts.append(_score_lanes(BatchedCosts.of_pairs(some), moving, cut, recipe, keep=keep))
+    for k in sorted(set(range(len(pairs))).difference(*blocks)):
+        cost = pairs[k].matrix_unless_large()
+        parts.append(_solve_in_part(pairs[k], cost, _solve_whole(pairs[k], cost), recipe, keep=keep))
+        blocks.append([k])
+    scores = Scores.joined(parts, blocks)
+    if not mirrored:
+        return pairs, scores
+    best = _choose_sides(scores, mirrored, len(clips), recipe)
+    return [pairs[k] for k in best], scores.only(best)
+
+
+def _score_lanes(batch: BatchedCosts, moving: Flags, cut: Flags, recipe: Recipe, *, keep: Keep) -> Scores:
+    scores = score_batch(
+        batch, moving, cut, recipe, paths=keep != "scores", contrast=_needs_contrast(recipe, keep)
+    )
+    if keep != "costs":
+        return scores
+    return replace(scores, costs=tuple(batch.matrix(lane) for lane in range(batch.count)))
+
+
+def _solve_in_part(
+    pair: CostPair,
+    cost: Floats | None,
+    whole: SolvedPath,
+    recipe: Recipe,
+    *,
+    keep: Keep,
+    random: Callable[[Floats], float] = random_cost,
+    anchors: Cells = (),
+) -> Scores:
+    """Scores and path of one pair whose path as a whole is known."""
+    pieces: list[Path] = []
+    if cost is not None and pair.moving and pair.is_interrupted and _rejoins(recipe) and not anchors:
+        pieces = rejoin_scenes(cost, whole, recipe, *pair.uninterrupted)
+    if pair.moving and not pieces:
+        pieces = choose_pieces(cost, whole, recipe, anchors, cut=pair.is_cut)
+    scores = score_pair(cost, whole, pieces, recipe, random, contrast=_needs_contrast(recipe, keep))
+    paths = () if keep == "scores" else scores.paths
+    return replace(scores, paths=paths, costs=(cost,) if keep == "costs" else ())
+
+
+def _solve_whole(
+    pair: CostPair, matrix: Floats | None, *, band: float | None = None, anchors: Cells = ()
+) -> SolvedPath:
+    """The pair's path from end to end, through its matrix or through rows computed as they are needed."""
+    penalty = pair.recipe.penalty
+    if penalty:
+        blocks = pair.blocks() if matrix is None else [(0, matrix)]
+        penalty *= sum(float(block.sum(dtype=np.float64)) for _, block in blocks) / np.prod(pair.shape)
+    blocks = pair.blocks() if matrix is None else [(0, matrix)]
+    solved = solve_rows(blocks, *pair.shape, penalty=penalty, band=band, anchors=anchors)
+    # Nothing distinguishes a good path of a motionless pair from a bad one: its DRAQ is 1.
+    return solved if pair.moving else replace(solved, random=solved.cost)
+
+
+def _rejoins(recipe: Recipe) -> bool:
+    """Whether what interrupts a scene may be left out."""
+    return recipe.takes_apart and recipe.order == "same"
+
+
+def _needs_contrast(recipe: Recipe, keep: Keep) -> bool:
+    """Whether the contrast is asked for: to rank by evidence, not to align."""
+    return keep == "scores" and recipe.rerank == "evidence"
+
+
+def _check(recipe: Recipe, *, banded: bool = False) -> Recipe:
+    """The recipe, with nothing left out where there is a band.
+
+    Raises
+    ------
+    FeatureError
+        If what is asked for contradicts itself.
+    """
+    if banded and (recipe.partial == "always" or recipe.order == "any"):
+        raise FeatureError(
+            "a band works only with whole clips: leave out band, or leave out partial and order"
+        )
+    if recipe.order == "any" and recipe.partial == "never":
+        raise FeatureError("order='any' takes clips apart: it needs partial='auto' or 'always'")
+    return replace(recipe, partial="never") if banded else recipe
+
+
+# Which pairs are solved together.
+
+
+def _prepare_all(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> list[PreparedClip]:
+    """All clips prepared, a few of them in each thread at a time."""
+    parts = [clips[first : first + LANES] for first in range(0, len(clips), LANES)]
+    done = in_threads(lambda part: [prepare(clip, recipe) for clip in part], parts)
+    return [clip for part in done for clip in part]
+
+
+def _blocks_of(sizes: Sequence[int], chosen: Iterable[int]) -> list[list[int]]:
+    """The numbers that are chosen in blocks of similar size, up to LANES in each."""
+    order = sorted(chosen, key=lambda k: sizes[k])
     count = -(-len(order) // LANES)  # of about equal size, so that threads finish together
     return [order[at * len(order) // count : (at + 1) * len(order) // count] for at in range(count)]
 
 
-def _score_block(
-    query: PreparedClip, matches: Sequence[Encoding | PreparedClip], policy: PartialPolicy
-) -> tuple[NDArray[np.float64], ScoredPieces]:
-    """As `PartialPolicy.score_batched`, for one query and its matches."""
-    recipe = policy.recipe
-    contrast = recipe.rerank == "evidence"
-    pairs, mirrored_pairs = with_mirrored([(query, prepare(match, recipe)) for match in matches], recipe)
-    rows, pieces = np.full((len(pairs), 7), np.nan), []
-    for block in pair_blocks(pairs, policy):
-        some = [pairs[k] for k in block]
-        moving = np.array([pair.moving for pair in some])
-        rows[block], own = policy.score_batched(BatchedCosts.of_pairs(some), moving, contrast=contrast)
-        pieces.append(own.renumbered(block))
-    for k in np.flatnonzero(np.isnan(rows[:, 6])).tolist():
-        found, cost = solve_alone(pairs[k], policy)
-        against = contrast_of(cost, found) if contrast and cost is not None else 1.0
-        rows[k] = found.cost, found.random, *found.coverage, against, found.whole_draq, found.whole_cost
-        pieces.append(found.scored(k))
-    parts = ScoredPieces.joined(pieces)
-    if mirrored_pairs:
-        score = Scores(*rows[:, :6].T).score
-        sides = better_sides(score, rows[:, 6], mirrored_pairs, len(matches))
-        rows, parts = rows[sides], parts.only(sides)
-    return rows, parts
+# Anchors: pairs of moments that must correspond.
+
+
+def crossing_anchors(anchors: Moments) -> str:
+    """Which two anchors come in different orders in the two clips, in words; empty if none do."""
+    for (query, match), (later, earlier) in pairwise(sorted(anchors)):
+        if earlier < match:
+            return (
+                f"anchors {query:g}={match:g} and {later:g}={earlier:g} cross, what is later in the query is "
+                "earlier in the match"
+            )
+    return ""
+
+
+def _nearest_cell(pair: CostPair, *moments: float) -> tuple[int, int]:
+    """The grid cell nearest to an anchor, a moment (seconds) of the query and one of the match."""
+    cell = []
+    for name, track, seconds in zip(("query", "match"), (pair.query, pair.match), moments, strict=True):
+        first, last = float(track.seconds[0]), float(track.seconds[-1]) + track.step
+        if not first <= seconds <= last:
+            raise FeatureError(f"anchor at {seconds} s: the {name} has only {first:.2f}–{last:.2f} s")
+        cell.append(int(np.abs(track.seconds - seconds).argmin()))
+    return cell[0], cell[1]
+
+
+# Matches as a mirror would show them, where a stream distinguishes left from right.
+
+
+def _with_mirrored(clips: Sequence[Clips], recipe: Recipe) -> tuple[list[CostPair], dict[int, int]]:
+    """Every pair, then those with a mirrored match; and where each pair's mirrored one is."""
+    pairs = [CostPair(query, match, recipe) for query, match in clips]
+    mirrored = {k: other for k, pair in enumerate(pairs) if (other := pair.mirrored())}
+    return [*pairs, *mirrored.values()], {k: len(pairs) + at for at, k in enumerate(mirrored)}
+
+
+def _choose_sides(scores: Scores, mirrored: dict[int, int], count: int, recipe: Recipe) -> list[int]:
+    """For each of `count` matches, the number of its better solution: as it is, or mirrored.
+
+    Of two tries one is better by chance. A mirror that is right makes the path cheaper; one that is wrong may
+    only make random paths more expensive, and so the score better.
+    """
+
+    def better(plain: int, other: int) -> int:
+        cheaper = scores.whole_cost[other] < recipe.mirror_share * scores.whole_cost[plain]
+        return other if cheaper and scores.score[other] < scores.score[plain] else plain
+
+    return [better(k, mirrored.get(k, k)) for k in range(count)]
+
+
+# Alignments of pairs that are solved.
+
+
+def as_alignment(pair: CostPair, scores: Scores, k: int, recipe: Recipe) -> Alignment:
+    """The alignment of the pair whose scores and path stand at place `k`."""
+    query, match = pair.query, pair.match
+    cost, random = float(scores.dtw_cost[k]), float(scores.random_cost[k])
+    solved = [each for _, *each in scores.pieces.of(k)] or [[cost, random]]
+    pieces, stop = [], 0
+    for path, (along, chance) in zip(scores.paths[k], solved, strict=True):
+        start, stop = stop, stop + len(path)
+        of_query, of_match = (
+            (float(track.seconds[first]), end_of(track.seconds, last, track.step))
+            for track, first, last in zip((query, match), path[0], path[-1], strict=True)
+        )
+        pieces.append(Piece(start, stop, of_query, of_match, along, chance))
+    return Alignment(
+        recipe=recipe,
+        path=np.concatenate(scores.paths[k]),
+        query_seconds=query.seconds,
+        match_seconds=match.seconds,
+        query_frames=query.frames,
+        match_frames=match.frames,
+        query_motion=pair.motion[0],
+        match_motion=pair.motion[1],
+        query_step=query.step,
+        match_step=match.step,
+        dtw_cost=cost,
+        random_cost=random,
+        pieces=tuple(pieces),
+        coverage=(float(scores.query_coverage[k]), float(scores.match_coverage[k])),
+        likelihood=likelihood(query, match, float(scores.best_score[k]), recipe),
+        cost=scores.costs[k] if scores.costs else None,
+        pair=pair,
+    )

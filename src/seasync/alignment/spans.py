@@ -14,8 +14,6 @@ from seasync.alignment.recipe import MOTION, Recipe
 from seasync.encoding import Encoding
 
 _REEL = 4096  # samples of a film that are prepared at a time
-# Mean number of cells a random path spends on a frame, as a share of one: of two clips of equal length.
-_RANDOM_SHARE = 0.75
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def fitting_spans(query: Encoding, film: Encoding, *, recipe: Recipe = MOTION, c
     if not moving:
         return []
     times, step = np.concatenate(seconds), pair.query.step
-    share = _RANDOM_SHARE * recipe.threshold
+    share = recipe.film_price * recipe.threshold
     prices = (share * sums / len(times)).astype(np.float32)
     gains, starts = np.empty(len(times), np.float32), np.empty(len(times), np.int32)
     values, since = np.full(samples, -np.inf, np.float32), np.zeros(samples, np.int32)

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from seasync.alignment.result import Alignment
 
 
-# Share of the geometric mean of what the cheapest path and random ones cost. The true partner of a key event
-# lies within for 90 % of the events of falls, 96 % of golf swings, 91 % of a robot hand's and all of a robot
-# arm's. A share chosen to reach 90 % on three of these sets reaches 84, 91, 86 and 100 % on the one left out.
-TOLERANCE = 0.035
 _LARGEST = 1 << 22  # cells: 64 MB of totals
 
 
@@ -52,7 +48,7 @@ def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
         (i, j), (k, last) = alignment.path[piece.start], alignment.path[piece.stop - 1]
         rows = slice(int(i), int(k) + 1)
         box = np.ascontiguousarray(cost[rows, j : last + 1])
-        more = TOLERANCE * math.sqrt(max(piece.random_cost * piece.dtw_cost, 0.0))
+        more = alignment.recipe.tolerance * math.sqrt(max(piece.random_cost * piece.dtw_cost, 0.0))
         seconds: Seconds = alignment.match_seconds[reachable_columns(box, more) + j]
         partner = warp.at(alignment.query_seconds[rows])
         bounds[rows] = np.stack([np.minimum(seconds[0], partner), np.maximum(seconds[1], partner)], axis=1)

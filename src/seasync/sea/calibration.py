@@ -4,18 +4,21 @@ same movement". Without a fit, clips are judged as a pair; see `seasync.alignmen
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.alignment import Alignment, Recipe
-from seasync.alignment.judge import FINGERPRINTS, Calibration, log_product, sigmoid
+from seasync.alignment import RECIPES, Alignment, Recipe
+from seasync.alignment.judge import Calibration, log_product, sigmoid
 from seasync.alignment.result import Fit
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
+from seasync.options import RecipeName
 from seasync.ranking import rank
 from seasync.similarity import clip_vectors_of, query_vector
 
@@ -35,17 +38,34 @@ Solved = TypeVar("Solved", Alignment, Fit)
 def calibration_of(snapshot: Snapshot, recipe: Recipe) -> Calibration | None:
     """The sea's own calibration for a recipe, if there is one.
 
-    A calibration belongs to the recipe's values, not to its name, and to the encoder of the sea.
+    A calibration belongs to the recipe's values, not to its name, and to the encoder of the sea. One of
+    earlier values of a named recipe is not used; the first time, a warning says so.
     """
-    found = _kept(snapshot).get(recipe.fingerprint)
+    kept = _kept(snapshot)
+    found = kept.get(recipe.fingerprint)
     if found is None:
+        if recipe.name in _earlier(kept) and recipe.fingerprint == RECIPES[recipe.name].fingerprint:
+            _warn_once(snapshot.dataset.uri)
         return None
     return Calibration(**{name: value for name, value in found.items() if name != "recipe"})
 
 
 def calibrated_recipes(snapshot: Snapshot) -> list[str]:
     """The names of the recipes that the sea itself is calibrated for."""
-    return sorted({entry["recipe"] for entry in _kept(snapshot).values()})
+    kept = _kept(snapshot)
+    return sorted({entry["recipe"] for entry in kept.values()} - _earlier(kept))
+
+
+def _earlier(kept: dict[str, dict[str, Any]]) -> set[RecipeName]:
+    """The named recipes that only have calibrations of earlier values."""
+    named = {entry["recipe"] for entry in kept.values()}
+    return {name for name, recipe in RECIPES.items() if name in named and recipe.fingerprint not in kept}
+
+
+@lru_cache(maxsize=64)
+def _warn_once(uri: str) -> None:
+    message = f"{uri}: calibrated with an earlier recipe; run `seasync calibrate`"
+    warnings.warn(message, stacklevel=4)
 
 
 def with_calibration(snapshot: Snapshot, recipe: Recipe, fitted: Calibration) -> dict[str, str]:
@@ -57,7 +77,7 @@ def with_calibration(snapshot: Snapshot, recipe: Recipe, fitted: Calibration) ->
 def _kept(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """The sea's own calibrations by recipe fingerprint; older seas keep them by the recipe's name."""
     kept = json.loads(snapshot.metadata.get(CALIBRATION) or "{}")
-    return {FINGERPRINTS.get(key, key): {"recipe": key} | entry for key, entry in kept.items()}
+    return {key: {"recipe": key} | entry for key, entry in kept.items()}
 
 
 def judged(snapshot: Snapshot, alignment: Solved, similarity: float) -> Solved:
@@ -124,8 +144,8 @@ def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
         pairs = [_partners(n, half, labels, contents, rng) for n in half[:QUERIES]]
         products.append(_products(snapshot, recipe, table["_rowid"].to_numpy(), pairs))
         same.append(np.concatenate([labels[others] == labels[n] for n, others in pairs]).astype(bool))
-    held_out = Calibration(*_logistic(products[0], same[0])).probability(products[1])
-    a, b = _logistic(np.concatenate(products), np.concatenate(same))
+    held_out = Calibration(*fit_curve(products[0], same[0])).probability(products[1])
+    a, b = fit_curve(np.concatenate(products), np.concatenate(same))
     return Calibration(a, b, calibration_error(held_out, same[1]), sum(map(len, same)))
 
 
@@ -167,7 +187,7 @@ def _products(snapshot: Snapshot, recipe: Recipe, rows: NDArray[np.uint64], pair
     return np.concatenate(found)
 
 
-def _logistic(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
+def fit_curve(product: Doubles, same: NDArray[np.bool_]) -> tuple[float, float]:
     """Weighted maximum likelihood by Newton's method; a little ridge keeps separable pairs finite."""
     design = np.stack([np.ones(len(product)), log_product(product)], axis=1)
     weights, beta = _even_odds(same), np.zeros(2)

@@ -25,7 +25,7 @@ from seasync.alignment.consensus import apply_consensus
 from seasync.alignment.judge import RawVector, is_calibrated, likelihood
 from seasync.alignment.prepare import PreparedClip, grid_of, prepare
 from seasync.alignment.result import Fit
-from seasync.alignment.solve import align_with_costs
+from seasync.alignment.solve import align_pairs
 from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import content_hash
@@ -346,9 +346,8 @@ class Paths:
         """The direct alignments of these matches."""
         missing = [n for n in numbers if n not in self._direct]
         self._clips |= {n: prepare(self._read(n), self._recipe) for n in missing}
-        found = align_with_costs(
-            self._prepared, [self._clips[n] for n in missing], recipe=self._recipe, partial=self._partial
-        )
+        pairs = [(self._prepared, self._clips[n]) for n in missing]
+        found = align_pairs(pairs, self._recipe.asked(partial=self._partial), keep="costs")
         for n, each in zip(missing, found, strict=True):
             kept = self._keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
             self._direct[n] = each if kept else replace(each, cost=None)

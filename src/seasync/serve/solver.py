@@ -200,12 +200,10 @@ class Solver:
 
     def _matches(self, sea: ServedSea, request: AlignmentRequest, recipe: Recipe) -> list[Helper]:
         """The query's other matches in the sea, as a search finds them."""
-        from seasync.alignment.consensus import HELPERS
-
         if not sea.exists():
             return []
         query = self._library.query_clip(sea, request.spans[0])
-        found = sea.matches(query, k=HELPERS + 1, recipe=recipe, partial=request.partial)
+        found = sea.matches(query, k=recipe.helpers + 1, recipe=recipe, partial=request.partial)
         others = [one for one in found if one.part is None and f"clip:{one.clip.id}" != request.match]
         return [(one.alignment, sea.query(one.clip).encoding) for one in others]
 
