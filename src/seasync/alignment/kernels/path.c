@@ -232,15 +232,18 @@ EXPORT void price_frames(const float *cells, int64_t n, int64_t m, int64_t lanes
                          const int64_t *widths, double share, float *rows, float *columns, double *totals) {
     memset(columns, 0, m * lanes * sizeof(float));
     for (int64_t i = 0; i < n; i++) {
+        const float *costs = cells + i * m * lanes;
         floats total = {0};
-        for (int64_t k = i * m * lanes, j = 0; j < m * lanes; k += lanes, j += lanes)
-            if (lanes == 1) {
-                total[0] += cells[k];
-                columns[j] += cells[k];
-            } else {
-                total += load(cells + k);
-                store(columns + j, load(columns + j) + load(cells + k));
-            }
+        float alone = 0;
+        for (int64_t j = 0; j < m && lanes == 1; j++) {
+            alone += costs[j];
+            columns[j] += costs[j];
+        }
+        for (int64_t k = 0; k < m * lanes && lanes > 1; k += LANES) {
+            total += load(costs + k);
+            store(columns + k, load(columns + k) + load(costs + k));
+        }
+        if (lanes == 1) total[0] = alone;
         memcpy(rows + i * lanes, &total, lanes * sizeof(float));
     }
     for (int64_t lane = 0; lane < lanes; lane++) {
