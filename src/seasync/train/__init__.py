@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from seasync.train.fit import TrainingPlan as TrainingPlan
     from seasync.train.pipeline import train_on as train_on
 
-_HOMES = {"TrainingPlan": "training_plan", "train_on": "pipeline"}
+_HOMES = {"TrainingPlan": "fit", "train_on": "pipeline"}
 __all__ = sorted(_HOMES)
 __getattr__ = loader(__name__, _HOMES)
