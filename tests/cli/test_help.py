@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import seasync as package
 from seasync.cli import app
 from seasync.cli import output as progress
 from seasync.cli.output import counted
+from seasync.cli.parameters import spread
 from tests.cli.run import seasync
 
 
@@ -64,6 +67,33 @@ def test_an_option_of_another_table_is_refused() -> None:
     assert "No such option: --protocol" in done.stderr
     assert "--protocol" not in seasync("evaluate", "rerank", "--help").stdout
     assert "--protocol" in seasync("evaluate", "phases", "--help").stdout
+
+
+@dataclass(frozen=True)
+class Size:
+    width: Annotated[int, typer.Option(help="How wide.")] = 3
+    height: Annotated[int, typer.Option(help="How high.")] = 4
+
+
+def made_of(*arguments: str, only: tuple[str, ...] | None = None) -> Any:
+    """What a command with an option `--name` and those of `Size` is called with."""
+    called = []
+
+    def command(name: str, size: Size) -> None:
+        called.append((name, size))
+
+    command.__annotations__ |= {"name": str, "size": Size}
+    program = typer.Typer()
+    program.command()(spread(command, only=only))
+    done = CliRunner().invoke(program, arguments)
+    return called[0] if called else done.output
+
+
+def test_options_that_belong_together_arrive_as_one_value() -> None:
+    assert made_of("a") == ("a", Size())
+    assert made_of("a", "--height", "5") == ("a", Size(3, 5))
+    assert made_of("a", "--width", "5", only=("width",)) == ("a", Size(5, 4))
+    assert "No such option" in made_of("a", "--height", "5", only=("width",))
 
 
 def test_piped_work_is_quiet_at_first_and_then_says_a_line_every_half_minute(

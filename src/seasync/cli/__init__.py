@@ -1,4 +1,4 @@
-"""The command line: one small module per command; each parses, calls, prints."""
+"""The command line: each command parses, calls, prints."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from seasync.cli.output import StandardError
+from seasync.cli.parameters import spread
 from seasync.errors import SeasyncError
 
 app = typer.Typer(
@@ -27,20 +28,25 @@ app = typer.Typer(
 )
 
 _PANELS = {
-    "Two videos": ("align", "render", "export", "transfer", "group"),
-    "A sea of footage": ("add", "search", "find", "replace", "sea", "calibrate", "serve", "mcp"),
-    "Encoders and measurements": ("models", "train", "evaluate"),
-    "About Seasync": ("demo", "doctor", "version"),
+    "Two videos": ("align.align", "render.render", "align.export", "transfer.transfer", "group.group"),
+    "A sea of footage": (
+        *("sea.add", "search.search", "search.find", "search.replace", "sea.sea", "sea.calibrate"),
+        *("serve.serve", "serve.mcp"),
+    ),
+    "Encoders and measurements": ("about.models", "train.train", "evaluate.evaluate"),
+    "About Seasync": ("about.demo", "about.doctor", "about.version"),
 }
 
-for _panel, _names in _PANELS.items():
-    for _name in _names:
-        _module = import_module(f"seasync.cli.{_name}")
+for _panel, _places in _PANELS.items():
+    for _place in _places:
+        _file, _, _name = _place.partition(".")
+        _module = import_module(f"seasync.cli.{_file}")
         _found = getattr(_module, _name)
         if isinstance(_found, typer.Typer):
             app.add_typer(_found, name=_name, rich_help_panel=_panel)
         else:
-            app.command(_name, epilog=f"Examples:\n\n{_module.EXAMPLES}", rich_help_panel=_panel)(_found)
+            _epilog = f"Examples:\n\n{_module.EXAMPLES[_name]}"
+            app.command(_name, epilog=_epilog, rich_help_panel=_panel)(spread(_found))
 
 
 def _print_version(asked: bool) -> None:

@@ -1,103 +1,63 @@
-"""`seasync align`: two videos in step."""
+"""`seasync align` and `seasync export`: two videos in step, as a table or as a timeline."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from typing import Annotated
 
-import typer
+import seasync
+from seasync.cli import output, parameters
+from seasync.errors import RenderError
+from seasync.files import Location, expect_writable
+from seasync.options import TimelineFormat, suffixes
 
-from seasync.cli.output import print_bold, print_table, summary
-from seasync.cli.parameters import (
-    OUTPUT,
-    Anchors,
-    Device,
-    EncoderName,
-    End,
-    Json,
-    MatchEnd,
-    MatchFile,
-    MatchStart,
-    OrderChoice,
-    PairFps,
-    PartialChoice,
-    QueryFile,
-    Recipe,
-    Start,
-    StorageOptions,
-    align_pair,
-    path_or_uri,
-)
-from seasync.clip import Clip
-from seasync.files import Location
-
-if TYPE_CHECKING:
-    from seasync.alignment import Alignment
-
-EXAMPLES = """\
+EXAMPLES = {
+    "align": """\
 seasync align mine.mp4 reference.mp4
 
-seasync align mine.mp4 reference.mp4 --anchor 1.2=3.4 --picture both.png"""
+seasync align mine.mp4 reference.mp4 --anchor 1.2=3.4 --picture both.png""",
+    "export": """\
+seasync export mine.mp4 better.mp4 --to sync.otio
+
+seasync export mine.mp4 better.mp4 --to frames.csv --keep match""",
+}
 
 
 def align(
-    query: QueryFile,
-    match: MatchFile,
-    encoder: EncoderName = "dinov2-small",
-    recipe: Recipe = "motion",
-    fps: PairFps = None,
-    partial: PartialChoice = "auto",
-    order: OrderChoice = "same",
-    anchor: Anchors = None,
-    start: Start = None,
-    end: End = None,
-    match_start: MatchStart = None,
-    match_end: MatchEnd = None,
-    device: Device = None,
-    storage_option: StorageOptions = None,
+    query: parameters.QueryFile,
+    match: parameters.MatchFile,
+    how: parameters.PairOptions,
     picture: Annotated[
         Location | None,
-        typer.Option(
-            parser=path_or_uri,
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Draw the cost matrix, the path and both videos into this .png or .svg file.",
+        parameters.file_option(
+            "Draw the cost matrix, the path and both videos into this .png or .svg file.", parameters.OUTPUT
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: parameters.Json = False,
 ) -> None:
     """Align two videos of the same action.
 
     Prints the verdict, DRAQ, and a table of moments that belong together.
     """
     if picture:
-        from seasync.errors import RenderError
-        from seasync.files import expect_writable
-
         expect_writable(picture, sources=[query, match], error=RenderError)  # before minutes are spent
-    clips = Clip.of(query, start, end), Clip.of(match, match_start, match_end)
-    alignment = align_pair(
-        *clips, encoder=encoder, recipe=recipe, fps=fps, partial=partial, order=order, anchor=anchor
-    )
+    alignment = how.align(query, match)
     if picture:
-        from seasync.render import alignment_picture
-
-        alignment_picture(alignment, picture)
+        seasync.render.alignment_picture(alignment, picture)
     if as_json:
-        import json
-
-        print(json.dumps(alignment.to_json()))
+        output.print_json(alignment.to_json())
         return
     _print(alignment)
     if picture:
         print(f"picture: {picture}")
 
 
-def _print(alignment: Alignment) -> None:
+def _print(alignment: seasync.Alignment) -> None:
     import numpy as np
 
-    verdict, *warnings = summary(alignment)
-    print_bold(verdict)
-    print(*warnings, sep="\n", end="\n" if warnings else "")
+    verdict, *warnings = output.summary(alignment)
+    output.print_bold(verdict)
+    output.print_lines(warnings)
     print(f"path cost {alignment.dtw_cost:.2f}, random paths cost {alignment.random_cost:.2f}")
     if (width := alignment.typical_uncertainty) is not None:
         print(f"a typical moment is certain to ±{width:.2f} s")
@@ -111,4 +71,33 @@ def _print(alignment: Alignment) -> None:
         speeds = [f"{speed:.0%} speed" for speed in np.diff(partners) / np.diff(moments).clip(1e-9)]
         for moment, partner, speed in zip(moments, partners, [*speeds, "–"], strict=True):
             rows.append((f"{moment:7.2f} s", f"{partner:7.2f} s", speed))
-    print_table(("query", "match", "match plays at"), rows)
+    output.print_table(("query", "match", "match plays at"), rows)
+
+
+def export(
+    query: parameters.QueryFile,
+    match: parameters.MatchFile,
+    *,
+    to: Annotated[
+        Location,
+        parameters.file_option(
+            f"The file to write. Its name decides the format: {' '.join(suffixes(TimelineFormat))}."
+        ),
+    ],
+    keep: parameters.Keep = "query",
+    how: parameters.PairOptions,
+) -> None:
+    """Write a timeline for an editing program, or a frame-by-frame map.
+
+    The name decides the format: .otio (OpenTimelineIO), .fcpxml (Final Cut Pro, Resolve), .edl (CMX3600),
+    .mlt (Shotcut, melt), .xml (Premiere), .csv or .json (frame by frame).
+    """
+    from seasync.render import timelines
+
+    known = timelines.known_formats()
+    if to.suffix.lower() not in known:  # before minutes are spent on aligning
+        raise RenderError(f"{to}: expected a name that ends in one of {' '.join(known)}")
+    expect_writable(to, error=RenderError)
+    alignment = how.align(query, match)
+    output.print_lines(timelines.export(alignment, to, keep=keep))
+    output.print_lines(output.summary(alignment), sys.stderr)

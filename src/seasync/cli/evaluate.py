@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from seasync.cli.output import counted, shows_bars
-from seasync.cli.parameters import OUTPUT, Json, path_or_uri
+from seasync.cli import output, parameters
+from seasync.cli.parameters import OUTPUT
 from seasync.files import Location
 from seasync.options import DatasetKind, Partial, PhaseProtocol
 
@@ -22,71 +20,57 @@ if TYPE_CHECKING:
     from seasync.evaluate.results import Table
 
 
-# From the options of `seasync evaluate` to its tables, and the tables to the terminal.
+own_option = partial(typer.Option, rich_help_panel="Options of this table")
 
-
-@dataclass(frozen=True)
-class TableCommand:
-    """What `seasync evaluate NAME` measures, and the options that only some tables have."""
-
-    help: str
-    options: tuple[str, ...] = ()
-
-
-TABLES = {
-    "avr": TableCommand(
+# What `seasync evaluate NAME` measures, and the options that only some tables have.
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "avr": (
         "Measure the cycle consistency of the whole pipeline: FPE and CPE (Table 1 and supplementary).",
         ("k",),
     ),
-    "apa": TableCommand("Measure aligned phase agreement and key-event error (Table 2).", ("k", "partial")),
-    "agreement": TableCommand(
-        "Measure how much clips disagree about which moments are the same. Needs no marked moments.", ("k",)
+    "apa": ("Measure aligned phase agreement and key-event error (Table 2).", ("k", "partial")),
+    "agreement": (
+        "Measure how much clips disagree about which moments are the same. Needs no marked moments.",
+        ("k",),
     ),
-    "phases": TableCommand(
-        "Measure phase classification, progression, frame retrieval and Kendall's τ (Table 3).", ("protocol",)
+    "phases": (
+        "Measure phase classification, progression, frame retrieval and Kendall's τ (Table 3).",
+        ("protocol",),
     ),
-    "rerank": TableCommand("Measure R@1 and R@10 with and without re-ranking (Table 4).", ("k",)),
-    "indicators": TableCommand(
-        "Measure agreement against the percentile of DRAQ, DTW cost and −τ (Figure 5).", ("per_query",)
+    "rerank": ("Measure R@1 and R@10 with and without re-ranking (Table 4).", ("k",)),
+    "indicators": (
+        "Measure agreement against the percentile of DRAQ, DTW cost and −τ (Figure 5).",
+        ("per_query",),
     ),
-    "cost": TableCommand("Measure the time of each stage, DRAQ's share of it, and bytes stored.", ("clips",)),
-    "planted": TableCommand(
+    "cost": ("Measure the time of each stage, DRAQ's share of it, and bytes stored.", ("clips",)),
+    "planted": (
         "Align real videos with copies that have another look and a known warp: error in ms, and retrieval.",
         ("films",),
     ),
-    "all": TableCommand("Make every table that the data allow."),
+    "all": ("Make every table that the data allow.", ()),
 }
 
 
-def show(
-    tables: list[Table], title: str, *, form: Literal["json", "csv", "latex"] | None, report: Location | None
-) -> None:
-    """Print tables in the format asked for; write the report."""
-    from seasync.evaluate import report as table_text
+@dataclass(frozen=True)
+class TableOptions:
+    """Options that only some tables have. None leaves the choice to the table."""
 
-    progress("", 0, 0)
-    if report:
-        table_text.write_report(tables, report, title=title)
-    if form == "json":
-        print(table_text.all_as_json(tables) if len(tables) > 1 else table_text.as_json(tables[0]))
-        return
-    for table in tables:
-        if form is None:
-            table_text.print_table(table)
-        else:
-            print((table_text.as_csv if form == "csv" else table_text.as_latex)(table), end="")
-    if report:
-        print(f"report: {report}", file=sys.stderr)
+    k: Annotated[
+        int | None,
+        own_option("-k", help="Candidates per query.", min=1, show_default="25 for rerank, otherwise 10"),
+    ] = None
+    partial: Annotated[
+        Partial | None, own_option(help="Whether footage may be left out.", show_default="never")
+    ] = None
+    protocol: Annotated[
+        PhaseProtocol | None, own_option(help="Whose rules to follow.", show_default="carl")
+    ] = None
+    per_query: Annotated[
+        int | None, own_option(help="Pairs of each kind per query.", min=1, show_default="5")
+    ] = None
+    clips: Annotated[int | None, own_option(help="Queries to measure.", min=1, show_default="4")] = None
+    films: Annotated[Path | None, own_option(help="Keep the planted films here.", metavar="FOLDER")] = None
 
-
-def progress(what: str, done: int, total: int) -> None:
-    """Show on a terminal, in one line, what is under way."""
-    if shows_bars():
-        text = f"{what} {done + 1}/{total}" if total else ""
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
-SOME = "Options of this table"
 
 evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
@@ -94,6 +78,7 @@ evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does."
 def measure(
     context: typer.Context,
     data: Annotated[str, typer.Argument(help="A data set (see docs/evaluation.md), or a sea.")],
+    *,
     gallery: Annotated[
         str | None, typer.Option(metavar="DATA", help="Search in this other data set instead.")
     ] = None,
@@ -108,47 +93,13 @@ def measure(
     fps: Annotated[float, typer.Option(min=0.01, help="Frame rate of ready-made .npy features.")] = 30.0,
     jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")] = 0,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            min=1,
-            rich_help_panel=SOME,
-            show_default="25 for rerank, otherwise 10",
-            help="Candidates per query.",
-        ),
-    ] = None,
-    partial: Annotated[
-        Partial | None,
-        typer.Option(rich_help_panel=SOME, show_default="never", help="Whether footage may be left out."),
-    ] = None,
-    protocol: Annotated[
-        PhaseProtocol | None,
-        typer.Option(rich_help_panel=SOME, show_default="carl", help="Whose rules to follow."),
-    ] = None,
-    per_query: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=SOME, show_default="5", help="Pairs of each kind per query."),
-    ] = None,
-    clips: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=SOME, show_default="4", help="Queries to measure."),
-    ] = None,
-    films: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", rich_help_panel=SOME, help="Keep the planted films here."),
-    ] = None,
-    as_json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", rich_help_panel=OUTPUT, help="Print CSV.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", rich_help_panel=OUTPUT, help="Print LaTeX.")] = False,
+    own: TableOptions,
+    as_json: parameters.Json = False,
+    csv: Annotated[bool, parameters.output_option("--csv", help="Print CSV.")] = False,
+    latex: Annotated[bool, parameters.output_option("--latex", help="Print LaTeX.")] = False,
     report: Annotated[
         Location | None,
-        typer.Option(
-            parser=path_or_uri,
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Also write a report with plots, .html or .md.",
-        ),
+        parameters.file_option("Also write a report with plots, .html or .md.", OUTPUT),
     ] = None,
 ) -> None:
     """One function for all tables; each table has only the options that concern it."""
@@ -156,26 +107,18 @@ def measure(
     from seasync.evaluate.tables import all_tables, make_table
 
     name = str(context.info_name)
-    own = {
-        "k": k,
-        "partial": partial,
-        "protocol": protocol,
-        "per_query": per_query,
-        "clips": clips,
-        "films": films,
-    }
-    given: dict[str, Any] = {option: value for option, value in own.items() if value is not None}
+    given = {option: value for option, value in vars(own).items() if value is not None}
 
     def open_(place: str, kind: DatasetKind | None = None) -> Dataset:
         return open_dataset(place, kind=kind, fps=fps).limited(limit, seed=seed)
 
-    how: Any = {"encoders": encoder, "seed": seed, "jobs": jobs, "progress": progress}
+    how: Any = {"encoders": encoder, "seed": seed, "jobs": jobs, "progress": _progress}
     mine, theirs = open_(data, kind), open_(gallery) if gallery else None
     if name == "all":
         made = all_tables(mine, theirs, **how)
     else:
         made = [make_table(name, mine, theirs, **how, **given)]
-    show(
+    _show(
         made,
         f"Seasync on {Path(data).absolute().name}",
         form="json" if as_json else "csv" if csv else "latex" if latex else None,
@@ -183,24 +126,38 @@ def measure(
     )
 
 
-def _with_options(*names: str) -> Callable[..., None]:
-    """`measure` without the options of other tables."""
-
-    @wraps(measure)
-    def command(**given: Any) -> None:
-        measure(**given)
-
-    some = {option for table in TABLES.values() for option in table.options}
-    signature = inspect.signature(measure, eval_str=True)
-    kept = [each for name, each in signature.parameters.items() if name not in some or name in names]
-    command.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
-    return command
-
-
-for _name, _table in TABLES.items():
-    evaluate.command(_name, help=_table.help, epilog=f"Examples:\n\nseasync evaluate {_name} my-clips/")(
-        _with_options(*_table.options)
+for _name, (_help, _options) in TABLES.items():
+    evaluate.command(_name, help=_help, epilog=f"Examples:\n\nseasync evaluate {_name} my-clips/")(
+        parameters.spread(measure, only=_options)
     )
+
+
+def _show(
+    tables: list[Table], title: str, *, form: Literal["json", "csv", "latex"] | None, report: Location | None
+) -> None:
+    """Print tables in the format asked for; write the report."""
+    from seasync.evaluate import report as table_text
+
+    _progress("", 0, 0)
+    if report:
+        table_text.write_report(tables, report, title=title)
+    if form == "json":
+        print(table_text.all_as_json(tables) if len(tables) > 1 else table_text.as_json(tables[0]))
+        return
+    for table in tables:
+        if form is None:
+            table_text.print_table(table)
+        else:
+            print((table_text.as_csv if form == "csv" else table_text.as_latex)(table), end="")
+    if report:
+        print(f"report: {report}", file=sys.stderr)
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    """Show on a terminal, in one line, what is under way."""
+    if output.shows_bars():
+        text = f"{what} {done + 1}/{total}" if total else ""
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 @evaluate.command(epilog="Examples:\n\nseasync evaluate annotate my-clips/")
@@ -219,4 +176,5 @@ def annotate(
 
     page = to or folder / "annotate.html"
     count = write_page(folder, page, marks=marks)
-    print(f"{page}: open it in a browser to mark {counted(count, 'clip')}; then save events.csv beside them")
+    clips = output.counted(count, "clip")
+    print(f"{page}: open it in a browser to mark {clips}; then save events.csv beside them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -46,6 +47,17 @@ def print_bold(text: str) -> None:
     from rich.text import Text
 
     Console(highlight=False, soft_wrap=True).print(Text(text, style="bold"))
+
+
+def print_lines(lines: Iterable[object], file: TextIO | None = None) -> None:
+    """Print each on a line of its own: nothing if there are none."""
+    for line in lines:
+        print(line, file=file)
+
+
+def print_json(value: object, *, indent: int | None = None) -> None:
+    """What `--json` prints."""
+    print(json.dumps(value, indent=indent))
 
 
 def counted(number: int, noun: str) -> str:
@@ -157,25 +169,12 @@ class StandardError:
             self._log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
             self._log.flush()
 
-    def flush(self) -> None:
-        self.stream.flush()
-
     def isatty(self) -> bool:
         return not self._quiet and self.stream.isatty()
 
-    def fileno(self) -> int:
-        return self.stream.fileno()
-
-    def close(self) -> None:
-        self.stream.close()
-
-    @property
-    def encoding(self) -> str:
-        return self.stream.encoding
-
-    @property
-    def errors(self) -> str | None:
-        return self.stream.errors
+    def __getattr__(self, name: str) -> Any:
+        """All else that a stream has."""
+        return getattr(self.stream, name)
 
 
 def _without_secrets(arguments: list[str]) -> list[str]:

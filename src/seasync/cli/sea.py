@@ -1,32 +1,163 @@
-"""`seasync sea`: look after a sea."""
+"""`seasync add`, `calibrate` and `sea`: make a sea and look after it."""
 
 from __future__ import annotations
 
-import json
+import sys
+import time
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli import adapt as adapt_command
-from seasync.cli.output import counted, progress, resumable
-from seasync.cli.parameters import Cpus, Device, Json, Label, On, Sea, StorageOptions, Where, cluster
+from seasync.cli import output, parameters, train
+from seasync.cli.output import counted
 from seasync.options import IndexKind
 
+if TYPE_CHECKING:
+    from seasync.sea.ingest import Added
+
+EXAMPLES = {
+    "add": """\
+seasync add videos/ --sea footage.sea --labels folder
+
+seasync add s3://bucket/films/ --sea s3://bucket/films.sea --split shots""",
+    "calibrate": "seasync calibrate --sea footage.sea",
+}
+
+
+def add(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="Videos, folders or patterns, by path or URI, lists (.csv, .tsv with the column `file`), or "
+            "LeRobot data sets (`lerobot:DIR`)."
+        ),
+    ],
+    *,
+    sea: parameters.Sea = "footage.sea",
+    split: Annotated[
+        str, typer.Option(help="How to split long videos: `none`, `shots`, or a length in seconds.")
+    ] = "none",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="`folder` (the name of a video's folder), or a list with the columns file and label."
+        ),
+    ] = None,
+    camera: Annotated[
+        str | None, typer.Option(help="Camera of a LeRobot data set (`lerobot:DIR`), such as top.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag for all of these clips. Repeatable.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            show_default="dinov2-small, or the sea's own",
+            help="Encoder of a new sea. An existing sea keeps its own.",
+        ),
+    ] = None,
+    fps: parameters.Fps = None,
+    frame_features: Annotated[
+        bool,
+        typer.Option(
+            "--frame-features/--no-frame-features", help="Store frame features, or only clip vectors."
+        ),
+    ] = True,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="1; on Ray, as many as fit",
+            help="Processes that encode. With 1, all cores work on one clip at a time.",
+        ),
+    ] = None,
+    wait: Annotated[bool, typer.Option(help="Wait while another process writes to this sea.")] = True,
+    where: parameters.RayOptions,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
+    """Add videos to a sea.
+
+    Re-adding files costs nothing. If it is interrupted, run the same command again to continue.
+    """
+    began = time.monotonic()
+    with output.resumable(), output.progress() as bar:
+
+        def show(added: Added) -> None:
+            rate = added.added / max(time.monotonic() - began, 1e-3)
+            text = f"{added.added} added, {added.present} present, {len(added.failed)} failed, {rate:.1f}/s"
+            bar(text, added.done, added.size or 1)
+
+        added = parameters.open_sea(sea, encoder, create=True).add(
+            *(f"{path}#{camera}" if camera and path.startswith("lerobot:") else path for path in paths),
+            split=split,
+            labels=labels,
+            tags=tag or [],
+            fps=fps,
+            frame_features=frame_features,
+            jobs=jobs or 1,
+            on=where.cluster(jobs),
+            progress=show,
+            wait=wait,
+            waiting=lambda: print("seasync: waiting for another process to finish writing", file=sys.stderr),
+        )
+    _report(added, sea, as_json)
+    if added.failed:
+        raise typer.Exit(1)
+
+
+def _report(added: Added, sea: str, as_json: bool) -> None:
+    if as_json:
+        failed = [{"file": failure.file, "reason": failure.reason} for failure in added.failed]
+        report = {"sea": sea, "files": added.files, "added": added.added, "present": added.present}
+        report |= {"updated": added.updated, "seconds": added.seconds}
+        output.print_json(report | {"failed": failed, "damaged": added.damaged})
+        return
+    minutes = f"{added.seconds / 60:.1f} minutes of footage"
+    updated = f", {added.updated} of them updated" if added.updated else ""
+    print(f"{sea}: {counted(added.added, 'clip')} added ({minutes}), {added.present} already there{updated}")
+    output.print_lines((f"damaged: {text}" for text in added.damaged), sys.stderr)
+    output.print_lines((f"failed: {failure.reason}" for failure in added.failed), sys.stderr)
+
+
+def calibrate(
+    sea: parameters.Sea = "footage.sea",
+    recipe: parameters.RecipeName = "motion",
+    seed: Annotated[int, typer.Option(help="Seed for drawing pairs of clips.")] = 0,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
+    """Learn from a sea's labels how likely a match is the same kind of movement.
+
+    `seasync search` then shows this probability. The sea needs 20 labeled clips or more.
+    """
+    fitted = parameters.open_sea(sea).calibrate(parameters.recipe_named(recipe), seed=seed)
+    if as_json:
+        output.print_json(vars(fitted))
+        return
+    print(f"{sea}: fitted to {counted(fitted.pairs or 0, 'pair')}, a = {fitted.a:.2f}, b = {fitted.b:.2f}")
+    print(f"The mean error is {fitted.error:.1%}, measured on clips that were not used for fitting.")
+
+
 sea = typer.Typer(help="Look after a sea: list, check, copy, rebuild, remove.", no_args_is_help=True)
-sea.command(epilog=f"Examples:\n\n{adapt_command.EXAMPLES}")(adapt_command.adapt)
+sea.command(epilog=f"Examples:\n\n{train.EXAMPLES['adapt']}")(
+    parameters.spread(train.adapt, only=train.ADAPT_OPTIONS)
+)
 
 
 @sea.command(epilog="Examples:\n\nseasync sea info --sea footage.sea")
-def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_json: Json = False) -> None:
+def info(
+    sea: parameters.Sea = "footage.sea",
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
     """Show what is in a sea: clips, hours, encoder, index, labels, size."""
     from seasync.encoders.registry import name_for
-    from seasync.sea.sea import Sea as OpenSea
 
-    facts = OpenSea(sea, create=False).info()
+    facts = parameters.open_sea(sea).info()
     if as_json:
-        print(json.dumps(facts))
+        output.print_json(facts)
         return
     clips, files = counted(facts["clips"], "clip"), counted(facts["files"], "file")
     stale = f", {counted(facts['unindexed'], 'clip')} not in it yet" if facts["unindexed"] else ""
@@ -48,26 +179,19 @@ def info(sea: Sea = "footage.sea", storage_option: StorageOptions = None, as_jso
 
 @sea.command("list", epilog="Examples:\n\nseasync sea list --sea footage.sea --label squat")
 def list_clips(
-    sea: Sea = "footage.sea",
-    label: Label = None,
-    where: Where = None,
+    sea: parameters.Sea = "footage.sea",
+    label: parameters.Label = None,
+    where: parameters.Where = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Show at most this many clips.")] = None,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
 ) -> None:
     """List the clips of a sea, in the order they were added."""
-    from seasync.sea.sea import Sea as OpenSea
-
-    entries = OpenSea(sea, create=False).entries(where, label=label, limit=limit)
+    entries = parameters.open_sea(sea).entries(where, label=label, limit=limit)
     if as_json:
         kept = ("duration", "tags", "damage")
-        print(
-            json.dumps(
-                [
-                    asdict(entry.clip.form()) | {name: getattr(entry, name) for name in kept}
-                    for entry in entries
-                ]
-            )
+        output.print_json(
+            [asdict(entry.clip.form()) | {name: getattr(entry, name) for name in kept} for entry in entries]
         )
         return
     for clip in (entry.clip for entry in entries):
@@ -77,27 +201,25 @@ def list_clips(
 
 @sea.command(epilog="Examples:\n\nseasync sea remove --sea footage.sea --file old.mp4")
 def remove(
-    sea: Sea = "footage.sea",
+    sea: parameters.Sea = "footage.sea",
     clip: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="A clip, by its id or the first 8 digits or more. Repeatable."),
     ] = None,
     file: Annotated[list[str] | None, typer.Option(help="All clips of this video. Repeatable.")] = None,
     label: Annotated[list[str] | None, typer.Option(help="All clips with this label. Repeatable.")] = None,
-    storage_option: StorageOptions = None,
+    storage_option: parameters.StorageOptions = None,
 ) -> None:
     """Remove clips from a sea. The video files are not touched."""
-    from seasync.sea.sea import Sea as OpenSea
-
     if not (clip or file or label):
         raise typer.BadParameter("expected what to remove: --clip, --file or --label")
-    count = OpenSea(sea, create=False).remove(clips=clip or [], files=file or [], labels=label or [])
+    count = parameters.open_sea(sea).remove(clips=clip or [], files=file or [], labels=label or [])
     print(f"{sea}: {counted(count, 'clip')} removed")
 
 
 @sea.command(epilog="Examples:\n\nseasync sea verify --sea footage.sea --no-files")
 def verify(
-    sea: Sea = "footage.sea",
+    sea: parameters.Sea = "footage.sea",
     files: Annotated[
         bool,
         typer.Option("--files/--no-files", help="Also check that the videos exist and are unchanged."),
@@ -105,24 +227,22 @@ def verify(
     against: Annotated[
         str | None, typer.Option(metavar="SEA", help="Also check that this copy of the sea is equal to it.")
     ] = None,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
 ) -> None:
     """Read all of a sea and check it. The exit code is 1 if there is a problem."""
     from seasync.sea.copies import differences
     from seasync.sea.maintenance import Problem
-    from seasync.sea.sea import Sea as OpenSea
 
-    opened = OpenSea(sea, create=False)
+    opened = parameters.open_sea(sea)
     problems = opened.verify(files=files)
     if against:
-        other = differences(opened.record, OpenSea(against, create=False).record)
+        other = differences(opened.record, parameters.open_sea(against).record)
         problems += [Problem(clip, against, what) for clip, what in other.items()]
     if as_json:
-        print(json.dumps([vars(problem) for problem in problems]))
+        output.print_json([vars(problem) for problem in problems])
     else:
-        for problem in problems:
-            print(f"{problem.clip}  {problem.file}: {problem.what}")
+        output.print_lines(f"{problem.clip}  {problem.file}: {problem.what}" for problem in problems)
         same = f", equal to {against}" if against else ""
         outcome = counted(len(problems), "problem") if problems else f"no problems{same}"
         print(f"{sea}: {counted(len(opened), 'clip')}, {outcome}")
@@ -130,23 +250,25 @@ def verify(
         raise typer.Exit(1)
 
 
-@sea.command(epilog="Examples:\n\nseasync sea rebuild --sea footage.sea --index ivf_rq")
 def rebuild(
-    sea: Sea = "footage.sea",
+    *,
+    sea: parameters.Sea = "footage.sea",
     index: Annotated[
         IndexKind,
         typer.Option(help="`exact` needs no index; `auto` builds one for more than 50,000 clips."),
     ] = "auto",
-    on: On = "local",
-    cpus: Cpus = 1,
-    storage_option: StorageOptions = None,
+    where: parameters.RayOptions,
+    storage_option: parameters.StorageOptions = None,
 ) -> None:
     """Rebuild the search index of a sea."""
-    from seasync.sea.sea import Sea as OpenSea
-
-    opened = OpenSea(sea, create=False)
-    opened.rebuild(index, on=cluster(on, None, cpus, 0))
+    opened = parameters.open_sea(sea)
+    opened.rebuild(index, on=where.cluster())
     print(f"{sea}: index {opened.info()['index']}")
+
+
+sea.command(epilog="Examples:\n\nseasync sea rebuild --sea footage.sea --index ivf_rq")(
+    parameters.spread(rebuild, only=("on", "cpus"))
+)
 
 
 @sea.command(epilog="Examples:\n\nseasync sea relocate --sea footage.sea --root /mnt/new/videos")
@@ -161,13 +283,11 @@ def relocate(
             help="The folder that had them before.",
         ),
     ] = None,
-    sea: Sea = "footage.sea",
-    storage_option: StorageOptions = None,
+    sea: parameters.Sea = "footage.sea",
+    storage_option: parameters.StorageOptions = None,
 ) -> None:
     """Tell a sea where its videos are after they have moved."""
-    from seasync.sea.sea import Sea as OpenSea
-
-    found = OpenSea(sea, create=False).relocate(root, old=old)
+    found = parameters.open_sea(sea).relocate(root, old=old)
     print(f"{sea}: {counted(found, 'file')} found in the new place")
 
 
@@ -175,27 +295,24 @@ def relocate(
 def copy(
     source: Annotated[str, typer.Argument(help="The sea to copy, by path or URI.")],
     target: Annotated[str, typer.Argument(help="Where to copy it, by path or URI.")],
-    storage_option: StorageOptions = None,
+    storage_option: parameters.StorageOptions = None,
 ) -> None:
     """Copy a sea to another place, to object storage or from it.
 
     Run the same command again to continue an interrupted copy, or to copy what was added since.
     """
     from seasync.sea.copies import copy as copy_sea
-    from seasync.sea.sea import Sea as OpenSea
 
-    opened, other = OpenSea(source, create=False), OpenSea(target)
-    with resumable(), progress("copying") as show:
+    opened, other = parameters.open_sea(source), parameters.open_sea(target, create=True)
+    with output.resumable(), output.progress("copying") as show:
         moved = copy_sea(opened.record, other.record, progress=partial(show, "copying"))
     print(f"{target}: {counted(len(other), 'clip')} ({moved / 1e6:.1f} MB copied)")
 
 
 @sea.command(epilog="Examples:\n\nseasync sea sweep --sea footage.sea")
-def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> None:
+def sweep(sea: parameters.Sea = "footage.sea", storage_option: parameters.StorageOptions = None) -> None:
     """Delete files that no version of a sea uses, such as those of an add that was killed."""
-    from seasync.sea.sea import Sea as OpenSea
-
-    print(f"{sea}: {OpenSea(sea, create=False).sweep() / 1e6:.1f} MB deleted")
+    print(f"{sea}: {parameters.open_sea(sea).sweep() / 1e6:.1f} MB deleted")
 
 
 @sea.command(
@@ -203,10 +320,10 @@ def sweep(sea: Sea = "footage.sea", storage_option: StorageOptions = None) -> No
 )
 def reencode(
     to: Annotated[str, typer.Option(metavar="SEA", help="The new sea, by path or URI.")],
-    sea: Sea = "footage.sea",
+    sea: parameters.Sea = "footage.sea",
     encoder: Annotated[str, typer.Option(help="The encoder of the new sea.")] = "dinov2-small",
-    device: Device = None,
-    storage_option: StorageOptions = None,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
 ) -> None:
     """Make a new sea of the same clips with another encoder, or with the present version of the same one.
 
@@ -214,11 +331,9 @@ def reencode(
     interruption.
     """
     from seasync.sea.copies import reencode_from_videos
-    from seasync.sea.sea import Sea as OpenSea
 
-    old, new = OpenSea(sea, create=False), OpenSea(to, encoder)
-    with resumable(), progress("encoding") as show:
+    old, new = parameters.open_sea(sea), parameters.open_sea(to, encoder, create=True)
+    with output.resumable(), output.progress("encoding") as show:
         failures = reencode_from_videos(old, new, progress=partial(show, "encoding"))
-    for failure in failures:
-        typer.echo(f"skipped: {failure}", err=True)
+    output.print_lines((f"skipped: {failure}" for failure in failures), sys.stderr)
     print(f"{to}: {counted(len(new), 'clip')}, encoder {new.encoder().name}")

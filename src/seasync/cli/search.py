@@ -1,52 +1,54 @@
-"""`seasync search`: what in a sea moves in step with a video."""
+"""`seasync search`, `find` and `replace`: what moves in step with a video, in a sea and in long films."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import print_bold, print_table
-from seasync.cli.parameters import (
-    ALIGNMENT,
-    Device,
-    End,
-    Json,
-    Label,
-    PartialChoice,
-    Recipe,
-    Sea,
-    Start,
-    StorageOptions,
-    Where,
-)
-from seasync.files import is_uri
+import seasync
+from seasync.cli import output, parameters
+from seasync.clip import Clip
+from seasync.errors import RenderError
+from seasync.files import Location, is_uri
 from seasync.options import Rerank
 
 if TYPE_CHECKING:
-    from seasync.sea.search import Match, Matches
+    from seasync.sea.search import Matches
 
-EXAMPLES = """\
+EXAMPLES = {
+    "search": """\
 seasync search query.mp4 --sea footage.sea
 
-seasync search query.mp4 --sea s3://bucket/footage.sea -k 5 --start 2 --end 6 --json"""
+seasync search query.mp4 --sea s3://bucket/footage.sea -k 5 --start 2 --end 6 --json""",
+    "find": """\
+seasync find serve.mp4 match-day.mp4
+
+seasync find serve.mp4 films/*.mp4 -k 20 --json""",
+    "replace": """\
+seasync replace edit.otio interview.mp4 --sea footage.sea --to new.otio
+
+seasync replace edit.edl 3 --sea footage.sea --rank 2 --to new.edl""",
+}
+REPLACEMENTS = 10  # matches that are looked at for one that aligns
 
 
 def search(
     query: Annotated[list[str], typer.Argument(help="Videos by path or URI, or clips of the sea by id.")],
-    sea: Sea = "footage.sea",
+    sea: parameters.Sea = "footage.sea",
     k: Annotated[int, typer.Option("-k", min=1, help="How many matches to show.")] = 10,
-    label: Label = None,
-    where: Where = None,
+    label: parameters.Label = None,
+    where: parameters.Where = None,
     max_draq: Annotated[float | None, typer.Option(help="Leave out matches with a higher DRAQ.")] = None,
-    start: Start = None,
-    end: End = None,
-    recipe: Recipe = "motion",
+    start: parameters.Start = None,
+    end: parameters.End = None,
+    recipe: parameters.RecipeName = "motion",
     rerank: Annotated[
         Rerank | None,
-        typer.Option(
-            rich_help_panel=ALIGNMENT,
+        parameters.alignment_option(
             show_default="evidence; draq with --recipe paper",
             help="What orders the matches: `evidence` (similarity, DRAQ and contrast), `product` (distance "
             "times DRAQ), `draq`, `dtw` (path cost), or `none` (similarity alone).",
@@ -54,38 +56,30 @@ def search(
     ] = None,
     candidates: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            rich_help_panel=ALIGNMENT,
-            show_default="25; 10 with --recipe paper",
-            help="How many clips to compare closely.",
+        parameters.alignment_option(
+            min=1, show_default="25; 10 with --recipe paper", help="How many clips to compare closely."
         ),
     ] = None,
-    partial: PartialChoice = "auto",
+    partial: parameters.Partial = "auto",
     consensus: Annotated[
         bool | None,
-        typer.Option(
+        parameters.alignment_option(
             "--consensus/--no-consensus",
-            rich_help_panel=ALIGNMENT,
             show_default="with the motion recipe, unless the clips are long",
             help="Let the matches correct each other's alignments.",
         ),
     ] = None,
-    device: Device = None,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
 ) -> None:
     """Find the clips of a sea that move in step with a video, best first."""
-    from seasync.alignment import RECIPES
-    from seasync.sea.sea import Sea as OpenSea
-
-    opened = OpenSea(sea, create=False)
-    found = opened.search_many(
+    found = parameters.open_sea(sea).search_many(
         query,
         start=start,
         end=end,
         k=k,
-        recipe=RECIPES[recipe],
+        recipe=parameters.recipe_named(recipe),
         rerank=rerank,
         candidates=candidates,
         max_draq=max_draq,
@@ -95,15 +89,13 @@ def search(
         where=where,
     )
     if as_json:
-        import json
-
         plain = [matches.to_json() for matches in found]
-        print(json.dumps(plain[0] if len(query) == 1 else plain))
+        output.print_json(plain[0] if len(query) == 1 else plain)
         return
     for text, matches in zip(query, found, strict=True):
         if len(query) > 1:
             print()
-            print_bold(text)
+            output.print_bold(text)
         _print(matches)
 
 
@@ -116,10 +108,10 @@ def _print(matches: Matches) -> None:
     labelled = ["label"] if any(match.clip.label for match in matches) else []  # there is little room
     columns = ["", "DRAQ", "timing", share, "similarity", *labelled, "seconds", "file"]
     rows = [_row(rank, match, calibrated, bool(labelled)) for rank, match in enumerate(matches, 1)]
-    print_table(columns, rows, right=("DRAQ", share, "similarity", "seconds"))
+    output.print_table(columns, rows, right=("DRAQ", share, "similarity", "seconds"))
 
 
-def _row(rank: int, match: Match, calibrated: bool, labelled: bool) -> list[str]:
+def _row(rank: int, match: seasync.Match, calibrated: bool, labelled: bool) -> list[str]:
     from seasync.alignment.judge import per_cent
 
     share = match.alignability if calibrated else match.better_than
@@ -141,3 +133,101 @@ def _short(file: str) -> str:
         return file
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+
+
+def find(
+    query: parameters.QueryFile,
+    films: Annotated[list[Location], parameters.file_argument("FILM…", "Films to search, by path or URI.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many stretches to show.")] = 5,
+    encoder: parameters.EncoderName = "dinov2-small",
+    recipe: parameters.RecipeName = "motion",
+    fps: parameters.Fps = None,
+    start: parameters.Start = None,
+    end: parameters.End = None,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
+    """Find the stretches of long films that move in step with a video, best first."""
+    bad: list[str] = []
+    asked, chosen = Clip.of(query, start, end), parameters.recipe_named(recipe)
+    with output.progress(f"reading {query.name}") as show:
+        found = seasync.find(
+            asked, films, k=k, encoder=encoder, recipe=chosen, fps=fps, failed=bad.append, progress=show
+        )
+    if as_json:
+        plain = [each.to_json(rank) for rank, each in enumerate(found, 1)]
+        output.print_json({"query": asdict(asked.form()), "found": plain, "failed": bad})
+    elif found:
+        if not any(each.alignable for each in found):
+            print(f"Nothing here aligns. The nearest stretch: {found[0].alignment.decision.reason}.")
+        rows = [
+            (
+                str(rank),
+                f"{each.draq:.3f}",
+                each.alignment.brief,
+                f"{each.similarity:.2f}",
+                f"{each.clip.start:.2f} s",
+                f"{each.clip.end or 0:.2f} s",
+                each.clip.file,
+            )
+            for rank, each in enumerate(found, 1)
+        ]
+        output.print_table(("", "DRAQ", "timing", "similarity", "from", "to", "film"), rows)
+    output.print_lines((f"failed: {reason}" for reason in bad), sys.stderr)
+    if bad:
+        raise typer.Exit(1)
+
+
+def replace(
+    timeline: Annotated[Location, parameters.file_argument("TIMELINE", "An edit: .otio, .fcpxml or .edl.")],
+    clip: Annotated[str, typer.Argument(help="Name of the clip in the edit, or its number, counted from 1.")],
+    to: Annotated[Location, parameters.file_option("The new timeline.")],
+    sea: parameters.Sea = "footage.sea",
+    rank: Annotated[
+        int, typer.Option(min=1, help="Which of the matches that align to take; 1 is the best.")
+    ] = 1,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Take the match even if it does not align.")
+    ] = False,
+    recipe: parameters.RecipeName = "motion",
+    media: Annotated[
+        Location | None,
+        parameters.file_option(
+            "Folder of the files that the timeline names without a path.", metavar="FOLDER"
+        ),
+    ] = None,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
+    """Replace a clip of an edit with its best match from a sea.
+
+    The new clip is retimed to the old one and keeps its duration.
+    """
+
+    def choose(query: Clip) -> seasync.Alignment:
+        chosen = parameters.recipe_named(recipe)
+        found = parameters.open_sea(sea).search(
+            query, k=max(rank, REPLACEMENTS), recipe=chosen, consensus=chosen.compares_change
+        )
+        good = [match for match in found if anyway or match.alignable]
+        if len(good) >= rank:
+            return good[rank - 1].alignment
+        if found and not good:
+            nearest = found[0].alignment.decision
+            raise RenderError(
+                f"{sea}: nothing in it aligns with {query.name} (the nearest match: {nearest.reason}); "
+                "add footage of the same movement, or use the best match with --anyway"
+            )
+        kind = "matches" if anyway else "matches that align"
+        raise RenderError(f"{sea}: only {len(good)} {kind} for {query.name}; --rank {rank} is too high")
+
+    done = seasync.render.replace_clip(timeline, clip, choose, to, media=media)
+    if as_json:
+        clips = {"old": asdict(done.old.form()), "new": asdict(done.new.form())}
+        output.print_json({"to": str(to), **clips, "alignment": asdict(done.alignment.scores())})
+        return
+    verdict, *warnings = output.summary(done.alignment)
+    print(f"{to}: {done.old.name} replaced with {done.new.name}, which {verdict}")
+    output.print_lines(warnings)

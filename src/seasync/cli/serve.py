@@ -1,20 +1,29 @@
-"""`seasync serve`: the web page and the HTTP API."""
+"""`seasync serve` and `seasync mcp`: the web page, the HTTP API, and tools for assistants."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seasync.cli.parameters import Device, StorageOptions
+from seasync.cli import parameters
 
-ACCESS = "Access"
-EXAMPLES = """\
+access_option = partial(typer.Option, rich_help_panel="Access")
+EXAMPLES = {
+    "serve": """\
 seasync serve --sea footage.sea --open
 
-seasync serve --sea footage.sea --host 0.0.0.0 --allow-host videos.example.org"""
+seasync serve --sea footage.sea --host 0.0.0.0 --allow-host videos.example.org""",
+    "mcp": """\
+seasync mcp --root ~/videos
+
+seasync mcp --root ~/videos --http --port 8770""",
+}
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _named() -> list[str]:
@@ -34,34 +43,30 @@ def serve(
     encoder: Annotated[str | None, typer.Option(help="Encoder of a sea that does not exist yet.")] = None,
     host: Annotated[
         str,
-        typer.Option(rich_help_panel=ACCESS, help="Address to bind to. Other than loopback needs a token."),
+        access_option(help="Address to bind to. Other than loopback needs a token."),
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, rich_help_panel=ACCESS, help="Port. 0 takes any free one.")
-    ] = 8080,
+    port: Annotated[int, access_option(min=0, max=65535, help="Port. 0 takes any free one.")] = 8080,
     token: Annotated[
         str | None,
-        typer.Option(
+        access_option(
             envvar="SEASYNC_TOKEN",
-            rich_help_panel=ACCESS,
             help="Access token that clients must send. Generated if the server is not on loopback.",
         ),
     ] = None,
     root: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=ACCESS,
+        access_option(
             show_default="the folders of the sea's files",
             help="Folder or URI whose videos may be shown and added. Repeatable.",
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(rich_help_panel=ACCESS, help="Another host name of this server. Repeatable."),
+        access_option(help="Another host name of this server. Repeatable."),
     ] = None,
     root_path: Annotated[
         str,
-        typer.Option(rich_help_panel=ACCESS, help="Path prefix behind a reverse proxy, such as /sync."),
+        access_option(help="Path prefix behind a reverse proxy, such as /sync."),
     ] = "",
     state: Annotated[
         Path | None,
@@ -72,16 +77,14 @@ def serve(
     max_upload: Annotated[float, typer.Option(min=0.001, help="Largest upload, in GB.")] = 4.0,
     quota: Annotated[float, typer.Option(min=0.001, help="Limit for all uploads together, in GB.")] = 20.0,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    device: Device = None,
-    storage_option: StorageOptions = None,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
 ) -> None:
     """Serve seas as a web page and an HTTP API.
 
     On the page you can search, play videos in step, correct and mark them, and download films. Two videos
     of your own need no sea.
     """
-    from dataclasses import replace
-
     from seasync.serve import Limits
     from seasync.serve import serve as run
 
@@ -99,3 +102,28 @@ def serve(
         open_browser=open_browser,
         ready=lambda address: print(f"{address}\nPress Ctrl-C to stop.", flush=True),
     )
+
+
+def mcp(
+    root: Annotated[
+        list[str], typer.Option(help="Folder whose files the tools may read and write. Repeatable.")
+    ],
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve over HTTP at /mcp instead of standard input and output.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Address for --http. Only loopback is allowed.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port for --http.")] = 8770,
+    encoder: parameters.EncoderName = "dinov2-small",
+) -> None:
+    """Serve search, align, find, group, render and export as tools for assistants (MCP)."""
+    from seasync.integrations.mcp import create_server
+
+    if host not in LOOPBACK:
+        raise typer.BadParameter(
+            f"--host {host}: expected one of {', '.join(LOOPBACK)}; the server has no password"
+        )
+    server = create_server(root, encoder=encoder)
+    if http:
+        server.run("streamable-http", host=host, port=port)
+    else:
+        server.run("stdio")

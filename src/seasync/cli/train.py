@@ -1,60 +1,79 @@
-"""`seasync train`: a temporal encoder, learned on frame features."""
+"""`seasync train` and `seasync sea adapt`: a temporal encoder, learned on frame features."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasync.cli.output import counted, progress, resumable
-from seasync.cli.parameters import TRAINING, Fps, Json, StorageOptions, path_or_uri
+from seasync.cli import output, parameters
 from seasync.files import Location
 from seasync.options import TrainKind
 
 if TYPE_CHECKING:
     from seasync.train.fit import TrainingResult
 
-EXAMPLES = """\
+EXAMPLES = {
+    "train": """\
 seasync train taught --sea footage.sea --out model.onnx
 
-seasync train nms videos/ --out nms.onnx --steps 1000"""
+seasync train nms videos/ --out nms.onnx --steps 1000""",
+    "adapt": "seasync sea adapt --sea footage.sea --to adapted.sea",
+}
+training_option = partial(typer.Option, rich_help_panel="Training")
+ADAPT_OPTIONS = ("steps", "views", "width", "layers", "rate", "held_out", "seed", "restart")
 UNLEARNED = (
     "nothing was learned: no step scored higher on held-out clips than the untrained weights, so these were "
     "kept; try more --steps or more clips"
 )
 
-Steps = Annotated[int, typer.Option(min=0, rich_help_panel=TRAINING, help="Training steps.")]
-Rate = Annotated[float, typer.Option(rich_help_panel=TRAINING, help="Highest learning rate.")]
-Views = Annotated[
-    int,
-    typer.Option(
-        min=0, rich_help_panel=TRAINING, help="Altered views of each clip to encode and to draw frames from."
-    ),
-]
-HeldOut = Annotated[
-    float,
-    typer.Option(
-        min=0.05,
-        max=0.9,
-        rich_help_panel=TRAINING,
-        help="Share of the files that is used for validation only.",
-    ),
-]
-Width = Annotated[
-    int | None,
-    typer.Option(min=16, rich_help_panel=TRAINING, show_default="by kind", help="Width of the transformer."),
-]
-Layers = Annotated[
-    int | None,
-    typer.Option(
-        min=1, rich_help_panel=TRAINING, show_default="by kind", help="Number of transformer layers."
-    ),
-]
-Seed = Annotated[int, typer.Option(rich_help_panel=TRAINING, help="Seed of everything that is random.")]
-Restart = Annotated[
-    bool,
-    typer.Option("--restart", rich_help_panel=TRAINING, help="Start over even if there is a checkpoint."),
-]
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How long and how to train, and what."""
+
+    steps: Annotated[int, training_option(help="Training steps.", min=0)] = 400
+    batch: Annotated[int, training_option(help="Clips per step.", min=2)] = 16
+    rate: Annotated[float, training_option(help="Highest learning rate.")] = 1e-4
+    views: Annotated[
+        int, training_option(help="Altered views of each clip to encode and to draw frames from.", min=0)
+    ] = 0
+    held_out: Annotated[
+        float, training_option(help="Share of the files that is used for validation only.", min=0.05, max=0.9)
+    ] = 0.2
+    patience: Annotated[
+        int, training_option(help="Validations without a better score before it stops.", min=1)
+    ] = 8
+    width: Annotated[
+        int | None, training_option(help="Width of the transformer.", min=16, show_default="by kind")
+    ] = None
+    layers: Annotated[
+        int | None, training_option(help="Number of transformer layers.", min=1, show_default="by kind")
+    ] = None
+    seed: Annotated[int, training_option(help="Seed of everything that is random.")] = 0
+    restart: Annotated[
+        bool, training_option("--restart", help="Start over even if there is a checkpoint.")
+    ] = False
+
+    def settings(self, needed_for: str) -> dict[str, Any]:
+        """The same as arguments of `train_on` and `adapt`; an error if torch, which they need, is missing."""
+        from seasync.encoders.torch_models import require_torch
+
+        require_torch(needed_for, extra="train")
+        from seasync.train.fit import TrainingPlan
+
+        plan = TrainingPlan(
+            self.steps,
+            self.batch,
+            self.rate,
+            patience=self.patience,
+            held_out=self.held_out,
+            seed=self.seed,
+        )
+        size = {name: value for name in ("width", "layers") if (value := getattr(self, name))}
+        return {"plan": plan, "views": self.views, "size": size, "restart": self.restart}
 
 
 def train(
@@ -66,39 +85,21 @@ def train(
         ),
     ],
     out: Annotated[
-        Location,
-        typer.Option(
-            parser=path_or_uri,
-            metavar="FILE",
-            help="The model to write, .onnx. A checkpoint is kept beside it.",
-        ),
+        Location, parameters.file_option("The model to write, .onnx. A checkpoint is kept beside it.")
     ],
     videos: Annotated[
         list[str] | None, typer.Argument(help="Videos, folders, patterns or lists. Leave out with --sea.")
     ] = None,
+    *,
     sea: Annotated[str | None, typer.Option(help="Train on the clips of this sea.")] = None,
     encoder: Annotated[
         str | None,
         typer.Option(show_default="dinov2-small, or the sea's own", help="Encoder of the videos' frames."),
     ] = None,
-    fps: Fps = None,
-    steps: Steps = 400,
-    batch: Annotated[int, typer.Option(min=2, rich_help_panel=TRAINING, help="Clips per step.")] = 16,
-    rate: Rate = 1e-4,
-    views: Views = 0,
-    held_out: HeldOut = 0.2,
-    patience: Annotated[
-        int,
-        typer.Option(
-            min=1, rich_help_panel=TRAINING, help="Validations without a better score before it stops."
-        ),
-    ] = 8,
-    width: Width = None,
-    layers: Layers = None,
-    seed: Seed = 0,
-    restart: Restart = False,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
+    fps: parameters.Fps = None,
+    how: TrainingOptions,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
 ) -> None:
     """Train a temporal encoder on frame features.
 
@@ -106,48 +107,86 @@ def train(
     encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT or ENCODER+taught:OUT. With --steps 0 it is an
     untrained control.
     """
-    from seasync.encoders.torch_models import require_torch
-
-    require_torch("seasync train", extra="train")
-    from seasync.train import TrainingPlan, train_on
+    settings = how.settings("seasync train")
+    from seasync.train import train_on
 
     if bool(videos) == bool(sea):
         raise typer.BadParameter("expected what to train on: videos, or --sea")
-    with resumable(), progress() as show:
-        plan = TrainingPlan(
-            steps=steps, batch=batch, rate=rate, held_out=held_out, patience=patience, seed=seed
-        )
+    with output.resumable(), output.progress() as show:
         trained = train_on(
             sea or videos or [],
             kind=kind,
             file=out,
             encoder=encoder,
             fps=fps,
-            views=views,
-            size=size_of(width, layers),
-            plan=plan,
-            restart=restart,
             progress=show,
+            **settings,
         )
     _report(trained, kind, out, as_json)
 
 
-def size_of(width: int | None, layers: int | None) -> dict[str, int]:
-    """The size of the transformer, as far as it is given."""
-    return {name: value for name, value in (("width", width), ("layers", layers)) if value}
-
-
 def _report(trained: TrainingResult, kind: TrainKind, out: Location, as_json: bool) -> None:
     if as_json:
-        import json
-
-        print(json.dumps({"file": str(out), "kind": kind, **vars(trained)}))
+        output.print_json({"file": str(out), "kind": kind, **vars(trained)})
         return
-    clips = f"{counted(trained.training_clips, 'clip')}, {trained.held_out_clips} held out"
-    print(f"{out}: {counted(trained.steps, 'step')} on {clips}")
+    clips = f"{output.counted(trained.training_clips, 'clip')}, {trained.held_out_clips} held out"
+    print(f"{out}: {output.counted(trained.steps, 'step')} on {clips}")
     scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items() if name != "step")
     print(f"on held-out clips, at step {trained.kept}: {scores}")
     if trained.steps and not trained.kept:
         print(UNLEARNED)
     name = f"the encoder {trained.encoder}+{kind}:{out}"
     print(f"use it as {name}" if trained.kept else f"untrained, it is a control: {name}")
+
+
+def adapt(
+    *,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="SEA", help="The new sea, NAME.sea, by path or URI. The trained model lies beside it."
+        ),
+    ],
+    sea: parameters.Sea = "footage.sea",
+    kind: Annotated[TrainKind, typer.Option(help="What to learn, as in `seasync train`.")] = "taught",
+    recipe: parameters.RecipeName = "motion",
+    how: TrainingOptions,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
+    """Train an encoder on a sea and, if it aligns held-out clips better, encode the sea with it.
+
+    If it is interrupted, run the same command again to continue.
+    """
+    settings = how.settings("seasync sea adapt")
+    from seasync.train.adapt import adapt as adapt_sea
+
+    with output.resumable(), output.progress() as show:
+        adapted = adapt_sea(
+            parameters.open_sea(sea),
+            to,
+            kind=kind,
+            recipe=parameters.recipe_named(recipe),
+            progress=show,
+            **settings,
+        )
+    if as_json:
+        output.print_json({"sea": to if adapted.better else sea, **vars(adapted)})
+        return
+    if adapted.agreement:
+        print("clips disagree  {:.1f} ms before, {:.1f} ms after".format(*adapted.agreement))
+    else:
+        print("clips disagree  not measured: fewer than four clips are held out")
+    if adapted.planted:
+        print("planted truth   {:.1f} ms before, {:.1f} ms after".format(*adapted.planted))
+    else:
+        print("planted truth   not measured: fewer than three held-out videos are readable single shots")
+    print("cycle error     {:.2f} before, {:.2f} after (FPE, frames²)".format(*adapted.cycle))
+    if not adapted.step:
+        print(UNLEARNED)
+    judged = output.counted(adapted.judged, "held-out clip")
+    print(f"{'better' if adapted.better else 'not better'} on {judged}: {adapted.why}")
+    if adapted.better:
+        print(f"{to}: {output.counted(adapted.clips, 'clip')} encoded by {adapted.encoder}")
+    else:
+        print(f"Nothing was written. {sea} keeps {adapted.encoder}. More --steps or more clips may help.")

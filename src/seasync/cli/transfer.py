@@ -7,65 +7,37 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli.output import counted, progress, summary
-from seasync.cli.parameters import (
-    Anchors,
-    Device,
-    EncoderName,
-    End,
-    Json,
-    Label,
-    MatchEnd,
-    MatchStart,
-    OrderChoice,
-    PairFps,
-    PartialChoice,
-    Recipe,
-    Start,
-    StorageOptions,
-    align_pair,
-    path_or_uri,
-)
-from seasync.clip import Clip
-from seasync.files import Location
-from seasync.options import RecipeName, Side
+from seasync.cli import output, parameters
+from seasync.errors import DataError
+from seasync.files import Location, expect_writable
+from seasync.options import Side
 
 if TYPE_CHECKING:
     from seasync.group import CarriedMarks
 
-EXAMPLES = """\
+EXAMPLES = {
+    "transfer": """\
 seasync transfer keys.csv mine.mp4 other.mp4 --to other-keys.csv
 
 seasync transfer talk.srt mine.mp4 other.mp4 --to other.srt
 
 seasync transfer marks.csv --sea footage.sea --to all.csv"""
+}
 MARKS_SHOWN = 3  # of a clip
 DOUBTFUL_SHOWN = 10
-OptionalQuery = Annotated[
-    Location | None,
-    typer.Argument(parser=path_or_uri, metavar="QUERY", help="The query: a video, by path or URI."),
-]
-OptionalMatch = Annotated[
-    Location | None,
-    typer.Argument(parser=path_or_uri, metavar="MATCH", help="The other video, by path or URI."),
-]
 
 
 def transfer(
     labels: Annotated[
         Location,
-        typer.Argument(
-            parser=path_or_uri,
-            metavar="LABELS",
-            help="Subtitles (.srt .vtt .ass), or a CSV of phases, key moments or frames.",
+        parameters.file_argument(
+            "LABELS", "Subtitles (.srt .vtt .ass), or a CSV of phases, key moments or frames."
         ),
     ],
-    query: OptionalQuery = None,
-    match: OptionalMatch = None,
+    query: Annotated[Location | None, parameters.QUERY] = None,
+    match: Annotated[Location | None, parameters.MATCH] = None,
     *,
-    to: Annotated[
-        Location, typer.Option(parser=path_or_uri, metavar="FILE", help="The file for the new labels.")
-    ],
+    to: Annotated[Location, parameters.file_option("The file for the new labels.")],
     of: Annotated[
         Side, typer.Option(help="The video that LABELS belongs to; the new labels are for the other one.")
     ] = "query",
@@ -73,24 +45,13 @@ def transfer(
         str | None,
         typer.Option("--sea", help="Carry the marks of some of this sea's clips to all its other clips."),
     ] = None,
-    label: Label = None,
+    label: parameters.Label = None,
     tolerance: Annotated[
         float,
         typer.Option(min=0.001, help="With --sea: how near a mark must be to be right, in seconds."),
     ] = 0.1,
-    encoder: EncoderName = "dinov2-small",
-    recipe: Recipe = "motion",
-    fps: PairFps = None,
-    partial: PartialChoice = "auto",
-    order: OrderChoice = "same",
-    anchor: Anchors = None,
-    start: Start = None,
-    end: End = None,
-    match_start: MatchStart = None,
-    match_end: MatchEnd = None,
-    device: Device = None,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
+    how: parameters.PairOptions,
+    as_json: parameters.Json = False,
 ) -> None:
     """Carry labels, key moments or subtitles from one video to another.
 
@@ -100,78 +61,62 @@ def transfer(
     if sea is not None:
         if query is not None:
             raise typer.BadParameter("give two videos, or --sea SEA, not both")
-        _over_sea(labels, sea, to, label, recipe, tolerance, as_json)
+        _over_sea(labels, sea, to, how, label=label, tolerance=tolerance, as_json=as_json)
         return
     if query is None or match is None:
         raise typer.BadParameter("give the two videos, QUERY and MATCH, or --sea SEA")
-    from seasync.render import transfer as carry
-    from seasync.render.labels import expect_labels
+    from seasync.render import labels as room
 
-    expect_labels(labels, to)  # before minutes are spent on aligning
-    clips = Clip.of(query, start, end), Clip.of(match, match_start, match_end)
-    alignment = align_pair(
-        *clips, encoder=encoder, recipe=recipe, fps=fps, partial=partial, order=order, anchor=anchor
-    )
-    done = carry(alignment, labels, to, to="match" if of == "query" else "query")
+    room.expect_labels(labels, to)  # before minutes are spent on aligning
+    alignment = how.align(query, match)
+    done = room.transfer(alignment, labels, to, to="match" if of == "query" else "query")
     if as_json:
-        import json
-
         exact = {"uncertainty_seconds": alignment.typical_uncertainty}
-        print(json.dumps({"file": str(to), "carried": done.carried, "left_out": done.left_out} | exact))
+        output.print_json({"file": str(to), "carried": done.carried, "left_out": done.left_out} | exact)
         return
     left_out = f", {done.left_out} left out without a counterpart" if done.left_out else ""
-    print(f"{to}: {counted(done.carried, 'label')} carried{left_out}")
+    print(f"{to}: {output.counted(done.carried, 'label')} carried{left_out}")
     if (width := alignment.typical_uncertainty) is not None:
         print(f"a typical label is certain to ±{width:.2f} s")
-    print(*summary(alignment), sep="\n", file=sys.stderr)
+    output.print_lines(output.summary(alignment), sys.stderr)
 
 
 def _over_sea(
     marks: Location,
     sea: str,
     to: Location,
+    how: parameters.PairOptions,
+    *,
     label: str | None,
-    recipe: RecipeName,
     tolerance: float,
     as_json: bool,
 ) -> None:
-    from seasync.alignment import RECIPES
-    from seasync.errors import DataError
-    from seasync.files import expect_writable
-    from seasync.group import carry_over_sea, doubtful_first
+    from seasync import group
     from seasync.group.episodes import named_for
     from seasync.marks import write_marks
-    from seasync.sea.sea import Sea
     from seasync.sea.stored_clips import StoredClips
 
     expect_writable(to, sources=[marks], error=DataError)
-    opened = Sea(sea, create=False)
-    with progress("carrying marks") as show:
-        labeled, carried = carry_over_sea(
-            opened,
-            marks,
-            label=label,
-            recipe=RECIPES[recipe],
-            tolerance_seconds=tolerance,
-            progress=show,
+    opened, recipe = parameters.open_sea(sea), parameters.recipe_named(how.recipe)
+    with output.progress("carrying marks") as show:
+        labeled, carried = group.carry_over_sea(
+            opened, marks, label=label, recipe=recipe, tolerance_seconds=tolerance, progress=show
         )
     everyone = [(each.clip, each.marks) for each in labeled] + [(each.clip, each.marks) for each in carried]
     written = write_marks(to, named_for(StoredClips.of(opened.record.snapshot(), label=label), everyone, to))
-    doubtful = doubtful_first(carried)
-    if as_json:
-        import json
-
-        rows = [{"file": each.clip.file, "confidence": each.confidence} for each in doubtful]
-        counts = {"labeled": len(labeled), "carried": sum(bool(each.marks) for each in carried)}
-        print(json.dumps({"file": str(written), **counts, "doubtful": rows}))
-        return
+    doubtful = group.doubtful_first(carried)
     placed = sum(bool(each.marks) for each in carried)
+    if as_json:
+        rows = [{"file": each.clip.file, "confidence": each.confidence} for each in doubtful]
+        counts = {"labeled": len(labeled), "carried": placed}
+        output.print_json({"file": str(written), **counts, "doubtful": rows})
+        return
     sure = sum(each.sure for each in carried)
-    known = counted(len(labeled), "labeled clip")
-    print(f"{written}: marks of {known} carried to {counted(placed, 'clip')}, {sure} of them sure")
+    known = output.counted(len(labeled), "labeled clip")
+    print(f"{written}: marks of {known} carried to {output.counted(placed, 'clip')}, {sure} of them sure")
     if doubtful:
-        print(f"{counted(len(doubtful), 'clip')} to check, the most doubtful first:")
-        print(*(f"  {each.clip.name}: {_doubt(each)}" for each in doubtful[:DOUBTFUL_SHOWN]), sep="\n")
+        print(f"{output.counted(len(doubtful), 'clip')} to check, the most doubtful first:")
+        output.print_lines(f"  {each.clip.name}: {_doubt(each)}" for each in doubtful[:DOUBTFUL_SHOWN])
         if len(doubtful) > DOUBTFUL_SHOWN:
             print(f"  … and {len(doubtful) - DOUBTFUL_SHOWN} more (--json lists all)")
 
@@ -189,4 +134,4 @@ def _doubt(carried: CarriedMarks) -> str:
     some = ", ".join(f"{mark.name} {mark.confidence or 0.0:.0%}" for mark in doubtful[:MARKS_SHOWN])
     more = ", …" if len(doubtful) > MARKS_SHOWN else ""
     are = "is" if len(doubtful) == 1 else "are"
-    return f"{len(doubtful)} of {counted(len(carried.marks), 'mark')} {are} not sure: {some}{more}"
+    return f"{len(doubtful)} of {output.counted(len(carried.marks), 'mark')} {are} not sure: {some}{more}"
