@@ -43,6 +43,18 @@ def test_the_names_that_the_docs_promise_come_from_the_room_too() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("room", ["alignment", "encoders", "render", "serve", "train", "video"])
+def test_what_a_room_loads_when_it_is_used_is_there(room: str) -> None:
+    package = import_module(f"seasync.{room}")
+    for name in package.__all__:
+        try:
+            assert getattr(package, name) is not None, name
+        except (ModuleNotFoundError, seasync.errors.MissingExtra) as error:
+            if str(getattr(error, "name", "")).startswith("seasync"):
+                raise
+            pytest.skip(f"needs an extra: {error}")
+
+
 def test_help_loads_nothing_heavy() -> None:
     heavy = "onnxruntime onnx lance pyarrow av torch matplotlib PIL scenedetect ray fastapi"
     code = (

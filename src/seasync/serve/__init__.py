@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seasync.serve.run import serve as serve
     from seasync.serve.security import Limits as Limits
 
-_HOMES = {"Client": "client", "Limits": "limits", "create_app": "app", "serve": "run"}
+_HOMES = {"Client": "client", "Limits": "security", "create_app": "app", "serve": "run"}
 __all__ = sorted(_HOMES)
 _load = loader(__name__, _HOMES)
 
