@@ -237,7 +237,7 @@ def test_what_is_shown_of_the_end_of_a_piece_belongs_to_that_piece(
 
     from seasync.cli.align import _print
     from seasync.integrations.fiftyone import _warp
-    from seasync.integrations.mcp_server import described
+    from seasync.integrations.mcp import described
     from seasync.serve.pair_timing import compare_timing
 
     aligned = swapped_halves(*files)

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from seasync.errors import DataError
 from seasync.files import is_uri
+from seasync.integrations import moments_in_step
 
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
@@ -31,23 +32,8 @@ if TYPE_CHECKING:
 WARP_POINTS = 25
 
 
-class Samples(Protocol):
-    """What is used of a `fiftyone.core.collections.SampleCollection`: a dataset or a view."""
-
-    @property
-    def media_type(self) -> str: ...
-
-    def values(self, field_or_expr: str) -> list[Any]: ...
-
-    def set_values(
-        self, field_name: str, values: Mapping[str, Any], *, key_field: str | None = None
-    ) -> object: ...
-
-    def select(self, sample_ids: Any, ordered: bool = False) -> Any: ...
-
-
 def add_samples(
-    samples: Samples,
+    samples: Any,
     sea: Sea,
     *,
     label_field: str | None = None,
@@ -76,18 +62,17 @@ def add_samples(
     DataError
         If these are not videos.
     """
-    files = list(_files(samples).values())
-    labels = [] if label_field is None else [_label(value) for value in samples.values(label_field)]
+    columns = {"file": list(_files(samples).values())}
+    if label_field is not None:
+        columns["label"] = [_label(value) for value in samples.values(label_field)]
     with tempfile.TemporaryDirectory() as folder:
         listed = Path(folder, "samples.csv")
         with listed.open("w", newline="", encoding="utf-8", errors="surrogateescape") as opened:
-            writer = csv.writer(opened)
-            writer.writerow(["file", "label"] if labels else ["file"])
-            writer.writerows(zip(files, labels, strict=True) if labels else ([file] for file in files))
+            csv.writer(opened).writerows([columns, *zip(*columns.values(), strict=True)])
         return sea.add(listed, split=split, progress=progress)
 
 
-def write_matches(samples: Samples, sea: Sea, *, prefix: str = "seasync", label: str | None = None) -> int:
+def write_matches(samples: Any, sea: Sea, *, prefix: str = "seasync", label: str | None = None) -> int:
     """Search the sea for every sample and write the best match into fields of the samples.
 
     The fields are `PREFIX_match` (id of the sample that was found, if it is one of these), `PREFIX_file`,
@@ -111,26 +96,26 @@ def write_matches(samples: Samples, sea: Sea, *, prefix: str = "seasync", label:
     """
     files = _files(samples)
     ids = {file: sample for sample, file in files.items()}
-    found = {
-        sample: matches[0]
-        for sample, file in files.items()
-        if (matches := sea.search(file, k=1, label=label))
+    found = {sample: sea.search(file, k=1, label=label) for sample, file in files.items()}
+    best = {sample: matches[0] for sample, matches in found.items() if matches}
+    values = {
+        sample: {
+            "match": ids.get(match.clip.file),
+            "file": match.clip.file,
+            "draq": float(match.draq),
+            "similarity": float(match.similarity),
+            "alignable": bool(match.alignable),
+            "warp": _warp(match),
+        }
+        for sample, match in best.items()
     }
-    columns: dict[str, Callable[[Match], Any]] = {
-        "match": lambda match: ids.get(match.clip.file),
-        "file": lambda match: match.clip.file,
-        "draq": lambda match: float(match.draq),
-        "similarity": lambda match: float(match.similarity),
-        "alignable": lambda match: bool(match.alignable),
-        "warp": _warp,
-    }
-    for name, value in columns.items():
-        values = {sample: value(match) for sample, match in found.items()}
-        samples.set_values(f"{prefix}_{name}", values, key_field="id")
-    return len(found)
+    for name in ("match", "file", "draq", "similarity", "alignable", "warp"):
+        column = {sample: row[name] for sample, row in values.items()}
+        samples.set_values(f"{prefix}_{name}", column, key_field="id")
+    return len(best)
 
 
-def similar_samples(samples: Samples, sample: Any, sea: Sea, *, k: int = 10) -> Any:
+def similar_samples(samples: Any, sample: Any, sea: Sea, *, k: int = 10) -> Any:
     """A view of the samples that move in step with one of them, best first.
 
     Parameters
@@ -154,7 +139,7 @@ def similar_samples(samples: Samples, sample: Any, sea: Sea, *, k: int = 10) -> 
     return samples.select(list(dict.fromkeys(found)), ordered=True)
 
 
-def _files(samples: Samples) -> dict[str, str]:
+def _files(samples: Any) -> dict[str, str]:
     """The video of each sample, by the sample's id."""
     if samples.media_type != "video":
         raise DataError(
@@ -175,12 +160,6 @@ def _label(value: Any) -> str:
 
 
 def _warp(match: Match) -> list[list[float]]:
-    import numpy as np
-
     pieces = match.alignment.warp(keep="query").stretches
-    found = []
-    for piece in pieces:
-        moments = np.linspace(piece.start, piece.end, max(2, WARP_POINTS // len(pieces)))
-        pairs = zip(moments.tolist(), piece.at(moments).tolist(), strict=True)
-        found += [[round(at, 4), round(shown, 4)] for at, shown in pairs]
-    return found
+    pairs = moments_in_step(pieces, max(2, WARP_POINTS // len(pieces)))
+    return [[round(at, 4), round(shown, 4)] for at, shown in pairs]
