@@ -55,6 +55,18 @@ def on_terminal(*command: str, **variables: str) -> str:
     return shown.decode()
 
 
+def test_a_first_download_is_told_on_stderr_unless_the_run_is_quiet(tmp_path: Path) -> None:
+    script = """
+import logging, seasync.cli
+seasync.cli.app.registered_commands[0].callback = lambda: logging.getLogger("seasync.weights").info("first")
+seasync.cli.main()
+"""
+    for quiet, said in ([], "seasync: first\n"), (["--quiet"], ""):
+        command = [sys.executable, "-c", script, *quiet, "align"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", said)
+
+
 def test_quiet_shows_only_what_failed() -> None:
     assert "warning: careful" in noisy().stderr
     done = noisy("--quiet")

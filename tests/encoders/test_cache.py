@@ -47,6 +47,15 @@ def test_kept_encoding_is_the_same_to_the_bit(film: Path, encoder: str, own_cach
     assert same(fresh, second)
 
 
+def test_what_is_encoded_is_logged_and_what_is_kept_is_not(
+    film: Path, encoder: str, own_cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="seasync"):
+        encode_clip(film, encoder)
+        encode_clip(film, encoder)
+    assert caplog.messages == [f"encoding {film.name}"]
+
+
 def test_spans_rates_and_contents_are_kept_apart(
     film: Path, encoder: str, own_cache: Path, tmp_path: Path
 ) -> None:

@@ -155,6 +155,22 @@ def test_each_source_that_fails_says_why_and_leaves_nothing(
     assert left_over(own_cache) == []
 
 
+def test_a_first_download_is_logged_from_source_to_source(
+    server: Server, own_cache: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_sources, "SECONDS_BETWEEN_REPORTS", 0.0)
+    server.files["/right"] = b"weights"
+    sources = tuple(Url("nobody", f"{server.address}/{name}") for name in ("missing", "right"))
+    with caplog.at_level("INFO", logger="seasync"):
+        fetch(replace(small(), sources=sources))
+        fetch(replace(small(), sources=sources))
+    assert caplog.messages == [
+        "first download of small.onnx (0.0 MB): nobody, missing",
+        "first download of small.onnx (0.0 MB): nobody, right",
+        "right: 0 MB so far",
+    ]
+
+
 def test_next_source_is_tried_after_each_failure(server: Server, own_cache: Path) -> None:
     server.files = {"/b": b"other bytes", "/c": b"weights"}
     sources = tuple(Url("Meta", f"{server.address}/{name}") for name in "abcd")

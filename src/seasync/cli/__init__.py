@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seasync.cli.output import StandardError
+from seasync.cli.output import StandardError, print_downloads
 from seasync.cli.parameters import spread
 from seasync.errors import SeasyncError
 
@@ -82,6 +82,7 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 def main() -> None:
     """Run the command line: exit code 0, 2 for bad usage, 1 with one line on stderr for a failure."""
     warnings.showwarning = _one_line_warning
+    print_downloads()
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names may hold bytes that are not UTF-8
         sys.stdout.reconfigure(errors="surrogateescape" if os.name == "posix" else "backslashreplace")
     try:

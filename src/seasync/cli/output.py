@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -115,6 +116,20 @@ def _line_printer() -> Show:
             print(f"seasync: {what}{share} after {now - began:.0f} s", file=sys.stderr, flush=True)
 
     return show
+
+
+class LogLines(logging.Handler):
+    """Prints what a logger says on standard error, a line for each message."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"seasync: {record.getMessage()}", file=sys.stderr, flush=True)
+
+
+def print_downloads() -> None:
+    """Print what fetches weights: the first use of an encoder waits for it."""
+    log = logging.getLogger("seasync.weights")
+    log.setLevel(logging.INFO)
+    log.handlers = [LogLines()]
 
 
 @contextmanager

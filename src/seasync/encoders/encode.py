@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import warnings
 from collections.abc import Iterator
@@ -196,6 +197,7 @@ def encode_part(
         key = encoding_key(content, clip.start, clip.end, encoder.fingerprint, rate)
         if (found := load(key)) is not None:
             return found
+    logging.getLogger("seasync.encoders").info("encoding %s", clip.name)
     batches = ahead(read_for(encoder, clip, rate), depth=AHEAD)
     try:
         encoding = encoder.encode(batches if progress is None else _watched(batches, clip, progress))

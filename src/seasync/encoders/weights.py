@@ -8,6 +8,7 @@ in turn, the official one first. What came must have the hash written here, whic
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -31,7 +33,9 @@ from seasync.files import cache_folder as cache_folder
 # Where weights can be fetched from. Each source puts one file into a folder, or says why it cannot.
 
 
+log = logging.getLogger("seasync.weights")  # the command line prints what it says
 TIMEOUT_SECONDS = 30.0  # without a byte
+SECONDS_BETWEEN_REPORTS = 5.0
 _LARGEST = 1 << 30
 _CHUNK = 1 << 20
 
@@ -214,13 +218,16 @@ def download(address: str, folder: Path) -> Path:
 
 
 def _save(source: IO[bytes], target: Path) -> Path:
-    size = 0
+    size, reported = 0, time.monotonic()
     with target.open("wb") as file:
         while chunk := source.read(_CHUNK):
             size += len(chunk)
             if size > _LARGEST:
                 raise WeightsError("larger than any weights should be")
             file.write(chunk)
+            if time.monotonic() - reported >= SECONDS_BETWEEN_REPORTS:
+                reported = time.monotonic()
+                log.info("%s: %.0f MB so far", target.name, size / 1e6)
     return target
 
 
@@ -396,6 +403,9 @@ def fetch(weights: Weights) -> Path:
             raise _not_fetched(weights, ["SEASYNC_OFFLINE is set"])
         reasons = []
         for source in weights.sources:
+            log.info(
+                "first download of %s (%.1f MB): %s", weights.name, weights.size_bytes / 1e6, source.label
+            )
             try:
                 _take(source, weights, target)
             except EncoderError as error:
