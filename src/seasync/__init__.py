@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seasync.clip import Clip
 from seasync.errors import SeasyncError
+from seasync.lazy import loader
 from seasync.pair import align
 
 if TYPE_CHECKING:
@@ -25,24 +26,25 @@ if TYPE_CHECKING:
     from seasync.sea.search import Match
 
 _HOMES = {
-    "MOTION": "seasync.alignment",
-    "PAPER": "seasync.alignment",
-    "Alignment": "seasync.alignment",
-    "Body": "seasync.encoders.body",
-    "Encoding": "seasync.encoding",
-    "FoundSpan": "seasync.film",
-    "Group": "seasync.group",
-    "Match": "seasync.sea.search",
-    "Recipe": "seasync.alignment",
-    "Sea": "seasync.sea.sea",
-    "Warp": "seasync.alignment",
-    "align_group": "seasync.group",
-    "encode_clip": "seasync.encoders",
-    "find": "seasync.film",
-    "find_body": "seasync.encoders.body",
-    "get_encoder": "seasync.encoders",
+    "MOTION": "alignment",
+    "PAPER": "alignment",
+    "Alignment": "alignment",
+    "Body": "encoders.body",
+    "Encoding": "encoding",
+    "FoundSpan": "film",
+    "Group": "group",
+    "Match": "sea.search",
+    "Recipe": "alignment",
+    "Sea": "sea.sea",
+    "Warp": "alignment",
+    "align_group": "group",
+    "encode_clip": "encoders",
+    "find": "film",
+    "find_body": "encoders.body",
+    "get_encoder": "encoders",
 }
 _ROOMS = ("render", "sample")
+_load = loader(__name__, _HOMES)
 
 __all__ = [
     "MOTION",
@@ -70,16 +72,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs onnxruntime or PyAV is loaded when it is first used."""
+    """What needs heavy libraries is loaded when it is first used."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("seasync")
-    if name in _ROOMS:
-        return import_module(f"seasync.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'seasync' has no attribute {name!r}")
+    return import_module(f"seasync.{name}") if name in _ROOMS else _load(name)
 
 
 def __dir__() -> list[str]:

@@ -57,30 +57,17 @@ class Clip:
         """`source` itself if it is a clip (narrowed to `start`–`end` if given), else a clip of that file."""
         clip = source if isinstance(source, Clip) else cls(Location(source).text)
         if start is not None or end is not None:
-            clip = replace(
-                clip,
-                start=clip.start if start is None else start,
-                end=clip.end if end is None else end,
-                id=None,
-            )
+            first, last = clip.start if start is None else start, clip.end if end is None else end
+            clip = replace(clip, start=first, end=last, id=None)
         return clip
 
     def form(self, *, end: float | None = None) -> ClipForm:
         """The clip in the form that JSON has; `end` where the clip itself leaves it open."""
-        return ClipForm(
-            id=self.id,
-            file=self.file,
-            start=self.start,
-            end=end if self.end is None else self.end,
-            label=self.label,
-        )
+        known_end = end if self.end is None else self.end
+        return ClipForm(id=self.id, file=self.file, start=self.start, end=known_end, label=self.label)
 
     @property
     def name(self) -> str:
         """The file's name, with the span where there is one."""
-        span = "" if not self.start and self.end is None else f" [{self.start:.2f}–{self._end_text}]"
-        return Location(self.file).name + span
-
-    @property
-    def _end_text(self) -> str:
-        return "" if self.end is None else f"{self.end:.2f}"
+        end = "" if self.end is None else f"{self.end:.2f}"
+        return Location(self.file).name + (f" [{self.start:.2f}–{end}]" if self.start or end else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -101,13 +102,8 @@ def _sample(folder: Path, clips: int, progress: Callable[[int, int], None]) -> S
             return sample
     except DataError:
         pass
-    done: list[SampleClip] = []
-
-    def count(clip: SampleClip) -> None:
-        done.append(clip)
-        progress(len(done), clips)
-
-    return make(folder, clips=clips, progress=count)
+    made = count(1)
+    return make(folder, clips=clips, progress=lambda clip: progress(next(made), clips))
 
 
 def score(sea: Sea, sample: Sample, *, recipe: Recipe = MOTION, rerank: Rerank | None = None) -> Score:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import distributions, requires
 from pathlib import Path
 from typing import Literal
 
@@ -81,16 +83,13 @@ def _ffmpeg() -> Check:
     missing = [name for name in ("libx264", "aac") if name not in av.codecs_available]
     found = f"{av.ffmpeg_version_info} in PyAV {av.__version__}"
     if missing:
-        return Check(
-            "FFmpeg", "fails", f"{found}, without {', '.join(missing)}", "pip install --force-reinstall av"
-        )
+        without = f"{found}, without {', '.join(missing)}"
+        return Check("FFmpeg", "fails", without, "pip install --force-reinstall av")
     return Check("FFmpeg", "ok", found)
 
 
 def _sound() -> Check:
-    from importlib.util import find_spec
-
-    if find_spec("python_stretch"):
+    if importlib.util.find_spec("python_stretch"):
         return Check("sound", "ok", "python-stretch")
     return Check("sound", "note", "atempo: python-stretch has no wheel for this Python or processor")
 
@@ -99,19 +98,16 @@ def _device() -> Check:
     from seasync.encoders.device import active_device
 
     device = active_device()
-    advice = (
-        "see 'Encoders and weights' in the documentation; SEASYNC_DEVICE=cpu hides this"
-        if device.failures
-        else ""
-    )
-    return Check("device", "note" if device.failures else "ok", str(device), advice)
+    if device.failures:
+        advice = "see 'Encoders and weights' in the documentation; SEASYNC_DEVICE=cpu hides this"
+        return Check("device", "note", str(device), advice)
+    return Check("device", "ok", str(device))
 
 
 def _weights() -> Check:
     from seasync.encoders.weights import DINOV2_SMALL, locate
 
-    file = locate(DINOV2_SMALL)
-    if file is None:
+    if (file := locate(DINOV2_SMALL)) is None:
         advice = "run `seasync models pull`; without a network, set SEASYNC_MODELS to a folder that has them"
         return Check("weights", "note", f"{DINOV2_SMALL.name} is not on this machine yet", advice)
     return Check("weights", "ok", str(file))
@@ -158,28 +154,17 @@ def _extras() -> Check:
         package, _, marker = line.partition(";")
         extra = marker.partition("extra ==")[2].strip(" '\"")
         if extra and extra not in ("all", "dev", "docs", "fiftyone", "gpu", "test"):
-            missing[extra] = missing.get(extra, False) or not _is_installed(package)
+            name = re.split(r"[^\w.-]", package.strip(), maxsplit=1)[0]
+            missing[extra] = missing.get(extra, False) or not any(distributions(name=name))
     found = [f"{extra} {'missing' if lacks else 'installed'}" for extra, lacks in sorted(missing.items())]
     advice = "pip install 'seasync[NAME]' for those that you need" if any(missing.values()) else ""
     return Check("extras", "note" if advice else "ok", ", ".join(found), advice)
-
-
-def _is_installed(requirement: str) -> bool:
-    import re
-
-    (name,) = re.findall(r"^[\w.-]+", requirement)
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def _plugins() -> Check:
     broken = [name for kind in plugins.KINDS for name in plugins.names(kind) if not plugins.find(kind, name)]
     found = ", ".join(plugins.described()) or "none"
     if broken:
-        return Check(
-            "plugins", "fails", f"{', '.join(broken)} of {found}", "update or uninstall their packages"
-        )
+        broken_of = f"{', '.join(broken)} of {found}"
+        return Check("plugins", "fails", broken_of, "update or uninstall their packages")
     return Check("plugins", "ok", found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
@@ -50,10 +50,6 @@ def windows(first: int, last: int, length: int = WINDOW) -> list[tuple[int, int,
     return spans
 
 
-def _one_shot() -> Indices:
-    return np.zeros(1, np.int64)
-
-
 def _all_finite(features: Floats) -> bool:
     if features.dtype == np.float16:  # numpy looks at halves one by one; as integers it looks at many
         return not features.size or bool(
@@ -77,7 +73,7 @@ class Stream:
     seconds: Seconds
     frames: Indices
     features: Floats
-    shots: Indices = field(default_factory=_one_shot)
+    shots: Indices = field(default_factory=lambda: np.zeros(1, np.int64))
     found: float = 1.0
 
     def __post_init__(self) -> None:
@@ -110,13 +106,8 @@ class Stream:
         first = min(first, len(self.seconds) - 1)
         kept = slice(first, max(last, first + 1))
         shots = self.shots[(self.shots > first) & (self.shots < kept.stop)] - first
-        return replace(
-            self,
-            seconds=self.seconds[kept],
-            frames=self.frames[kept],
-            features=self.features[kept],
-            shots=np.append(0, shots),
-        )
+        seconds, frames, features = self.seconds[kept], self.frames[kept], self.features[kept]
+        return Stream(self.name, seconds, frames, features, np.append(0, shots), self.found)
 
     def __repr__(self) -> str:
         length, width = self.features.shape
@@ -246,14 +237,8 @@ class EncodingBatch(Sequence[Encoding]):
     def encoding(self, n: int, numbers: Indices, mean: Floats, trajectory: Floats) -> Encoding:
         """One of the encodings, with what was not read with it."""
         frames, shots = slice(*self.frames_of[n].tolist()), slice(*self.shots_of[n].tolist())
-        stream = Stream(
-            self.name,
-            self.seconds[frames],
-            numbers,
-            self.features[frames],
-            self.shots[shots],
-            float(self.found[n]),
-        )
+        seconds, features, found = self.seconds[frames], self.features[frames], float(self.found[n])
+        stream = Stream(self.name, seconds, numbers, features, self.shots[shots], found)
         return Encoding(self.encoder, (stream,), mean, trajectory)
 
     @cached_property

@@ -29,7 +29,7 @@ seasync doctor --json""",
     "version": "seasync version --all",
 }
 _PARTS = (
-    "seasync numpy numba av onnxruntime protobuf pylance pyarrow python-stretch "
+    "seasync numpy av onnxruntime protobuf pylance pyarrow python-stretch "
     "pysubs2 pillow typer rich torch timm transformers ai-edge-litert fastapi uvicorn ray lance-ray"
 )
 
