@@ -116,12 +116,12 @@ def mcp(
     encoder: parameters.EncoderName = "dinov2-small",
 ) -> None:
     """Serve search, align, find, group, render and export as tools for assistants (MCP)."""
-    from seasync.integrations.mcp import create_server
-
     if host not in LOOPBACK:
         raise typer.BadParameter(
             f"--host {host}: expected one of {', '.join(LOOPBACK)}; the server has no password"
         )
+    from seasync.integrations.mcp import create_server
+
     server = create_server(root, encoder=encoder)
     if http:
         server.run("streamable-http", host=host, port=port)
