@@ -93,9 +93,9 @@ def _lazily(module: str, function: str) -> Callable[[str], Encoder]:
 
 _SCHEMES: dict[str, Callable[[str], Encoder]] = {
     "onnx": onnx_file_encoder,
-    "timm": _lazily("hub", "timm_encoder"),
-    "hf": _lazily("hub", "hf_encoder"),
-    "torch": _lazily("torch_model", "torch_file_encoder"),
+    "timm": _lazily("torch_models", "timm_encoder"),
+    "hf": _lazily("torch_models", "hf_encoder"),
+    "torch": _lazily("torch_models", "torch_file_encoder"),
     "features": _lazily("features", "features_encoder"),
     "byol": _lazily("resnet", "byol_encoder"),
 }
