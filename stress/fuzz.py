@@ -25,7 +25,6 @@ OURS = (
     "seasync.marks",
     "seasync.render.labels",
     "seasync.render.timelines",
-    "seasync.encoders.checkpoint",
     "seasync.encoders.dinov2_tensors",
     "seasync.evaluate.untrusted",
     "seasync.evaluate.events",
@@ -50,7 +49,6 @@ FILES = (
         "features.npy",
         "labels.mat",
         "train.pkl",
-        "weights.pth",
         "weights.safetensors",
     ),
 )
@@ -58,8 +56,7 @@ FILES = (
 
 def parsers() -> dict[str, Callable[[Path], object]]:
     """What reads each file, by the name of the good one."""
-    from seasync.encoders.checkpoint import read_checkpoint
-    from seasync.encoders.dinov2_tensors import read_safetensors
+    from seasync.encoders.dinov2_tensors import read_tensors
     from seasync.evaluate.events import read_events
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
@@ -92,8 +89,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
         "features.npy": read_npy,
         "labels.mat": lambda file: read_mat(file, ["x", "y", "visibility", "action"]),
         "train.pkl": read_pickle,
-        "weights.pth": read_checkpoint,
-        "weights.safetensors": read_safetensors,
+        "weights.safetensors": read_tensors,
     }
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import save_file
 
-from seasync.encoders.dinov2_tensors import write_safetensors
 from seasync.render import export
 from stress.mutate import Mutation, blocks, boxes, chunks, elements, packets, structured
 from stress.mutate_text import (
@@ -91,7 +91,7 @@ def write_good_files(folder: Path) -> list[str]:
     (folder / "train.pkl").write_bytes(pickle.dumps((clips, {"bowl": [0]})))
     colour_grid(folder / "grid.onnx")
     tensors = {"a": np.ones((2, 3), np.float32), "b": np.zeros(5, np.float32)}
-    (folder / "weights.safetensors").write_bytes(write_safetensors(tensors, {"about": "stress"}))
+    save_file(tensors, folder / "weights.safetensors", {"about": "stress"})
     _checkpoint(folder / "weights.pth")
     _comparison(folder / "pair.seasync", folder)
     return [*VIDEOS, *OTHERS]

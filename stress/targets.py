@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import lance  # imported once, by the server that the processes are forked from
@@ -12,8 +13,9 @@ import onnxruntime
 from typer.main import get_command
 
 from seasync.cli import app
-from seasync.encoders.checkpoint import read_checkpoint
-from seasync.encoders.dinov2_tensors import read_safetensors, read_tensors
+from seasync.encoders.dinov2_tensors import read_tensors
+from seasync.encoders.torch_models import read_checkpoint, require_torch
+from seasync.errors import MissingExtra
 from seasync.evaluate.data import load_features
 from seasync.evaluate.published import load_penn
 from seasync.sea.sea import Sea
@@ -41,7 +43,7 @@ COMMANDS: dict[str, tuple[tuple[str, float], ...]] = {  # by the file's name: wh
     ".mat": (("penn", 1),),
     ".pkl": (("carl", 1),),
     ".onnx": (("encoder", 3), ("tensors", 1)),
-    ".safetensors": (("safetensors", 1), ("tensors", 1)),
+    ".safetensors": (("tensors", 1),),
     ".pth": (("checkpoint", 1), ("tensors", 1)),
     ".seasync": (("comparison", 1),),
 }
@@ -59,6 +61,8 @@ class Targets:
 
     def warm_up(self) -> None:
         """Load and compile what any file needs, before the limits are set."""
+        with suppress(MissingExtra):
+            require_torch("a checkpoint")
         sea = Sea(self._work / "warm.sea", self._encoder)
         if not sea.exists():
             sea.add(self._query, self._match)
@@ -110,8 +114,6 @@ class Targets:
         match target:
             case "tensors":
                 read_tensors(file)
-            case "safetensors":
-                read_safetensors(file)
             case "checkpoint":
                 read_checkpoint(file)
             case "comparison":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from seasync.encoders import get_encoder
-from seasync.errors import EncoderError, MissingExtra
+from seasync.errors import EncoderError
 from seasync.video import Frames
 
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
@@ -102,12 +103,7 @@ class TestTransformers:
 class TestTimm:
     @pytest.fixture
     def timm(self) -> Any:
-        from seasync.encoders.torch_models import _import_timm
-
-        try:
-            return _import_timm()
-        except MissingExtra as error:
-            pytest.skip(str(error))
+        return pytest.importorskip("timm", reason="needs the extra 'timm'")
 
     @staticmethod
     def saved(timm: Any, name: str, folder: Path) -> Any:
@@ -139,16 +135,20 @@ class TestTimm:
         features = get_encoder(f"timm:local-dir:{tmp_path}").encode([batch]).features
         np.testing.assert_allclose(features, expected, atol=2e-3)
 
-    def test_importing_timm_leaves_no_placeholder_behind(self, timm: Any) -> None:
-        import sys
-
-        shown = sys.modules.get("torchvision")
-        assert shown is None or shown.__file__
-
     def test_unknown_model_is_one_clear_line(self, timm: Any) -> None:
         with pytest.raises(EncoderError, match="timm:no_such_model: cannot be loaded") as caught:
             get_encoder("timm:no_such_model")
         assert "\n" not in str(caught.value)
+
+
+def test_a_torchvision_that_does_not_fit_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "timm.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "timm", raising=False)
+    with pytest.raises(EncoderError, match=r"nms does not exist.*pip install 'seasync\[timm\]'"):
+        get_encoder("timm:resnet50")
 
 
 class Grid(torch.nn.Module):

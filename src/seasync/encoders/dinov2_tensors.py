@@ -7,16 +7,16 @@ they all become one mapping with the names of Meta's checkpoint.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors
+from safetensors.numpy import load_file
 
-from seasync.encoders.checkpoint import read_checkpoint, tensors
+from seasync.encoders.onnx_graph import array, message
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
 
@@ -63,7 +63,7 @@ def tensor_shapes() -> dict[str, tuple[int, ...]]:
 
 
 def read_tensors(file: Path) -> dict[str, Floats]:
-    """Read the tensors from an ONNX export, a safetensors file or a torch checkpoint.
+    """Read the tensors from a safetensors file, an ONNX export or (with torch) a checkpoint of Meta's.
 
     Parameters
     ----------
@@ -79,13 +79,17 @@ def read_tensors(file: Path) -> dict[str, Floats]:
     ------
     EncoderError
         If the file is none of these, or lacks a tensor.
+    MissingExtra
+        If torch is needed to read it.
     """
     with file.open("rb") as opened:
         head = opened.read(16)
     if head[8:9] == b"{":
-        found = _hub_tensors(read_safetensors(file)[0])
+        found = _hub_tensors(file)
     elif head[:2] in (b"PK", b"\x80\x02"):
-        found = {name: np.asarray(values) for name, values in tensors(read_checkpoint(file))}
+        from seasync.encoders.torch_models import read_checkpoint, tensors
+
+        found = dict(tensors(read_checkpoint(file)))
     else:
         found = _onnx_tensors(file)
     shapes = tensor_shapes()
@@ -107,38 +111,6 @@ def tensor_hash(weights: Tensors) -> str:
     return digest.hexdigest()
 
 
-def write_safetensors(weights: Tensors, about: Mapping[str, str]) -> bytes:
-    """The content of a safetensors file with these tensors and this metadata."""
-    header: dict[str, Any] = {"__metadata__": dict(about)}
-    at = 0
-    for name in sorted(weights):
-        length = weights[name].size * 4
-        header[name] = {"dtype": "F32", "shape": weights[name].shape, "data_offsets": [at, at + length]}
-        at += length
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    parts = [np.ascontiguousarray(weights[name], "<f4").tobytes() for name in sorted(weights)]
-    return b"".join([struct.pack("<Q", len(text)), text, *parts])
-
-
-def read_safetensors(file: Path) -> tuple[dict[str, Floats], dict[str, str]]:
-    """The float32 tensors of a safetensors file, and its metadata."""
-    content = file.read_bytes()
-    try:
-        (length,) = struct.unpack("<Q", content[:8])
-        header = json.loads(content[8 : 8 + length])
-        about = header.pop("__metadata__", {})
-        data = memoryview(content)[8 + length :]
-        found = {}
-        for name, entry in header.items():
-            first, last = entry["data_offsets"]
-            if entry["dtype"] == "F32":
-                found[name] = np.frombuffer(data[first:last], "<f4").reshape(entry["shape"])
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
-        raise EncoderError(f"{file}: not a complete safetensors file ({error})") from error
-    return found, about
-
-
 def plain_name(name: str) -> str:
     """The name in Meta's checkpoint of a tensor on the model hub."""
     for pattern, plain in _HUB_NAMES:
@@ -146,9 +118,12 @@ def plain_name(name: str) -> str:
     return name
 
 
-def _hub_tensors(found: dict[str, Floats]) -> dict[str, Floats]:
-    """Tensors with the model hub's names under Meta's; others stay as they are."""
-    renamed = {plain_name(name): values for name, values in found.items()}
+def _hub_tensors(file: Path) -> dict[str, Floats]:
+    """Tensors of a safetensors file; those with the model hub's names under Meta's."""
+    try:
+        renamed = {plain_name(name): values for name, values in load_file(file).items()}
+    except (safetensors.SafetensorError, OSError) as error:
+        raise EncoderError(f"{file}: not a complete safetensors file ({error})") from error
     for n in range(LAYERS):
         for kind in ("weight", "bias"):
             parts = [f"blocks.{n}.attn.{part}.{kind}" for part in "qkv"]
@@ -161,8 +136,6 @@ def _onnx_tensors(file: Path) -> dict[str, Floats]:
     """Tensors of an export by torch.onnx, in which matrices are transposed and have lost their names."""
     from google.protobuf.message import DecodeError
 
-    from seasync.encoders.onnx_graph import message
-
     try:
         return _named_tensors(message("ModelProto").FromString(file.read_bytes()).graph)
     except (DecodeError, ValueError, LookupError) as error:
@@ -170,8 +143,6 @@ def _onnx_tensors(file: Path) -> dict[str, Floats]:
 
 
 def _named_tensors(graph: Any) -> dict[str, Floats]:
-    from seasync.encoders.onnx_graph import array
-
     stored = {tensor.name: tensor for tensor in graph.initializer}
     found = {
         name.removeprefix("model."): array(tensor)

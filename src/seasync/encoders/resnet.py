@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from seasync.encoders.checkpoint import Array, read_checkpoint, tensors
 from seasync.encoders.encoder import FrameEncoder, ImageModel, pooled_output
 from seasync.encoders.onnx_graph import Nodes
 from seasync.encoders.temporal import About, Shape, TemporalModel, transformer_graph
-from seasync.encoders.weights import cache_folder
+from seasync.encoders.torch_models import read_checkpoint, tensors
 from seasync.errors import EncoderError
-from seasync.files import atomic_write, fetch
+from seasync.files import atomic_write, cache_folder, fetch
 
+Array = NDArray[Any]
 # Some save the network as a list of its children, by their numbers.
 _CHILDREN = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
 _EPSILON = 1e-5
@@ -29,10 +30,11 @@ def byol_encoder(file: str) -> FrameEncoder:
     path = fetch(file)
     if not path.is_file():
         raise EncoderError(f"byol:{file}: no such file; expected a ResNet checkpoint")
-    graph = prepared(
-        path, "byol", lambda: resnet_graph(find_resnet(path, read_checkpoint(path)), pool="mean")
-    )
-    return frame_encoder(f"byol:{file}", graph)
+
+    def make() -> Any:
+        return resnet_graph(find_resnet(path, dict(tensors(read_checkpoint(path)))), pool="mean")
+
+    return frame_encoder(f"byol:{file}", prepared(path, "byol", make))
 
 
 def frame_encoder(name: str, graph: Path) -> FrameEncoder:
@@ -54,13 +56,12 @@ def prepared(file: Path, kind: str, make: Any) -> Path:
     return target
 
 
-def find_resnet(file: Path, checkpoint: Any) -> dict[str, Array]:
+def find_resnet(file: Path, found: Mapping[str, Array]) -> dict[str, Array]:
     """The ResNet among a checkpoint's tensors, under torchvision's names, wherever and however it is saved.
 
     Layouts seen: bare, under `state_dict`, `model` or `online_backbone`, with `module.`, `backbone.` or
     `encoder.` in front, and as a list of children.
     """
-    found = dict(tensors(checkpoint))
     for name, tensor in found.items():
         stem = re.fullmatch(r"((?:.*\.)?)(conv1|0)\.weight", name)
         if stem and tensor.ndim == 4 and tensor.shape[1:] == (3, 7, 7):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.abc
-import importlib.util
 import json
 import math
-import sys
+import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -173,7 +170,15 @@ def torch_file_encoder(file: str) -> FrameEncoder:
 def timm_encoder(name: str) -> FrameEncoder:
     """`timm:NAME`: a pretrained timm model, `local-dir:FOLDER` for one on disk."""
     require_torch("timm:NAME", extra="timm")
-    timm = _import_timm()
+    try:
+        import timm
+    except ImportError as error:
+        raise MissingExtra("timm", "timm:NAME") from error
+    except (RuntimeError, OSError) as error:  # a torchvision that was built for another torch
+        raise EncoderError(
+            f"timm:{name}: timm cannot be imported ({_first_line(error)}); install a torch and a torchvision "
+            "that belong together, such as those of pip install 'seasync[timm]'"
+        ) from error
     try:
         model = timm.create_model(name, pretrained=True, num_classes=0)
     except (
@@ -264,48 +269,64 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _import_timm() -> Any:
-    """timm. Its models need no torchvision, but importing it does: where torchvision is missing, or was built
-    for another torch, placeholders stand in for it during that one import."""
+# Torch checkpoints, read as weights only: nothing in them is run.
+
+
+class _Mapping:
+    """Stands in for a kind of dict that is saved beside weights: its values come out in a plain one."""
+
+    def __new__(cls, *_: Any) -> Any:
+        return OrderedDict()  # torch fills no other subclass of dict
+
+
+class _Ignored:
+    """Stands in for what else is saved beside weights; it keeps nothing."""
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def __setstate__(self, _: Any) -> None: ...
+
+
+_BESIDE_WEIGHTS = [
+    (_Mapping, "easydict.EasyDict"),
+    (_Mapping, "lightning.fabric.utilities.data.AttributeDict"),
+    (_Mapping, "pytorch_lightning.utilities.parsing.AttributeDict"),
+    (_Mapping, "argparse.Namespace"),
+    (_Ignored, "numpy.dtype"),
+    (_Ignored, "numpy.core.multiarray.scalar"),
+    (_Ignored, "numpy._core.multiarray.scalar"),
+]
+
+
+def read_checkpoint(file: Path) -> Any:
+    """What torch.save wrote: containers, numbers and tensors; settings beside them as plain mappings.
+
+    Raises
+    ------
+    EncoderError
+        If it is no checkpoint, or asks for anything that weights do not need, such as code to run.
+    """
+    torch = require_torch(f"{file}, a torch checkpoint,")
     try:
-        import torchvision  # noqa: F401
-    except (ImportError, RuntimeError, OSError):
-        stand_in: list[Any] = [_Placeholders()]
-    else:
-        stand_in = []
-    sys.meta_path[:0] = stand_in
-    try:
-        import timm
-
-        return timm
-    except ImportError as error:
-        raise MissingExtra("timm", "timm:NAME") from error
-    finally:
-        if stand_in:
-            sys.meta_path.remove(stand_in[0])
-            for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-                del sys.modules[name]
+        with torch.serialization.safe_globals(_BESIDE_WEIGHTS), warnings.catch_warnings(action="ignore"):
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # pickle, zip and torch errors of a file that is something else
+        parts = str(error).split("\n\n")  # the reason, and around it how to run what is in the file
+        said = " ".join(parts[1:-1] or parts).strip()
+        if asked_for := re.search(r"GLOBAL (\S+) w", said):
+            refused = f"it asks for {asked_for[1]}, which no weights need"
+            raise EncoderError(f"{file}: refused as a checkpoint: {refused}") from error
+        kind = type(error).__name__
+        raise EncoderError(f"{file}: not a torch checkpoint ({kind}: {said})") from error
 
 
-class _Placeholder(type):
-    """A class whose every attribute is another such class: enough to be imported, subclassed and compared."""
+def tensors(checkpoint: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """All tensors in nested mappings as arrays, with their dotted names."""
+    import torch
 
-    def __getattr__(cls, name: str) -> type:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Placeholder(name, (), {})
-
-
-class _Placeholders(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds torchvision and everything in it, and fills it with placeholders."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name.partition(".")[0] != "torchvision":
-            return None
-        return importlib.util.spec_from_loader(name, self, is_package=True)
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__getattr__ = lambda name: getattr(_Placeholder("torchvision", (), {}), name)  # type: ignore[method-assign]
+    for name, value in checkpoint.items() if isinstance(checkpoint, Mapping) else ():
+        if isinstance(value, torch.Tensor):
+            half = value.dtype == torch.bfloat16  # unknown to numpy
+            yield f"{prefix}{name}", (value.float() if half else value).detach().numpy()
+        elif isinstance(value, Mapping):
+            yield from tensors(value, f"{prefix}{name}.")

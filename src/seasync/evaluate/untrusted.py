@@ -2,22 +2,92 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import pickletools
 import struct
 import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.checkpoint import expect_modest_pickle, read_storage, tensor_array
 from seasync.errors import DataError
 
 # Arrays in pickles are restored by checks of our own: numpy believes the states it is given, and one that
 # does not fit, such as a time without its unit, crashes the process.
+
+
+def expect_modest_pickle(opened: IO[bytes]) -> None:
+    """Refuse (UnpicklingError) a pickle that makes Python's reader take memory out of all proportion.
+
+    The reader makes a table as long as the highest number of an object, and room for a whole frame before it
+    reads it: twenty bytes can take 32 GB of memory.
+    """
+    start = opened.tell()
+    size = opened.seek(0, io.SEEK_END)
+    opened.seek(start)
+    for count, (operation, number, _) in enumerate(pickletools.genops(opened)):
+        if operation.name in ("PUT", "LONG_BINPUT") and (number or 0) > count:
+            raise pickle.UnpicklingError(f"it names object number {number}, but has at most {count}")
+        if operation.name == "FRAME" and (number or 0) > size:
+            raise pickle.UnpicklingError(f"it announces {number} bytes, but has {size}")
+    opened.seek(start)
+
+
+def tensor_array(
+    numbers: NDArray[Any], offset: int, size: Sequence[int], stride: Sequence[int]
+) -> NDArray[Any]:
+    """A torch tensor as an array; a view that leaves its numbers is refused (UnpicklingError)."""
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if min((offset, *size, *stride)) < 0 or (0 not in size and last >= len(numbers)):
+        raise pickle.UnpicklingError("a tensor larger than its storage")
+    if 0 in size:
+        return np.zeros(size, numbers.dtype)
+    strides = [step * numbers.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(numbers[offset:], size, strides).copy()
+
+
+_STORAGES = {
+    "Double": "f8",
+    "Float": "f4",
+    "Half": "f2",
+    "Long": "i8",
+    "Int": "i4",
+    "Short": "i2",
+    "Byte": "u1",
+}
+
+
+def read_storage(data: bytes) -> NDArray[Any]:
+    """The numbers of a torch tensor, as torch puts them into a pickle of another program.
+
+    Five pickles (magic number, version, machine, what is stored, names), a count, and the numbers.
+    """
+    opened = io.BytesIO(data)
+    kinds = [_StorageUnpickler(opened).load() for _ in range(5)]
+    count, kind = int.from_bytes(opened.read(8), "little"), np.dtype(kinds[3])
+    return np.frombuffer(opened.read(count * kind.itemsize), kind, count)
+
+
+class _StorageUnpickler(pickle.Unpickler):
+    """Gives the type of the numbers in the place of a storage, and resolves no other name."""
+
+    def __init__(self, opened: IO[bytes]) -> None:
+        expect_modest_pickle(opened)
+        super().__init__(opened)
+
+    def find_class(self, module: str, name: str) -> Any:
+        kind = _STORAGES.get(name.removesuffix("Storage"))
+        if module != "torch" or kind is None:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain data and arrays are read")
+        return kind
+
+    def persistent_load(self, key: Any) -> Any:
+        return key[1]
 
 
 class PickledType:
