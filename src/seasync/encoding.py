@@ -28,8 +28,8 @@ _SIDES = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11]
 MIRRORS = {
     "pose": (np.array([2 * joint + axis for joint in _SIDES for axis in (0, 1)]), np.tile([-1, 1], 13))
 }
-# The last channels of a stream that hold which way things move, not what is seen (`seasync.encoders.flow`):
-# x and y in each of 16 squares of the picture. They follow the 384 channels of DINOv2.
+# The last channels of a stream that hold which way things move, not what is seen (`encoder.FlowMeter`): x and
+# y in each of 16 squares of the picture. They follow the 384 channels of DINOv2.
 FLOW_CHANNELS = 32
 _WITH_FLOW = "dinov2-small", 384 + FLOW_CHANNELS
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from seasync.encoders.flow import LEAST, SIDE, FlowMeter, _coarse, _shrink, step_flow, with_flow
+from seasync.encoders.encoder import LEAST, SIDE, FlowMeter, _coarse, _shrink, step_flow, with_flow
 from seasync.encoding import FLOW_CHANNELS
 
 FIRST = np.zeros(1, np.int64)

@@ -67,7 +67,7 @@ def test_every_frame_has_its_feature_in_order(count: int) -> None:
     encoding = encode(frames)
     assert encoding.frames.tolist() == list(range(count))
     whole = [_colours(pixels[None])[0] for pixels in patches_of(frames)]
-    from seasync.encoders.patches import PatchPool
+    from seasync.encoders.encoder import PatchPool
 
     pool = PatchPool()
     expected = [feature for tokens in whole for feature in pool.push(tokens)] + list(pool.end_shot())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.encoders.patches import PatchPool, is_cut
+from seasync.encoders.encoder import PatchPool, is_cut
 from seasync.encoding import WINDOW, windows
 
 

@@ -11,8 +11,8 @@ import pytest
 from seasync.alignment import align_encodings
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
+from seasync.encoders.clip_encoders import SumEncoder
 from seasync.encoders.encoder import encoding_of
-from seasync.encoders.sum import SumEncoder
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, SubjectNotFound
 from tests.encoders.models import colour_grid, token_grid

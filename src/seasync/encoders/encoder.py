@@ -1,9 +1,15 @@
-"""What an encoder is, and the encoders that run an ONNX image model frame by frame."""
+"""What an encoder is, and the encoders that run an image model frame by frame.
+
+Their frame features look where things move: patches are weighted by their variance over the clip. Beside them
+stands, for some, which way things move.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -12,68 +18,14 @@ from numpy.typing import NDArray
 
 from seasync.clip import Clip
 from seasync.encoders.device import open_session
-from seasync.encoders.flow import FlowMeter, with_flow
-from seasync.encoders.patches import PatchPool, is_cut
 from seasync.encoders.vector import stream_vector_parts
-from seasync.encoding import Encoding, Floats, Stream
+from seasync.encoding import FLOW_CHANNELS, HOP, WINDOW, Encoding, Floats, Indices, Stream, windows
 from seasync.errors import EncoderError, VideoError
 from seasync.files import fetch
 
 if TYPE_CHECKING:
     from seasync.video import Frames
     from seasync.video.color import Fit
-
-
-# Running an ONNX image model on uint8 frames.
-
-
-_MEAN = np.array([0.485, 0.456, 0.406], np.float32) * 255
-_STD = np.array([0.229, 0.224, 0.225], np.float32) * 255
-
-
-class ImageModel:
-    """An ONNX model that takes a batch of RGB pictures, (B, 3, H, W) or (B, H, W, 3), ImageNet-normalized.
-
-    `run(frames)` takes uint8 (B, H, W, 3) of `input_size` and gives the model's first output as float32.
-    """
-
-    def __init__(self, file: str | Path, *, threads: int | None = None) -> None:
-        try:
-            self._session = open_session(Path(file), threads=threads)
-        except Exception as error:  # onnxruntime's own classes share no base
-            said = str(error).splitlines()[0]
-            raise EncoderError(f"{file}: not an ONNX model that onnxruntime can load ({said})") from error
-        self._file = file
-        entry = self._session.get_inputs()[0]
-        self._name: str = entry.name
-        self._channels_first, self.input_size = _layout(file, entry)
-
-    def run(self, frames: NDArray[np.uint8]) -> Floats:
-        values = (frames.astype(np.float32) - _MEAN) / _STD
-        if self._channels_first:
-            values = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
-        try:
-            output: Floats = self._session.run(None, {self._name: values})[0]
-        except Exception as error:  # onnxruntime's own classes share no base
-            shape = "x".join(map(str, values.shape))
-            said = " ".join(str(error).split())[:200]
-            raise EncoderError(
-                f"{self._file}: the model fails on pictures of shape {shape} ({said})"
-            ) from error
-        return output
-
-
-def _layout(file: str | Path, entry: Any) -> tuple[bool, tuple[int, int]]:
-    """Whether channels come first, and (height, width); free sides are taken as 224."""
-    shape = list(entry.shape)
-    if len(shape) != 4 or "float" not in entry.type or 3 not in (shape[1], shape[3]):
-        raise EncoderError(
-            f"{file}: expected an image model with float input (B, 3, H, W) or (B, H, W, 3), "
-            f"got {entry.type} {shape}"
-        )
-    first = shape[1] == 3
-    height, width = (side if isinstance(side, int) else 224 for side in (shape[2:] if first else shape[1:3]))
-    return first, (height, width)
 
 
 Progress = Callable[[float, float], None]  # seconds that are done, and their total
@@ -210,14 +162,7 @@ class FrameEncoder:
         if meter:
             rows = halved(with_flow(rows, meter.flow(starts), starts))
         return encoding_of(
-            self,
-            Stream(
-                self.name,
-                np.concatenate(seconds),
-                np.concatenate(numbers),
-                rows,
-                starts,
-            ),
+            self, Stream(self.name, np.concatenate(seconds), np.concatenate(numbers), rows, starts)
         )
 
     def __repr__(self) -> str:
@@ -272,9 +217,249 @@ def onnx_file_encoder(file: str) -> FrameEncoder:
         raise EncoderError(f"{file}: expected one vector, map or token list per picture, got {output.shape}")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return FrameEncoder(
-        f"onnx:{file}",
-        model,
-        dimension=output.shape[1],
-        fingerprint=f"onnx/{digest}",
-        split=pooled_output,
+        f"onnx:{file}", model, dimension=output.shape[1], fingerprint=f"onnx/{digest}", split=pooled_output
     )
+
+
+# Running an ONNX image model on uint8 frames.
+
+
+_MEAN = np.array([0.485, 0.456, 0.406], np.float32) * 255
+_STD = np.array([0.229, 0.224, 0.225], np.float32) * 255
+
+
+class ImageModel:
+    """An ONNX model that takes a batch of RGB pictures, (B, 3, H, W) or (B, H, W, 3), ImageNet-normalized.
+
+    `run(frames)` takes uint8 (B, H, W, 3) of `input_size` and gives the model's first output as float32.
+    """
+
+    def __init__(self, file: str | Path, *, threads: int | None = None) -> None:
+        try:
+            self._session = open_session(Path(file), threads=threads)
+        except Exception as error:  # onnxruntime's own classes share no base
+            said = str(error).splitlines()[0]
+            raise EncoderError(f"{file}: not an ONNX model that onnxruntime can load ({said})") from error
+        self._file = file
+        entry = self._session.get_inputs()[0]
+        self._name: str = entry.name
+        self._channels_first, self.input_size = _layout(file, entry)
+
+    def run(self, frames: NDArray[np.uint8]) -> Floats:
+        values = (frames.astype(np.float32) - _MEAN) / _STD
+        if self._channels_first:
+            values = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
+        try:
+            output: Floats = self._session.run(None, {self._name: values})[0]
+        except Exception as error:  # onnxruntime's own classes share no base
+            shape = "x".join(map(str, values.shape))
+            said = " ".join(str(error).split())[:200]
+            raise EncoderError(
+                f"{self._file}: the model fails on pictures of shape {shape} ({said})"
+            ) from error
+        return output
+
+
+def _layout(file: str | Path, entry: Any) -> tuple[bool, tuple[int, int]]:
+    """Whether channels come first, and (height, width); free sides are taken as 224."""
+    shape = list(entry.shape)
+    if len(shape) != 4 or "float" not in entry.type or 3 not in (shape[1], shape[3]):
+        raise EncoderError(
+            f"{file}: expected an image model with float input (B, 3, H, W) or (B, H, W, 3), "
+            f"got {entry.type} {shape}"
+        )
+    first = shape[1] == 3
+    height, width = (side if isinstance(side, int) else 224 for side in (shape[2:] if first else shape[1:3]))
+    return first, (height, width)
+
+
+# Patches weighted by their variance over the clip.
+
+
+_ROUNDING = 1e-9  # share of the mean square that a variance of nothing may have
+_AHEAD = (HOP + WINDOW) // 2  # a window ends this many frames after the first of those that share it
+
+CUT = 0.35  # 1 − cosine of two consecutive class tokens beyond which a new shot begins
+
+
+def is_cut(before: Floats, after: Floats, threshold: float = CUT) -> bool:
+    """Whether a shot begins between two frames, by their class tokens (d,)."""
+    scale = float(np.linalg.norm(before) * np.linalg.norm(after))
+    return scale > 0 and 1 - float(before @ after) / scale > threshold
+
+
+class PatchPool:
+    """Turns a stream of patch tokens into frame features, one shot at a time, in bounded memory.
+
+    For patches p[t, i] (i = place, d channels) of a window of the shot: v_i = Σ_d var_t p[t, i, d],
+    w_i = v_i² / Σ v², and the frame feature is f_t = Σ_i w_i p[t, i]. A shot of at most WINDOW frames is one
+    window; of a longer one WINDOW frames of tokens are held, and their sums follow as frames come and go.
+    """
+
+    def __init__(self) -> None:
+        self._begin_shot()
+
+    def _begin_shot(self) -> None:
+        self._tokens: deque[Floats] = deque()  # (P, d) of the frames held
+        self._length = 0  # of the shot so far, in frames
+        self._done = 0  # frames of the shot already given out
+        self._origin: Floats | None = None  # (P, d) what the sums are taken from: the shot's first frame
+
+    def push(self, tokens: Floats) -> list[Floats]:
+        """Take the next frame's patch tokens (P, d); give the features (d,) that are settled by it."""
+        if self._origin is None:
+            self._origin = tokens
+            self._sum = np.zeros(tokens.shape)
+            self._squares = np.zeros(len(tokens))
+        self._tokens.append(tokens)
+        self._length += 1
+        self._count(tokens, 1)
+        if len(self._tokens) > WINDOW:
+            self._count(self._tokens.popleft(), -1)
+        # HOP frames are settled once their window lies inside the shot, however the shot continues.
+        hops = (self._length - self._done - _AHEAD) // HOP + 1
+        return self._weigh(self._done + HOP * hops) if len(self._tokens) == WINDOW and hops > 0 else []
+
+    def end_shot(self) -> list[Floats]:
+        """The features still owed; the next frame begins a new shot."""
+        features = self._weigh(self._length) if self._length else []
+        self._begin_shot()
+        return features
+
+    def _count(self, tokens: Floats, sign: int) -> None:
+        assert self._origin is not None
+        away = np.subtract(tokens, self._origin, dtype=np.float64)  # or what comes and goes leaves rounding
+        self._sum += sign * away
+        self._squares += sign * np.einsum("pd,pd->p", away, away)
+
+    def _weigh(self, until: int) -> list[Floats]:
+        """The features of the frames that were not given out yet, up to `until`."""
+        count = len(self._tokens)
+        squares, mean = self._squares / count, self._sum / count
+        variance = squares - np.einsum("pd,pd->p", mean, mean)
+        weights = np.where(variance > _ROUNDING * squares, variance, 0.0) ** 2
+        total = weights.sum()
+        # A window in which nothing changes at all has no place that matters more than another.
+        shares = (weights / total if total > 0 else np.full(len(weights), 1 / len(weights))).astype(
+            np.float32
+        )
+        first = self._length - count
+        held = list(self._tokens)[self._done - first : until - first]
+        self._done = until
+        return [shares @ tokens for tokens in held]
+
+
+# Which way things move: the optical flow of a coarse picture. An image model says what is where: two people
+# who make the same gesture look more different to it than one person who makes two gestures. Flow knows
+# nothing of looks, and tells left from right.
+
+
+SIDE = 56  # pixels of the coarse picture
+CELLS = 4  # squares on each side of the picture, each with one flow
+BLUR = 1.0  # standard deviation in coarse pixels
+FLAT = 3.0  # mean squared gradient below which a square counts as flat: its flow is not known
+# The step of a fast limb is beyond what a coarse picture shows, so its length counts less than its direction.
+POWER = 0.5
+LEAST = 0.1  # spread below which nothing moves: noise is not scaled up further
+APART = 2  # samples between flows that are compared to see how steady it is: they share no picture
+
+
+class FlowMeter:
+    """Takes frames in order, gives the flow of each; it holds one coarse picture."""
+
+    def __init__(self) -> None:
+        self._before: Floats | None = None
+        self._steps: list[Floats] = []
+
+    def push(self, frames: NDArray[np.uint8]) -> None:
+        """Take the next frames, shape (B, H, W, 3)."""
+        pictures = _coarse(frames)
+        if self._before is not None:
+            pictures = np.concatenate([self._before[None], pictures])
+        self._before = pictures[-1]
+        if len(pictures) > 1:
+            self._steps.append(step_flow(pictures))
+
+    def flow(self, shots: Indices) -> Floats:
+        """The flow of each frame, shape (T, 32): the mean of the steps to and from it within its shot."""
+        steps = np.concatenate([np.zeros((0, FLOW_CHANNELS), np.float32), *self._steps])
+        count = len(steps) + 1
+        known = np.ones((count + 1, 1), np.float32)  # of the step from frame t − 1 to frame t
+        known[count] = known[shots] = 0
+        around = np.pad(steps, ((1, 1), (0, 0))) * known
+        mean = (around[:-1] + around[1:]) / np.maximum(known[:-1] + known[1:], 1)
+        pairs = mean.reshape(count, -1, 2)
+        length = np.linalg.norm(pairs, axis=2, keepdims=True)
+        shortened = pairs * np.maximum(length, 1e-6) ** (POWER - 1)
+        return np.asarray(shortened.reshape(count, -1), np.float32)
+
+
+def step_flow(pictures: Floats) -> Floats:
+    """Flow from each coarse picture, shape (T, SIDE, SIDE), to the next: (T − 1, 32), in coarse pixels.
+
+    Lucas and Kanade's least squares in each square. What all squares share is the camera's, and left out.
+    """
+    before, after = pictures[:-1], pictures[1:]
+    between, change = (before + after) / 2, after - before
+    down, right = (np.asarray(np.gradient(between, axis=axis), np.float32) for axis in (1, 2))
+    xx, xy, yy = _squares(right * right) + FLAT, _squares(right * down), _squares(down * down) + FLAT
+    xt, yt = _squares(right * change), _squares(down * change)
+    flow = np.stack([xy * yt - yy * xt, xy * xt - xx * yt], axis=-1) / (xx * yy - xy * xy)[..., None]
+    own = flow - np.median(flow, axis=1, keepdims=True)
+    return np.asarray(own.reshape(len(flow), -1), np.float32)
+
+
+def with_flow(features: Floats, flow: Floats, shots: Indices) -> Floats:
+    """Image features, shape (T, d), and flow, shape (T, 32), side by side in one scale: (T, d + 32).
+
+    Steady flow spreads as widely as the image features do. The less it persists from one moment to the next,
+    the more of it is noise, and the less it counts: hardly at all in a golf swing, which is faster than the
+    samples, nearly in full for the arm of a robot.
+    """
+    scaled = np.zeros_like(flow)
+    for first, last in zip(shots, [*shots[1:], len(features)], strict=True):
+        for a, b, begin, end in windows(int(first), int(last)):
+            window = flow[begin:end]
+            scale = _steadiness(window) * _spread(features[begin:end]) / max(_spread(window), LEAST)
+            scaled[a:b] = flow[a:b] * np.float32(scale)
+    return np.concatenate([features, scaled], axis=1)
+
+
+def _spread(rows: Floats) -> float:
+    return float(np.sqrt(rows.var(axis=0, dtype=np.float64).sum()))
+
+
+def _steadiness(flow: Floats) -> float:
+    """How much of the flow is still there two samples later, 0–1."""
+    power = float((flow**2).sum())
+    return max(float((flow[APART:] * flow[:-APART]).sum()) / power, 0.0) if power > 0 else 0.0
+
+
+def _squares(values: Floats) -> Floats:
+    """Means over each square, shape (T, CELLS²)."""
+    side = SIDE // CELLS
+    means = values.reshape(len(values), CELLS, side, CELLS, side).mean(axis=(2, 4))
+    return np.asarray(means.reshape(len(values), -1), np.float32)
+
+
+def _coarse(frames: NDArray[np.uint8]) -> Floats:
+    """Frames (B, H, W, 3) as small, blurred pictures in gray, shape (B, SIDE, SIDE)."""
+    count, height, width, _ = frames.shape
+    tall, wide = height, width
+    if height % SIDE == width % SIDE == 0:  # sums of whole numbers take a tenth of the time of products
+        frames = frames.reshape(count, SIDE, -1, 3 * width).sum(2, dtype=np.uint32)
+        tall = wide = SIDE
+    gray = frames.reshape(count, tall, wide, -1).sum(-1, dtype=np.uint32).astype(np.float32)
+    gray *= np.float32(tall * wide / (3 * height * width))
+    return np.asarray(_shrink(tall) @ gray @ _shrink(wide).T)
+
+
+@lru_cache(maxsize=8)
+def _shrink(size: int) -> Floats:
+    """(SIDE, size): averages areas, then blurs."""
+    edges = np.linspace(0, size, SIDE + 1)
+    cells = np.arange(size)
+    areas = np.clip(np.minimum(edges[1:, None], cells + 1) - np.maximum(edges[:-1, None], cells), 0, None)
+    places = np.arange(SIDE)
+    blur = np.exp(-((places[:, None] - places) ** 2) / (2 * BLUR**2))
+    return np.asarray((blur / blur.sum(1, keepdims=True)) @ (areas * SIDE / size), np.float32)

@@ -16,8 +16,7 @@ import numpy as np
 
 from seasync.encoders.dinov2 import Dinov2, Pixels, Reference, patches_of
 from seasync.encoders.dinov2_tensors import WIDTH
-from seasync.encoders.encoder import FrameEncoder, Look, class_and_patches
-from seasync.encoders.patches import is_cut
+from seasync.encoders.encoder import FrameEncoder, Look, class_and_patches, is_cut
 from seasync.encoding import FLOW_CHANNELS, Floats, Indices
 
 if TYPE_CHECKING:

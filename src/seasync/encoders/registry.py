@@ -96,7 +96,7 @@ _SCHEMES: dict[str, Callable[[str], Encoder]] = {
     "timm": _lazily("torch_models", "timm_encoder"),
     "hf": _lazily("torch_models", "hf_encoder"),
     "torch": _lazily("torch_models", "torch_file_encoder"),
-    "features": _lazily("features", "features_encoder"),
+    "features": _lazily("clip_encoders", "features_encoder"),
     "byol": _lazily("resnet", "byol_encoder"),
 }
 # `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on.
@@ -126,7 +126,7 @@ def _parts(name: str) -> list[str]:
 
 def _composed(parts: list[str]) -> Encoder:
     """Encoders side by side; a temporal one stands on the one before it."""
-    from seasync.encoders.sum import SumEncoder
+    from seasync.encoders.clip_encoders import SumEncoder
     from seasync.encoders.temporal import temporal_encoder
 
     sides: list[Encoder] = []

@@ -10,8 +10,8 @@ import numpy as np
 from seasync.alignment import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, encoder_for
+from seasync.encoders.clip_encoders import SumEncoder, parts_of
 from seasync.encoders.encoder import TakesFrames
-from seasync.encoders.sum import SumEncoder, parts_of
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
@@ -121,14 +121,7 @@ def adapt(
     plan = plan or TrainingPlan()
     held = _held_out_clips(sea, footage, plan.held_out, plan.seed)
     trained = train_on(
-        sea,
-        kind=kind,
-        file=file,
-        views=views,
-        size=size,
-        plan=plan,
-        restart=restart,
-        progress=progress,
+        sea, kind=kind, file=file, views=views, size=size, plan=plan, restart=restart, progress=progress
     )
     # Loaded from its local file: at a URI it is stored only if it is better.
     lead = encoder_for(*footage.lead)

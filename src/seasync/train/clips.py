@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, encoder_for
+from seasync.encoders.clip_encoders import parts_of
 from seasync.encoders.encoder import TakesFrames
-from seasync.encoders.sum import parts_of
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.errors import EncoderError, FeatureError
 from seasync.files import Location, Place

@@ -100,10 +100,7 @@ def train_on(
 
 
 def _footage(
-    source: Place | Sea | Sequence[Place],
-    encoder: str | None,
-    fps: float | None,
-    progress: Progress | None,
+    source: Place | Sea | Sequence[Place], encoder: str | None, fps: float | None, progress: Progress | None
 ) -> Footage:
     if isinstance(source, str | PathLike):
         source = Sea(source, encoder, create=False)

@@ -1,15 +1,18 @@
-"""`features:DIR`: frame features made elsewhere, one `NAME.npy` (T, d) for each video NAME."""
+"""Encoders that take clips: others side by side (`A+B`), and features made elsewhere (`features:DIR`)."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.encoder import Progress, encoding_of, halved
+from seasync.encoders.encode import encode_part
+from seasync.encoders.encoder import Encoder, Progress, encoding_of, halved
 from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import EncoderError, FeatureError
 from seasync.files import Location
@@ -17,8 +20,52 @@ from seasync.files import Location
 ABOUT = "features.json"
 
 
+class SumEncoder:
+    """`A+B`: the streams of several encoders, each at its own rate. The first one gives the clip vector.
+
+    Each part reads the clip by itself and is cached by itself: decoding costs little beside encoding, and
+    what one part has already seen is not encoded again.
+    """
+
+    def __init__(self, parts: Sequence[Encoder]) -> None:
+        self.parts = tuple(parts)
+        names = [part.name for part in parts]
+        if len(set(names)) < len(names):
+            raise EncoderError(f"{'+'.join(names)}: the same encoder twice; name each once")
+        self.name = "+".join(names)
+        self.fingerprint = "+".join(part.fingerprint for part in parts)
+        self.dimension, self.fps = parts[0].dimension, parts[0].fps
+        self.pair_fps = getattr(parts[0], "pair_fps", self.fps)
+
+    def encode_clip(
+        self, clip: Clip, *, fps: float | None, cache: bool, progress: Progress | None = None
+    ) -> Encoding:
+        lead, *others = (
+            encode_part(clip, part, fps=None if n else fps, cache=cache, progress=progress)
+            for n, part in enumerate(self.parts)
+        )
+        streams = [_cut_like(lead.streams[0], stream) for other in others for stream in other.streams]
+        return Encoding(self.fingerprint, (*lead.streams, *streams), lead.mean, lead.trajectory)
+
+    def __repr__(self) -> str:
+        return f"SumEncoder({self.name!r})"
+
+
+def parts_of(encoder: Encoder) -> tuple[Encoder, ...]:
+    """The encoders side by side, the leading one first; or the one that it is."""
+    return encoder.parts if isinstance(encoder, SumEncoder) else (encoder,)
+
+
+def _cut_like(lead: Stream, stream: Stream) -> Stream:
+    """`stream` with the leading stream's shots, so that a part which sees no cuts knows of them."""
+    starts = np.searchsorted(stream.seconds, lead.seconds[lead.shots])
+    return replace(stream, shots=np.unique(np.append(0, starts[starts < len(stream.seconds)])))
+
+
 class ReadyFeatures:
-    """Reads DIR/NAME.npy, or DIR/FOLDER/NAME.npy for the video FOLDER/NAME.
+    """`features:DIR`: frame features made elsewhere, one array (T, d) for each video.
+
+    Reads DIR/NAME.npy, or DIR/FOLDER/NAME.npy for the video FOLDER/NAME.
 
     DIR/features.json may say `{"name": …, "fps": …}`: what made the features (seas made of differently named
     ones do not mix; by default DIR's name), and how many there are a second. Without fps there is one for
