@@ -22,7 +22,7 @@ from benchmarks.golf import CANDIDATES, by_query, encode_all, ranked, similariti
 from benchmarks.world_sets import load_events
 from seasync.alignment import MOTION, PAPER, Recipe, align_many
 from seasync.encoders import encode_clip, get_encoder
-from seasync.encoders.clip_encoders import parts_of
+from seasync.encoders.encode import parts_of
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, DINOV2_SMALL, TINYVIT_5M
 from seasync.encoding import Encoding

@@ -27,11 +27,10 @@ import numpy as np
 
 from benchmarks.goals import Goals, parser
 from seasync.encoders import Encoder, encode_clip, get_encoder
-from seasync.encoders.dinov2 import Dinov2, patches_of
+from seasync.encoders.dinov2 import Dinov2, Window, patches_of
 from seasync.encoders.dinov2_tensors import plain_name
 from seasync.encoders.encode import BATCH, FEW_CORES
 from seasync.encoders.encoder import TakesFrames
-from seasync.encoders.moving import Window
 from seasync.encoders.weights import dinov2_tensors
 from seasync.video import Frames, Writer, read
 

@@ -35,8 +35,7 @@ from seasync.errors import SubjectNotFound
 from seasync.evaluate.proxies import position_only_encoding
 from seasync.evaluate.results import mean_interval
 from seasync.options import TrainKind
-from seasync.train.fit import TrainingPlan
-from seasync.train.pipeline import train_on
+from seasync.train.fit import TrainingPlan, train_on
 
 PARTS = 4
 HELD_OUT = 0.15  # of the training clips, to stop by

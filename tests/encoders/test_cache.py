@@ -108,3 +108,39 @@ def test_empty_span_is_refused_by_name(film: Path, encoder: str) -> None:
         Clip(str(film), 1.0, 1.0)
     with pytest.raises(VideoError, match=film.name):
         encode_clip(Clip(str(film), 60.0), encoder)
+
+
+def test_keys_never_change(tmp_path: Path) -> None:
+    """Else whatever users have encoded would be encoded again."""
+    key = cache.encoding_key("0123456789abcdef", 0, None, "dinov2-small/08a9661b/224/flow", 7.5)
+    assert key == "0ea13b5c231f0d913d4bbf3dde16fc81c6c56aeb"
+    part = cache.encoding_key("0123456789abcdef", 1, 2.5, "joints/9ba9dd3d/e9a5c5cb/1", 30)
+    assert part == "378d516d68bc3d6f66427ebf66afa0df73e59312"
+    (tmp_path / "file").write_bytes(b"seasync")
+    assert cache.content_hash(tmp_path / "file") == "7c2ad431f012e4de0f4bc16c3e0328dd"
+
+
+def test_fingerprint_of_joints_never_changes() -> None:
+    from seasync.encoders.body import FINGERPRINT
+
+    assert FINGERPRINT == "joints/9ba9dd3d/e9a5c5cb/1"
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize(
+    ("name", "fingerprint"),
+    [
+        ("dinov2-small", "dinov2-small/08a9661b/224/flow"),
+        ("dinov2-small@112", "dinov2-small/08a9661b/112/flow"),
+        ("dinov2-small-whole", "dinov2-small/0cd026c8/224"),
+        ("dinov2-small-cls", "dinov2-small-cls/0cd026c8/224"),
+    ],
+)
+def test_fingerprints_never_change(
+    real_weights: None, user_cache: Path, name: str, fingerprint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else seas made with these encoders would not open with them."""
+    monkeypatch.setenv("SEASYNC_PRECISION", "int8")
+    assert get_encoder(name).fingerprint == fingerprint
+    size = name.partition("@")[2] or "224"
+    assert (user_cache / "models" / "prepared" / f"dinov2_vits14-08a9661b-{size}-int8-3.onnx").is_file()

@@ -58,7 +58,7 @@ def test_provider_that_loads_decides_precision_and_batch(
     monkeypatch.setattr(device, "_why_not", lambda provider: "")
     found = active_device()
     assert found.providers == ["CUDAExecutionProvider", CPU]
-    assert (found.precision, found.batch) == ("fp32", 32)
+    assert (found.precision, found.tokens_at_once) == ("fp32", 8224)
 
 
 def test_named_device_that_does_not_load_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

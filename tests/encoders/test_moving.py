@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.encoders.dinov2 import Dinov2, Reference, patches_of
-from seasync.encoders.moving import SPAN, MovingPatchEncoder, Window, moving_patches
+from seasync.encoders.dinov2 import (
+    SPAN,
+    Dinov2,
+    MovingPatchEncoder,
+    Reference,
+    Window,
+    moving_patches,
+    patches_of,
+)
 from seasync.encoding import FLOW_CHANNELS, Floats, Indices
 from seasync.video import Frames
 
@@ -17,7 +24,6 @@ class Brightness(Dinov2):
     def __init__(self, size: int = 56) -> None:
         self.input_size = size, size
         self.patches = (size // 14) ** 2
-        self.batch = 8
         self.passed = 0  # patches
 
     def reference(self, pixels: np.ndarray) -> Reference:  # type: ignore[type-arg]

@@ -11,7 +11,7 @@ import pytest
 from seasync.alignment import align_encodings
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
-from seasync.encoders.clip_encoders import SumEncoder
+from seasync.encoders.encode import SumEncoder
 from seasync.encoders.encoder import encoding_of
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, SubjectNotFound

@@ -11,10 +11,9 @@ import numpy as np
 from seasync.clip import Clip
 from seasync.encoders.encode import encode_part
 from seasync.encoders.encoder import Progress, encoding_of, halved
-from seasync.encoders.pose import Follower, PoseModel, scenes
+from seasync.encoders.pose import IN_SIGHT, BlazePose, PoseModel, follow_person
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL
 from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
-from seasync.errors import VideoError
 from seasync.files import Place
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ LIMBS: dict[str, tuple[JointName, JointName, JointName]] = {
 }
 TRUNK = "trunk"
 ANGLE_NAMES = (*LIMBS, TRUNK)
-IN_SIGHT = 0.5  # visibility from which a joint's place is believed
 LONGEST_GAP = 0.25  # seconds over which a joint that is out of sight is interpolated
 FINGERPRINT = f"joints/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/1"
 
@@ -133,27 +131,12 @@ class JointsEncoder:
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
         """Encode one clip, given its sampled frames in order. Raises VideoError if there are none."""
-        if self._model is None:
-            from seasync.encoders.pose import BlazePose
-
-            self._model = BlazePose()
-        follower = Follower(self._model)
-        seconds, numbers, rows = [], [], []
-        for scene in scenes(batches):
-            pictures = np.concatenate([batch.data for batch in scene])
-            size = (pictures.shape[2], pictures.shape[1], 1)
-            seconds += [batch.seconds for batch in scene]
-            numbers += [batch.numbers for batch in scene]
-            rows += [
-                np.zeros((len(JOINT_NAMES), 3)) if joints is None else joints / size
-                for joints in follower.follow(pictures)
-            ]
-        if not rows:
-            raise VideoError("no frames to encode; the clip is empty")
+        self._model = self._model or BlazePose()
+        seconds, numbers, joints, size = follow_person(self._model, batches)
+        nobody = np.zeros((len(JOINT_NAMES), 3))
+        rows = [nobody if found is None else found / (*size, 1) for found in joints]
         features = halved(np.stack(rows).reshape(len(rows), -1).astype(np.float32))
-        return encoding_of(
-            self, Stream(self.name, np.concatenate(seconds), np.concatenate(numbers), features)
-        )
+        return encoding_of(self, Stream(self.name, seconds, numbers, features))
 
 
 def find_body(

@@ -52,11 +52,6 @@ class Device:
         return "int8" if self.name == "cpu" else "fp32"
 
     @property
-    def batch(self) -> int:
-        """How many whole pictures to encode at once."""
-        return 8 if self.name == "cpu" else 32
-
-    @property
     def tokens_at_once(self) -> int:
         """How many patches to send through a transformer at once.
 
@@ -87,19 +82,27 @@ def active_device() -> Device:
     return _loaded(named)
 
 
-def open_session(model: Path | bytes, *, threads: int | None = None, spin: bool = False) -> Any:
-    """An onnxruntime session for a model on the active device.
+def open_session(model: Path | bytes, *, spin: bool = False, providers: list[str] | None = None) -> Any:
+    """An onnxruntime session for a model.
 
     Parameters
     ----------
     model : Path or bytes
         The ONNX file, or its content.
-    threads : int, optional
-        Default: `SEASYNC_THREADS`, or all cores.
     spin : bool
         Let idle threads wait in a loop. They take the cores that decoding needs meanwhile.
+    providers : list of str, optional
+        Default: those of the active device.
     """
-    return _session(model, active_device().providers, threads=threads, spin=spin)
+    onnxruntime = load_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    if not spin:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.intra_op_num_threads = allowed_threads()
+    given = model if isinstance(model, bytes) else str(model)
+    wanted = providers or active_device().providers
+    return onnxruntime.InferenceSession(given, options, providers=wanted)
 
 
 def load_onnxruntime() -> Any:
@@ -111,19 +114,6 @@ def load_onnxruntime() -> Any:
     import onnxruntime
 
     return onnxruntime
-
-
-def _session(
-    model: Path | bytes, providers: list[str], *, threads: int | None = None, spin: bool = False
-) -> Any:
-    onnxruntime = load_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    if not spin:
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.intra_op_num_threads = threads or allowed_threads()
-    given = model if isinstance(model, bytes) else str(model)
-    return onnxruntime.InferenceSession(given, options, providers=providers)
 
 
 def allowed_threads() -> int:
@@ -165,7 +155,8 @@ def _why_not(provider: str) -> str:
     model = build.model({"x": [1]}, {"y": [1]}).SerializeToString()
     try:
         with captured_stderr() as said:
-            loaded = _session(model, [provider, CPU] if provider != CPU else [CPU]).get_providers()
+            wanted = [provider, CPU] if provider != CPU else [CPU]
+            loaded = open_session(model, providers=wanted).get_providers()
     except Exception as error:  # noqa: BLE001  onnxruntime's own classes share no base
         return str(error).splitlines()[0]
     if provider in loaded:

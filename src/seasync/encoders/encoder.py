@@ -97,6 +97,29 @@ class Look(NamedTuple):
     begins: bool = False
 
 
+Split = Callable[[Floats], tuple[Floats, Floats | None]]
+
+
+def class_token(tokens: Floats) -> tuple[Floats, None]:
+    """(B, 1 + P, d) → the class token alone."""
+    return tokens[:, 0], None
+
+
+def class_and_patches(tokens: Floats) -> tuple[Floats, Floats]:
+    """(B, 1 + P, d) → the class token, and the patches."""
+    return tokens[:, 0], tokens[:, 1:]
+
+
+def pooled_output(output: Floats) -> tuple[Floats, None]:
+    """Any output as one vector per frame: maps and token lists are averaged over their places."""
+    if output.ndim == 4:  # (B, d, h, w) or (B, h, w, d): the longer axis of the two ends holds channels
+        places = (2, 3) if output.shape[1] >= output.shape[3] else (1, 2)
+        return output.mean(axis=places), None
+    if output.ndim == 3:
+        return output.mean(axis=1), None
+    return output, None
+
+
 class FrameEncoder:
     """Encodes frames one at a time: a pooled feature per frame, or patches weighted by their variance.
 
@@ -114,7 +137,7 @@ class FrameEncoder:
         *,
         dimension: int,
         fingerprint: str,
-        split: Callable[[Floats], tuple[Floats, Floats | None]],
+        split: Split = pooled_output,
         detects_cuts: bool = False,
         flow: bool = False,
     ) -> None:
@@ -161,9 +184,8 @@ class FrameEncoder:
         rows, starts = np.stack(features, dtype=np.float32), np.array(shots, np.int64)
         if meter:
             rows = halved(with_flow(rows, meter.flow(starts), starts))
-        return encoding_of(
-            self, Stream(self.name, np.concatenate(seconds), np.concatenate(numbers), rows, starts)
-        )
+        stream = Stream(self.name, np.concatenate(seconds), np.concatenate(numbers), rows, starts)
+        return encoding_of(self, stream)
 
     def __repr__(self) -> str:
         height, width = self.input_size
@@ -185,42 +207,6 @@ def encoding_of(encoder: Encoder, *streams: Stream) -> Encoding:
     return Encoding(encoder.fingerprint, streams, *stream_vector_parts(streams[0]))
 
 
-def class_token(tokens: Floats) -> tuple[Floats, None]:
-    """(B, 1 + P, d) → the class token alone."""
-    return tokens[:, 0], None
-
-
-def class_and_patches(tokens: Floats) -> tuple[Floats, Floats]:
-    """(B, 1 + P, d) → the class token, and the patches."""
-    return tokens[:, 0], tokens[:, 1:]
-
-
-def pooled_output(output: Floats) -> tuple[Floats, None]:
-    """Any output as one vector per frame: maps and token lists are averaged over their places."""
-    if output.ndim == 4:  # (B, d, h, w) or (B, h, w, d): the longer axis of the two ends holds channels
-        places = (2, 3) if output.shape[1] >= output.shape[3] else (1, 2)
-        return output.mean(axis=places), None
-    if output.ndim == 3:
-        return output.mean(axis=1), None
-    return output, None
-
-
-def onnx_file_encoder(file: str) -> FrameEncoder:
-    """`onnx:FILE`: any ONNX model from ImageNet-normalized RGB to a vector, a map or tokens per picture."""
-    path = fetch(file)
-    if not path.is_file():
-        raise EncoderError(f"onnx:{file}: no such file; expected an ONNX image model")
-    model = ImageModel(path)
-    height, width = model.input_size
-    output, _ = pooled_output(model.run(np.zeros((1, height, width, 3), np.uint8)))
-    if output.ndim != 2 or len(output) != 1:
-        raise EncoderError(f"{file}: expected one vector, map or token list per picture, got {output.shape}")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return FrameEncoder(
-        f"onnx:{file}", model, dimension=output.shape[1], fingerprint=f"onnx/{digest}", split=pooled_output
-    )
-
-
 # Running an ONNX image model on uint8 frames.
 
 
@@ -234,9 +220,9 @@ class ImageModel:
     `run(frames)` takes uint8 (B, H, W, 3) of `input_size` and gives the model's first output as float32.
     """
 
-    def __init__(self, file: str | Path, *, threads: int | None = None) -> None:
+    def __init__(self, file: str | Path) -> None:
         try:
-            self._session = open_session(Path(file), threads=threads)
+            self._session = open_session(Path(file))
         except Exception as error:  # onnxruntime's own classes share no base
             said = str(error).splitlines()[0]
             raise EncoderError(f"{file}: not an ONNX model that onnxruntime can load ({said})") from error
@@ -271,6 +257,24 @@ def _layout(file: str | Path, entry: Any) -> tuple[bool, tuple[int, int]]:
     first = shape[1] == 3
     height, width = (side if isinstance(side, int) else 224 for side in (shape[2:] if first else shape[1:3]))
     return first, (height, width)
+
+
+def onnx_file_encoder(file: str) -> FrameEncoder:
+    """`onnx:FILE`: any ONNX model from ImageNet-normalized RGB to a vector, a map or tokens per picture."""
+    path = fetch(file)
+    if not path.is_file():
+        raise EncoderError(f"onnx:{file}: no such file; expected an ONNX image model")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return onnx_encoder(f"onnx:{file}", path, f"onnx/{digest}")
+
+
+def onnx_encoder(name: str, file: Path, fingerprint: str) -> FrameEncoder:
+    """An encoder on the ONNX model in a file; what it gives for a picture is pooled to one vector."""
+    model = ImageModel(file)
+    output, _ = pooled_output(model.run(np.zeros((1, *model.input_size, 3), np.uint8)))
+    if output.ndim != 2 or len(output) != 1:
+        raise EncoderError(f"{file}: expected one vector, map or token list per picture, got {output.shape}")
+    return FrameEncoder(name, model, dimension=output.shape[1], fingerprint=fingerprint)
 
 
 # Patches weighted by their variance over the clip.

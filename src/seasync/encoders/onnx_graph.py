@@ -23,7 +23,7 @@ _MESSAGES = {
     "output:*ValueInfoProto=12",
     "NodeProto": "input:*string=1 output:*string=2 name:string=3 op_type:string=4 "
     "attribute:*AttributeProto=5",
-    "AttributeProto": "name:string=1 f:float=2 i:int64=3 floats:*float=7 ints:*int64=8 type:int32=20",
+    "AttributeProto": "name:string=1 f:float=2 i:int64=3 ints:*int64=8 type:int32=20",
     "TensorProto": "dims:*int64=1 data_type:int32=2 float_data:*float=4 name:string=8 raw_data:bytes=9",
     "ValueInfoProto": "name:string=1 type:TypeProto=2",
     "TypeProto": "tensor_type:TensorTypeProto=1",
@@ -33,7 +33,7 @@ _MESSAGES = {
 }
 _PACKAGE = "seasync_onnx"
 _MAKING = Lock()
-_FLOAT, _INT, _FLOATS, _INTS = 1, 2, 6, 7  # AttributeProto.AttributeType
+_FLOAT, _INT, _INTS = 1, 2, 7  # AttributeProto.AttributeType
 _TYPES = {np.dtype(name): number for name, number in (("f4", 1), ("u1", 2), ("i1", 3), ("i4", 6), ("i8", 7))}
 
 
@@ -67,16 +67,11 @@ def _classes() -> dict[str, Any]:
     return {name: message_factory.GetMessageClass(each) for name, each in found.items()}
 
 
-def type_number(dtype: Any) -> int:
-    """The number of a tensor's type."""
-    return _TYPES[np.dtype(dtype)]
-
-
 def tensor(values: NDArray[Any], name: str) -> Any:
     """An array as a `TensorProto`."""
     stored = values.astype(values.dtype.newbyteorder("<"), copy=False)
     return message("TensorProto")(
-        name=name, dims=values.shape, data_type=type_number(values.dtype), raw_data=stored.tobytes()
+        name=name, dims=values.shape, data_type=_TYPES[values.dtype], raw_data=stored.tobytes()
     )
 
 
@@ -96,18 +91,14 @@ def array(stored: Any) -> NDArray[Any]:
     return np.frombuffer(stored.raw_data, dtype.newbyteorder("<")).reshape(stored.dims)
 
 
-def attribute(name: str, value: float | list[int] | list[float]) -> Any:
-    """A number, or a list of numbers, as an `AttributeProto`."""
+def attribute(name: str, value: float | list[int]) -> Any:
+    """A number, or a list of whole numbers, as an `AttributeProto`."""
     kind = message("AttributeProto")
     if isinstance(value, list):
-        if all(isinstance(each, int) for each in value):
-            return kind(name=name, type=_INTS, ints=value)
-        return kind(name=name, type=_FLOATS, floats=value)
-    return (
-        kind(name=name, type=_INT, i=value)
-        if isinstance(value, int)
-        else kind(name=name, type=_FLOAT, f=value)
-    )
+        return kind(name=name, type=_INTS, ints=value)
+    if isinstance(value, int):
+        return kind(name=name, type=_INT, i=value)
+    return kind(name=name, type=_FLOAT, f=value)
 
 
 def value_info(name: str, dtype: Any, sizes: list[int | str]) -> Any:
@@ -117,7 +108,7 @@ def value_info(name: str, dtype: Any, sizes: list[int | str]) -> Any:
         dimension(dim_value=size) if isinstance(size, int) else dimension(dim_param=size) for size in sizes
     ]
     shape = message("TensorShapeProto")(dim=dims)
-    kind = message("TensorTypeProto")(elem_type=type_number(dtype), shape=shape)
+    kind = message("TensorTypeProto")(elem_type=_TYPES[np.dtype(dtype)], shape=shape)
     return message("ValueInfoProto")(name=name, type=message("TypeProto")(tensor_type=kind))
 
 
@@ -125,9 +116,10 @@ OPERATORS, FORMAT = 17, 9  # versions of the operator set and of the file format
 
 
 class Nodes:
-    """A graph in the making; a value is known by its name."""
+    """A graph in the making; a value is known by its name. Networks take their weights, by name too."""
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[Any]] | None = None) -> None:
+        self._weights = weights or {}
         self._nodes: list[Any] = []
         self._tensors: list[Any] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from seasync.encoders.device import allowed_threads, captured_stderr
 from seasync.encoders.encoder import encoding_of, halved
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY, Weights, fetch
-from seasync.encoding import Encoding, Floats, Seconds, Stream
+from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import MissingExtra, VideoError
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ _SCENE = 150  # frames held in memory
 _PATIENCE = 5  # frames without the person until another is looked for
 _AROUND = 2  # sides of the box in which a lost person is looked for
 _SMOOTHING = 0.5  # samples
-_IN_SIGHT = 0.5  # visibility from which a joint's place is believed
+IN_SIGHT = 0.5  # visibility from which a joint's place is believed
 _SELDOM = 3  # frames in which a joint must be in sight for that
 # (13, 2) of movement: up and down it is the same from all around; legs move less than arms and tell as much.
 _WEIGHTS = np.outer(np.where(np.arange(13) < _HIPS[0], 1, 3 / 2), (1, 4 / 3))
@@ -232,34 +232,39 @@ class PoseEncoder:
         self._model = BlazePose(landmarks)
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
-        seconds, numbers = [], []
-        joints: list[Floats | None] = []
-        follower = Follower(self._model)
-        for scene in scenes(batches):
-            seconds += [batch.seconds for batch in scene]
-            numbers += [batch.numbers for batch in scene]
-            joints += follower.follow(np.concatenate([batch.data for batch in scene]))
-        if not joints:
-            raise VideoError("no frames to encode; the clip is empty")
-        times = np.concatenate(seconds)
+        seconds, numbers, joints, _ = follow_person(self._model, batches)
         found = sum(points is not None for points in joints) / len(joints)
-        features = halved(normalized(joints, times))
-        return encoding_of(self, Stream("pose", times, np.concatenate(numbers), features, found=found))
+        features = halved(normalized(joints, seconds))
+        return encoding_of(self, Stream("pose", seconds, numbers, features, found=found))
 
     def __repr__(self) -> str:
         return f"PoseEncoder({self.name!r}, {len(JOINTS)} joints)"
 
 
-def scenes(batches: Iterable[Frames]) -> Iterator[list[Frames]]:
-    """Batches put together until they hold _SCENE frames."""
-    scene: list[Frames] = []
+def follow_person(
+    model: PoseModel, batches: Iterable[Frames]
+) -> tuple[Seconds, Indices, list[Floats | None], tuple[int, int]]:
+    """Follow who moves most through a clip: times and numbers of its frames, joints, (width, height).
+
+    Joints are (13, 3) as BlazePose gives them, None without a person. Raises VideoError without frames.
+    """
+    seconds, numbers, size = [], [], (0, 0)
+    joints: list[Floats | None] = []
+    scene: list[Picture] = []
+    follower = Follower(model)
     for batch in batches:
-        scene.append(batch)
+        seconds.append(batch.seconds)
+        numbers.append(batch.numbers)
+        size = batch.data.shape[2], batch.data.shape[1]
+        scene.append(batch.data)
         if sum(map(len, scene)) >= _SCENE:
-            yield scene
+            joints += follower.follow(np.concatenate(scene))
             scene = []
     if scene:
-        yield scene
+        joints += follower.follow(np.concatenate(scene))
+    if not joints:
+        raise VideoError("no frames to encode; the clip is empty")
+    return np.concatenate(seconds), np.concatenate(numbers), joints, size
 
 
 class PoseModel(Protocol):
@@ -381,7 +386,7 @@ def normalized(joints: Sequence[Floats | None], seconds: Seconds) -> Floats:
     points = (points - np.median(hips, axis=0)) / max(float(torso), 1.0)
     features = np.empty((len(joints), len(JOINTS), 2))
     for joint in range(len(JOINTS)):
-        seen = found[:, joint, 2] > _IN_SIGHT
+        seen = found[:, joint, 2] > IN_SIGHT
         if seen.sum() < _SELDOM:
             seen[:] = True
         for axis in (0, 1):

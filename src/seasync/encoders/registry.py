@@ -10,15 +10,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from seasync import plugins
-from seasync.encoders.encoder import (
-    Encoder,
-    FrameEncoder,
-    ImageModel,
-    class_and_patches,
-    class_token,
-    onnx_file_encoder,
-    pooled_output,
-)
+from seasync.encoders.encoder import Encoder, FrameEncoder, class_and_patches, class_token, onnx_encoder
 from seasync.errors import EncoderError
 
 DEFAULT = "dinov2-small"
@@ -26,9 +18,8 @@ WHOLE_FRAMES = "0cd026c8"  # in fingerprints of DINOv2 on whole frames
 
 
 def _dinov2(name: str, size: str) -> Encoder:
-    from seasync.encoders.dinov2 import Dinov2
+    from seasync.encoders.dinov2 import Dinov2, MovingPatchEncoder
     from seasync.encoders.dinov2_tensors import SHA256
-    from seasync.encoders.moving import MovingPatchEncoder
 
     if size and not size.isdigit():
         raise EncoderError(f"{name}@{size}: the input size must be a whole number of pixels, such as @168")
@@ -39,14 +30,9 @@ def _dinov2(name: str, size: str) -> Encoder:
         return MovingPatchEncoder(named, model, fingerprint=f"{name}/{SHA256[:8]}/{pixels}/flow")
     # The fingerprints of before the still part was encoded once: seas made then open with these encoders.
     before = name.replace("-whole", "")
-    return FrameEncoder(
-        named,
-        model,
-        dimension=384,
-        fingerprint=f"{before}/{WHOLE_FRAMES}/{pixels}",
-        split=class_token if name.endswith("-cls") else class_and_patches,
-        detects_cuts=True,
-    )
+    fingerprint = f"{before}/{WHOLE_FRAMES}/{pixels}"
+    split = class_token if name.endswith("-cls") else class_and_patches
+    return FrameEncoder(named, model, dimension=384, fingerprint=fingerprint, split=split, detects_cuts=True)
 
 
 def _tinyvit(name: str, size: str) -> FrameEncoder:
@@ -54,13 +40,7 @@ def _tinyvit(name: str, size: str) -> FrameEncoder:
 
     if size:
         raise EncoderError(f"{name}@{size}: this encoder has one input size, 224; leave @{size} out")
-    return FrameEncoder(
-        name,
-        ImageModel(fetch(TINYVIT_5M)),
-        dimension=320,
-        fingerprint=f"{name}/{TINYVIT_5M.sha256[:8]}",
-        split=pooled_output,
-    )
+    return onnx_encoder(name, fetch(TINYVIT_5M), f"{name}/{TINYVIT_5M.sha256[:8]}")
 
 
 def _pose(name: str, size: str) -> Encoder:
@@ -92,11 +72,11 @@ def _lazily(module: str, function: str) -> Callable[[str], Encoder]:
 
 
 _SCHEMES: dict[str, Callable[[str], Encoder]] = {
-    "onnx": onnx_file_encoder,
+    "onnx": _lazily("encoder", "onnx_file_encoder"),
     "timm": _lazily("torch_models", "timm_encoder"),
     "hf": _lazily("torch_models", "hf_encoder"),
     "torch": _lazily("torch_models", "torch_file_encoder"),
-    "features": _lazily("clip_encoders", "features_encoder"),
+    "features": _lazily("encode", "features_encoder"),
     "byol": _lazily("resnet", "byol_encoder"),
 }
 # `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on.
@@ -110,12 +90,8 @@ def register(scheme: str, make: Callable[[str], Encoder]) -> None:
 
 def names() -> list[str]:
     """Names of the built-in encoders and the forms of the others."""
-    return [
-        *_BUILT_IN,
-        "dinov2-small@SIZE",
-        "dinov2-small+pose",
-        *(f"{scheme}:…" for scheme in (*_SCHEMES, "nms", "carl", "taught", *plugins.names("encoders"))),
-    ]
+    schemes = (*_SCHEMES, "nms", "carl", "taught", *plugins.names("encoders"))
+    return [*_BUILT_IN, "dinov2-small@SIZE", "dinov2-small+pose", *(f"{scheme}:…" for scheme in schemes)]
 
 
 def _parts(name: str) -> list[str]:
@@ -126,7 +102,7 @@ def _parts(name: str) -> list[str]:
 
 def _composed(parts: list[str]) -> Encoder:
     """Encoders side by side; a temporal one stands on the one before it."""
-    from seasync.encoders.clip_encoders import SumEncoder
+    from seasync.encoders.encode import SumEncoder
     from seasync.encoders.temporal import temporal_encoder
 
     sides: list[Encoder] = []

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.encoder import FrameEncoder, ImageModel, pooled_output
+from seasync.encoders.encoder import FrameEncoder, onnx_encoder
 from seasync.encoders.onnx_graph import Nodes
 from seasync.encoders.temporal import About, Shape, TemporalModel, transformer_graph
 from seasync.encoders.torch_models import read_checkpoint, tensors
@@ -34,14 +34,8 @@ def byol_encoder(file: str) -> FrameEncoder:
     def make() -> Any:
         return resnet_graph(find_resnet(path, dict(tensors(read_checkpoint(path)))), pool="mean")
 
-    return frame_encoder(f"byol:{file}", prepared(path, "byol", make))
-
-
-def frame_encoder(name: str, graph: Path) -> FrameEncoder:
-    """The frame encoder that runs this prepared graph."""
-    model = ImageModel(graph)
-    width = model.run(np.zeros((1, *model.input_size, 3), np.uint8)).shape[1]
-    return FrameEncoder(name, model, dimension=width, fingerprint=graph.stem, split=pooled_output)
+    graph = prepared(path, "byol", make)
+    return onnx_encoder(f"byol:{file}", graph, graph.stem)
 
 
 def prepared(file: Path, kind: str, make: Any) -> Path:
@@ -102,10 +96,6 @@ def resnet_graph(weights: Mapping[str, Array], *, pool: Literal["mean", "max"]) 
 
 
 class _ResNet(Nodes):
-    def __init__(self, weights: Mapping[str, Array]) -> None:
-        super().__init__()
-        self._weights = weights
-
     def bottleneck(self, x: str, name: str, *, stride: int) -> str:
         y = self.node("Relu", self.convolution(x, f"{name}.conv1", f"{name}.bn1"))
         y = self.node("Relu", self.convolution(y, f"{name}.conv2", f"{name}.bn2", stride=stride))
@@ -164,7 +154,7 @@ def carl_parts(file: Path) -> tuple[FrameEncoder, TemporalModel]:
         )
     state = cache(lambda: _state(file))  # read only if a graph is still to be made
     graph = prepared(file, "carl-frames", lambda: resnet_graph(_resnet(file, state()[0]), pool="max"))
-    frames = frame_encoder(f"carl:{file}", graph)
+    frames = onnx_encoder(f"carl:{file}", graph, graph.stem)
     return frames, TemporalModel(prepared(file, "carl-temporal", lambda: _temporal(file, *state(), frames)))
 
 

@@ -68,13 +68,6 @@ class Shape:
     def dimension(self) -> int:
         return self.output or self.width
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Shape:
-        return cls(**{**fields, "hidden": tuple(fields["hidden"])})
-
 
 def positions(places: NDArray[np.float64], width: int) -> Floats:
     """Sines and cosines of places (T,), alternating, as CARL has them: (T, width)."""
@@ -124,10 +117,6 @@ def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
 
 
 class _Transformer(Nodes):
-    def __init__(self, weights: Weights) -> None:
-        super().__init__()
-        self._weights = weights
-
     def tensor(self, name: str) -> str:
         return self.constant(np.asarray(self._weights[name], np.float32))
 
@@ -187,7 +176,8 @@ class About:
     @classmethod
     def from_json(cls, text: str) -> About:
         fields = json.loads(text)
-        return cls(**fields | {"shape": Shape.from_json(fields["shape"])})
+        shape = fields["shape"]
+        return cls(**fields | {"shape": Shape(**shape | {"hidden": tuple(shape["hidden"])})})
 
 
 class TemporalModel:

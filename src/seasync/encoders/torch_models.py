@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.encoders.device import allowed_threads
-from seasync.encoders.encoder import FrameEncoder
+from seasync.encoders.encoder import FrameEncoder, Split
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, MissingExtra
 from seasync.files import Location, exists, fetch
 
-Split = Callable[[Floats], tuple[Floats, Floats | None]]
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -60,7 +59,7 @@ def require_torch(needed_for: str, *, extra: str = "models") -> Any:
 class TorchModel:
     """`forward` (B, 3, H, W) → features, on the GPU if there is one; uint8 frames in, float32 out."""
 
-    def __init__(self, forward: Callable[[Any], Any], prepare: Preparation, *, device: str) -> None:
+    def __init__(self, forward: Callable[[Any], Any], prepare: Preparation, device: str) -> None:
         self.input_size = prepare.size
         self._forward, self._prepare, self._device = forward, prepare, device
 
@@ -82,7 +81,7 @@ def best_device() -> str:
 
 
 def torch_encoder(
-    name: str, model: TorchModel, *, fingerprint: str, prefix: int | None = None, grid: int | None = None
+    name: str, model: TorchModel, fingerprint: str, *, prefix: int | None = None, grid: int | None = None
 ) -> FrameEncoder:
     """A frame encoder on `model`; the places of its map, or its last tokens, are its patches.
 
@@ -159,9 +158,7 @@ def torch_file_encoder(file: str) -> FrameEncoder:
             ) from error
         device = "cpu"
     fingerprint = f"torch/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
-    return torch_encoder(
-        f"torch:{file}", TorchModel(forward, prepare, device=device), fingerprint=fingerprint
-    )
+    return torch_encoder(f"torch:{file}", TorchModel(forward, prepare, device), fingerprint)
 
 
 # `timm:NAME` and `hf:REPO`: image models of the two large hubs, prepared for as their own configs say.
@@ -189,23 +186,16 @@ def timm_encoder(name: str) -> FrameEncoder:
     prepare = Preparation(tuple(config["input_size"][1:]), tuple(config["mean"]), tuple(config["std"]))
     device = best_device()
     model = model.eval().to(device)
-    return torch_encoder(
-        f"timm:{name}",
-        TorchModel(_timm_features(model), prepare, device=device),
-        fingerprint=f"timm/{digest(model.state_dict())}",
-        prefix=getattr(model, "num_prefix_tokens", 0),
-    )
-
-
-def _timm_features(model: Any) -> Any:
-    """The model's unpooled features; maps with channels last are turned to channels first."""
 
     def forward(pictures: Any) -> Any:
+        """The model's unpooled features; maps with channels last are turned to channels first."""
         features = model.forward_features(pictures)
         last = features.ndim == 4 and features.shape[1] != model.num_features
         return features.permute(0, 3, 1, 2) if last else features
 
-    return forward
+    prefix = getattr(model, "num_prefix_tokens", 0)
+    torch_model = TorchModel(forward, prepare, device)
+    return torch_encoder(f"timm:{name}", torch_model, f"timm/{digest(model.state_dict())}", prefix=prefix)
 
 
 def hf_encoder(repo: str) -> FrameEncoder:
@@ -235,12 +225,11 @@ def hf_encoder(repo: str) -> FrameEncoder:
     def forward(pictures: Any) -> Any:
         return model(pixel_values=pictures).last_hidden_state
 
-    return torch_encoder(
-        f"hf:{repo}",
-        TorchModel(forward, prepare, device=device),
-        fingerprint=f"hf/{digest(model.state_dict())}",
-        grid=_grid(prepare.size, getattr(config, "patch_size", None)),
-    )
+    height, width = prepare.size
+    patch = getattr(config, "patch_size", None)
+    grid = (height // patch) * (width // patch) if isinstance(patch, int) else None
+    torch_model = TorchModel(forward, prepare, device)
+    return torch_encoder(f"hf:{repo}", torch_model, f"hf/{digest(model.state_dict())}", grid=grid)
 
 
 def _hf_preparation(settings: dict[str, Any], image_size: Any) -> Preparation:
@@ -253,16 +242,10 @@ def _hf_preparation(settings: dict[str, Any], image_size: Any) -> Preparation:
     height, width = (size, size) if isinstance(size, int) else size
     mean, std = (0.0,) * 3, (1.0,) * 3
     if settings.get("do_normalize", True):
-        mean, std = (
-            tuple(settings.get(f"image_{n}", d)) for n, d in zip(("mean", "std"), IMAGENET, strict=True)
-        )
+        mean = tuple(settings.get("image_mean", IMAGENET[0]))
+        std = tuple(settings.get("image_std", IMAGENET[1]))
     scale = settings.get("rescale_factor", 1 / 255) if settings.get("do_rescale", True) else 1.0
     return Preparation((int(height), int(width)), mean, std, scale)
-
-
-def _grid(size: tuple[int, int], patch: Any) -> int | None:
-    """How many patches a picture has, if the config tells."""
-    return (size[0] // patch) * (size[1] // patch) if isinstance(patch, int) else None
 
 
 def _first_line(error: Exception) -> str:

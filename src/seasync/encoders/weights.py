@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -159,10 +158,8 @@ def download(address: str, folder: Path) -> Path:
     except urllib.error.HTTPError as error:
         error.close()  # it is the answer, too
         raise WeightsError(f"the server answered {error.code} {error.reason}") from error
-    except TimeoutError as error:
-        raise WeightsError("the server did not answer in time") from error
-    except (urllib.error.URLError, socket.gaierror, ConnectionError, OSError, ValueError) as error:
-        timed_out = isinstance(getattr(error, "reason", None), TimeoutError)
+    except (OSError, ValueError) as error:
+        timed_out = isinstance(getattr(error, "reason", error), TimeoutError)
         said = "the server did not answer in time" if timed_out else f"cannot be reached ({error})"
         raise WeightsError(said) from error
     if promised is not None and target.stat().st_size != int(promised):
@@ -268,59 +265,54 @@ TINYVIT_5M = Weights(
         )
     ),
 )
-_BLAZEPOSE = "BlazePose, Google (MediaPipe)"
 
 
-def _google(file: str, generation: int) -> Url:
-    """The file as MediaPipe's own build takes it; the generation pins its content."""
-    address = f"https://storage.googleapis.com/mediapipe-assets/{file}?generation={generation}"
-    return Url("Google", address)
-
-
-def _mediapipe(member: str) -> tuple[Wheel, ...]:
-    """The Linux wheels, wherever this runs: other platforms have other wheels, or none."""
+def _blazepose(
+    name: str, size_bytes: int, sha256: str, generation: int, folder: str, encoders: tuple[str, ...]
+) -> Weights:
+    """A file of BlazePose: from Google, pinned by its generation, and from the wheels with this folder."""
+    assets = "https://storage.googleapis.com/mediapipe-assets"
     wheels = {
         "0.10.21": "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3",
         "0.10.20": "e2ff42f684e18f65c3a8cc71930c393739433f8e9ef38847977f63e490ef8213",
     }
-    return tuple(
-        Wheel("mediapipe", version, wheel, f"mediapipe/modules/{member}", "manylinux_2_28_x86_64")
-        for version, wheel in wheels.items()
+    member = f"mediapipe/modules/{folder}/{name}"
+    # The Linux wheels, wherever this runs: other platforms have other wheels, or none.
+    packed = [Wheel("mediapipe", *wheel, member, "manylinux_2_28_x86_64") for wheel in wheels.items()]
+    return Weights(
+        name=name,
+        size_bytes=size_bytes,
+        sha256=sha256,
+        license="Apache-2.0",
+        origin="BlazePose, Google (MediaPipe)",
+        encoders=encoders,
+        sources=(Url("Google", f"{assets}/{name}?generation={generation}"), *(packed if folder else ())),
     )
 
 
-BLAZEPOSE_DETECTOR = Weights(
-    name="pose_detection.tflite",
-    size_bytes=2_959_046,
-    sha256="9ba9dd3d42efaaba86b4ff0122b06f29c4122e756b329d89dca1e297fd8f866c",
-    license="Apache-2.0",
-    origin=_BLAZEPOSE,
-    encoders=("pose", "pose-heavy"),
-    sources=(
-        _google("pose_detection.tflite", 1678737489600422),
-        *_mediapipe("pose_detection/pose_detection.tflite"),
-    ),
+BLAZEPOSE_DETECTOR = _blazepose(
+    "pose_detection.tflite",
+    2_959_046,
+    "9ba9dd3d42efaaba86b4ff0122b06f29c4122e756b329d89dca1e297fd8f866c",
+    1678737489600422,
+    "pose_detection",
+    ("pose", "pose-heavy"),
 )
-BLAZEPOSE_FULL = Weights(
-    name="pose_landmark_full.tflite",
-    size_bytes=6_440_512,
-    sha256="e9a5c5cb17f736fafd4c2ec1da3b3d331d6edbe8a0d32395855aeb2cdfd64b9f",
-    license="Apache-2.0",
-    origin=_BLAZEPOSE,
-    encoders=("pose",),
-    sources=(
-        _google("pose_landmark_full.tflite", 1661875894245786),
-        *_mediapipe("pose_landmark/pose_landmark_full.tflite"),
-    ),
+BLAZEPOSE_FULL = _blazepose(
+    "pose_landmark_full.tflite",
+    6_440_512,
+    "e9a5c5cb17f736fafd4c2ec1da3b3d331d6edbe8a0d32395855aeb2cdfd64b9f",
+    1661875894245786,
+    "pose_landmark",
+    ("pose",),
 )
-BLAZEPOSE_HEAVY = Weights(
-    name="pose_landmark_heavy.tflite",
-    size_bytes=27_709_200,
-    sha256="59e42d71bcd44cbdbabc419f0ff76686595fd265419566bd4009ef703ea8e1fe",
-    license="Apache-2.0",
-    origin=_BLAZEPOSE,
-    encoders=("pose-heavy",),
-    sources=(_google("pose_landmark_heavy.tflite", 1661875897944151),),
+BLAZEPOSE_HEAVY = _blazepose(
+    "pose_landmark_heavy.tflite",
+    27_709_200,
+    "59e42d71bcd44cbdbabc419f0ff76686595fd265419566bd4009ef703ea8e1fe",
+    1661875897944151,
+    "",  # no wheel has it
+    ("pose-heavy",),
 )
 BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY)
 

@@ -8,8 +8,8 @@ from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.train.fit import TrainingPlan as TrainingPlan
-    from seasync.train.pipeline import train_on as train_on
+    from seasync.train.fit import train_on as train_on
 
-_HOMES = {"TrainingPlan": "fit", "train_on": "pipeline"}
+_HOMES = {"TrainingPlan": "fit", "train_on": "fit"}
 __all__ = sorted(_HOMES)
 __getattr__ = loader(__name__, _HOMES)

@@ -10,7 +10,7 @@ import numpy as np
 from seasync.alignment import MOTION, Recipe
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, encoder_for
-from seasync.encoders.clip_encoders import SumEncoder, parts_of
+from seasync.encoders.encode import SumEncoder, parts_of
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
@@ -22,9 +22,8 @@ from seasync.options import TrainKind
 from seasync.sea.copies import reencode as write_again
 from seasync.sea.sea import Sea
 from seasync.train.clips import Progress, SeaFootage, View, split
-from seasync.train.fit import TrainingPlan
+from seasync.train.fit import TrainingPlan, train_on
 from seasync.train.judge import FEWEST, Errors, agreement_errors, cycle_errors, judge, planted_errors, retime
-from seasync.train.pipeline import train_on
 
 Reencode = Callable[[Encoding], Encoding]
 MOST_JUDGED = 40  # held-out clips at most
@@ -112,14 +111,21 @@ def adapt(
     target = str(to).rstrip("/")
     if not target.endswith(".sea"):
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
-    file = working_path(Location(_model_beside(target)))
-    model = _model_beside(target) if is_uri(target) else str(file)
+    model = f"{target.removesuffix('.sea')}.onnx"
+    file = working_path(Location(model))
+    if not is_uri(target):
+        model = str(file)
     begun = Sea(target)  # a store that does not answer says so before anything is trained
     if begun.exists() and (restart or f":{model}" not in begun.record.snapshot().facts.encoder):
         raise SeaError(f"{target}: there is a sea already; name a new one")
     footage = SeaFootage(sea)
     plan = plan or TrainingPlan()
-    held = _held_out_clips(sea, footage, plan.held_out, plan.seed)
+    held = split(footage.clips, plan.held_out, plan.seed)[1][:MOST_JUDGED]
+    if len(held) < FEWEST:
+        raise SeaError(
+            f"{sea.uri}: {len(held)} of {len(footage.clips)} clips held out, too few to judge by; hold out a "
+            "larger share, or add clips"
+        )
     trained = train_on(
         sea, kind=kind, file=file, views=views, size=size, plan=plan, restart=restart, progress=progress
     )
@@ -141,9 +147,8 @@ def adapt(
     after = [reencoded(encoding) for encoding in before]
     cycle = cycle_errors(before, recipe), cycle_errors(after, recipe)
     agreement = agreement_errors(before, after, recipe)
-    planted = _planted_errors(
-        clips, before, old, footage.fps, reencoded, recipe, np.random.default_rng(plan.seed)
-    )
+    rng = np.random.default_rng(plan.seed)
+    planted = _planted_errors(clips, before, old, footage.fps, reencoded, recipe, rng)
     better, why = judge(agreement, planted)
     count = 0
     if better:
@@ -164,21 +169,6 @@ def adapt(
         planted=None if planted is None else _means(planted),
         cycle=_means(cycle),
     )
-
-
-def _held_out_clips(sea: Sea, footage: SeaFootage, share: float, seed: int) -> list[int]:
-    """Numbers of the held-out clips; raises before anything is trained if they are too few."""
-    held = split(footage.clips, share, seed)[1]
-    if len(held) < FEWEST:
-        raise SeaError(
-            f"{sea.uri}: {len(held)} of {len(footage.clips)} clips held out, too few to judge by; hold out a "
-            "larger share, or add clips"
-        )
-    return held[:MOST_JUDGED]
-
-
-def _model_beside(target: str) -> str:
-    return f"{target.removesuffix('.sea')}.onnx"
 
 
 def _means(pair: tuple[Errors, Errors]) -> tuple[float, float]:

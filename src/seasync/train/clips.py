@@ -6,7 +6,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, encoder_for
-from seasync.encoders.clip_encoders import parts_of
+from seasync.encoders.encode import parts_of
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.errors import EncoderError, FeatureError
@@ -84,8 +84,8 @@ SHORTEST = 8  # frames a clip needs to be trained on
 Progress = Callable[[str, int, int], None]
 
 
-class Footage(Protocol):
-    """Clips with frame features of one encoder.
+class SeaFootage:
+    """The clips of a sea that keep frame features; they are read when they are needed.
 
     Attributes
     ----------
@@ -97,20 +97,6 @@ class Footage(Protocol):
     fps : float
     clips : list of Clip
     """
-
-    fingerprint: str
-    lead: tuple[str, str]
-    dimension: int
-    fps: float
-    clips: list[Clip]
-
-    def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
-        """The encodings of these clips."""
-        ...
-
-
-class SeaFootage:
-    """The clips of a sea that keep frame features; they are read when they are needed."""
 
     def __init__(self, sea: Sea) -> None:
         self._snapshot = snapshot = sea.record.snapshot()
@@ -135,7 +121,7 @@ class SeaFootage:
 
 
 class VideoFootage:
-    """Videos, encoded first (or found in the cache) and kept in memory."""
+    """Videos, encoded first (or found in the cache) and kept in memory. Attributes as those of SeaFootage."""
 
     def __init__(
         self,
@@ -149,8 +135,8 @@ class VideoFootage:
         first = parts_of(encoder)[0]
         self.lead = first.name, first.fingerprint
         self.fps = fps or encoder.fps
-        self._encodings = []
-        self.clips = []
+        self._encodings: list[Encoding] = []
+        self.clips: list[Clip] = []
         for at, video in enumerate(videos):
             if progress:
                 progress("encoding", at, len(videos))
@@ -165,6 +151,9 @@ class VideoFootage:
         return [self._encodings[n] for n in chosen]
 
 
+Footage = SeaFootage | VideoFootage
+
+
 def _require_enough(count: int, where: str) -> None:
     if count < 5:
         raise FeatureError(
@@ -175,14 +164,14 @@ def _require_enough(count: int, where: str) -> None:
 
 def split(clips: Sequence[Clip], share: float, seed: int) -> tuple[list[int], list[int]]:
     """Split clips into those to train on and those held out, by number; clips of a file stay together."""
-    files = sorted({clip.file for clip in clips}, key=lambda file: _digest(f"{seed} {Location(file).name}"))
+
+    def drawn(file: str) -> str:
+        return hashlib.sha256(f"{seed} {Location(file).name}".encode()).hexdigest()
+
+    files = sorted({clip.file for clip in clips}, key=drawn)
     held = set(files[: max(1, round(share * len(files)))])
     inside = [clip.file in held for clip in clips]
     return [n for n, out in enumerate(inside) if not out], [n for n, out in enumerate(inside) if out]
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,14 @@
-"""The training loop: steps, validation, early stopping, and checkpoints that resume exactly."""
+"""Training, from clips to the model: steps, validation, early stopping, checkpoints that resume exactly."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,23 @@ import numpy as np
 import torch
 
 from seasync.alignment import PAPER
+from seasync.clip import Clip
+from seasync.encoders import DEFAULT, encoder_for, get_encoder
 from seasync.encoders.temporal import About
 from seasync.encoders.torch_models import best_device
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
-from seasync.errors import EncoderError
-from seasync.files import atomic_write
-from seasync.train.clips import ClipViews, Footage, Pair, Progress, split
+from seasync.errors import EncoderError, SeaError
+from seasync.files import Location, Place, atomic_write, expect_writable
+from seasync.files.cache import working_path
+from seasync.files.store import upload
+from seasync.options import TrainKind
+from seasync.sea.sea import Sea
+from seasync.sea.sources import find_videos
+from seasync.train.clips import ClipViews, Footage, Pair, Progress, SeaFootage, VideoFootage, split
 from seasync.train.judge import Teacher, cycle_errors
 from seasync.train.model import Temporal, write_onnx
-from seasync.train.tasks import CarlTask, NmsTask
+from seasync.train.tasks import CarlTask, NmsTask, TaughtTask
 
 # How long to train, and what came of it.
 
@@ -101,6 +109,103 @@ class TrainingResult:
         return int(self.best.get("step", 0))
 
 
+TASKS: Mapping[TrainKind, Any] = {"nms": NmsTask, "carl": CarlTask, "taught": TaughtTask}
+
+
+def train_on(
+    source: Place | Sea | Sequence[Place],
+    *,
+    kind: TrainKind = "nms",
+    file: Place,
+    encoder: str | None = None,
+    fps: float | None = None,
+    views: int = 0,
+    size: Mapping[str, int] | None = None,
+    plan: TrainingPlan | None = None,
+    restart: bool = False,
+    progress: Progress | None = None,
+) -> TrainingResult:
+    """Train a temporal encoder and write it to a file.
+
+    Call it again after an interruption: it resumes exactly where it was.
+
+    Parameters
+    ----------
+    source : Sea, path or sequence of paths
+        A sea (or where it is), or videos.
+    kind : {"nms", "carl", "taught"}
+        What is learned. "nms": frames out of order and changing speed. "carl": the same moments in two
+        sequences of one clip. "taught": the same moments in two clips, from their alignments.
+    file : path or URI
+        The model to write, .onnx; a checkpoint lies beside it. For a model at a URI it lies in the cache
+        folder of this machine.
+    encoder : str, optional
+        What makes the frame features of videos. Default: `dinov2-small`. A sea has its own.
+    fps : float, optional
+        Sampled frames per second of videos.
+    views : int
+        Altered views of each clip that are encoded first and drawn from.
+    size : mapping of str to int, optional
+        Sizes other than the task's own, such as ``{"width": 256, "layers": 2}``.
+    plan : TrainingPlan, optional
+        Steps, batch size, learning rate and so on.
+    restart : bool
+        Start over although `file` has a checkpoint beside it.
+    progress : callable, optional
+        Called as ``progress(what, done, total)``.
+
+    Returns
+    -------
+    TrainingResult
+
+    Raises
+    ------
+    EncoderError
+        If `file` is not named .onnx, or its checkpoint has other settings.
+    FeatureError
+        If there are too few clips.
+    """
+    place = Location(file)
+    if place.suffix != ".onnx":
+        raise EncoderError(f"{file}: the model is written as ONNX; name it something.onnx")
+    expect_writable(place, make_folder=True, error=EncoderError)
+    local = working_path(place)
+    sizes = dict(size or {})
+    if "width" in sizes:
+        sizes.setdefault("feedforward", 4 * sizes["width"])
+    task = TASKS[kind](**sizes)
+    if restart:
+        local.with_suffix(".ckpt").unlink(missing_ok=True)
+    footage = _footage(source, encoder, fps, progress)
+    frames = encoder_for(*footage.lead) if views else None
+    clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
+    plan = plan or TrainingPlan()
+    training = Training(footage, task, plan, local, views=clip_views, progress=progress)
+
+    def report(step: int, values: dict[str, float]) -> None:
+        if progress:
+            losses = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
+            progress(losses, step, plan.steps)
+
+    result = training.run(report=report)
+    if not place.is_local:
+        upload(local, place.text)
+    return result
+
+
+def _footage(
+    source: Place | Sea | Sequence[Place], encoder: str | None, fps: float | None, progress: Progress | None
+) -> Footage:
+    if isinstance(source, str | PathLike):
+        source = Sea(source, encoder, create=False)
+    if isinstance(source, Sea):
+        if fps and fps != source.fps:
+            raise SeaError(f"{source.uri}: sampled at {source.fps:g} fps; leave --fps out")
+        return SeaFootage(source)
+    clips = [Clip(str(found.file), found.start or 0.0, found.end) for found in find_videos(source)]
+    return VideoFootage(clips, get_encoder(encoder or DEFAULT), fps=fps, progress=progress)
+
+
 Task = NmsTask | CarlTask
 # Called after each step with its number and losses; after a validation with scores too.
 Report = Callable[[int, dict[str, float]], None]
@@ -142,6 +247,7 @@ class Training:
         progress: Progress | None = None,
     ) -> None:
         self.footage, self.task, self.plan, self.file = footage, task, plan, file
+        self.checkpoint = file.with_suffix(".ckpt")
         self.views = views or ClipViews(footage)
         self.train, self.held_out = split(footage.clips, plan.held_out, plan.seed)
         self.device = best_device()
@@ -171,11 +277,6 @@ class Training:
             else None
             for numbers in (self.train, self.held_out)
         ]
-
-    @property
-    def checkpoint(self) -> Path:
-        """The checkpoint's file."""
-        return self.file.with_suffix(".ckpt")
 
     def run(self, *, until: int | None = None, report: Report | None = None) -> TrainingResult:
         """Train to the end, or `until` a step; an interruption keeps what was reached."""
@@ -224,7 +325,7 @@ class Training:
             group["lr"] = plan.rate_at(self.step)
         self.model.train()
         self.head.train()
-        with self._precision():
+        with torch.autocast("cuda", torch.bfloat16) if self.device == "cuda" else nullcontext():
             features = self.model(batch.features, batch.places, batch.known)
             losses = self.task.losses(self.head, features, batch)
         total = sum(losses.values())
@@ -270,13 +371,11 @@ class Training:
         encodings = []
         for seen in self.views.of(self.held_out[:CYCLED]):
             length = min(len(seen.seconds), self.task.window)
-            whole = [
-                torch.from_numpy(seen.looks[:1, :length]),
-                torch.linspace(0, self.task.window - 1, length),
-            ]
+            looks = torch.from_numpy(seen.looks[:1, :length]).to(self.device)
+            places = torch.linspace(0, self.task.window - 1, length, device=self.device)[None]
             with torch.inference_mode():
                 known = torch.ones(1, length, dtype=torch.bool, device=self.device)
-                out = self.model(whole[0].to(self.device), whole[1][None].to(self.device), known)
+                out = self.model(looks, places, known)
             features, seconds = out[0].cpu().float().numpy(), seen.seconds[:length]
             stream = Stream("learned", seconds, np.arange(length), features)
             encodings.append(Encoding("learned", (stream,), *clip_vector_parts(features, seconds)))
@@ -288,9 +387,6 @@ class Training:
         frames = np.concatenate([seen.looks[0] for seen in self.views.of(sample)])
         self.model.shift.copy_(torch.from_numpy(frames.mean(0)))
         self.model.scale.copy_(torch.from_numpy(1 / (frames.std(0) + 1e-6)))
-
-    def _precision(self) -> Any:
-        return torch.autocast("cuda", torch.bfloat16) if self.device == "cuda" else nullcontext()
 
     def _identity(self) -> str:
         """A digest of everything that must be the same for a checkpoint to be resumed."""

@@ -6,11 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
+from seasync.encoders.resnet import folded
 from seasync.encoders.temporal import About, Shape, distances, transformer_graph
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
@@ -63,8 +63,7 @@ class Temporal(nn.Module):
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.state_dict().items()}
         weights = {name: array for name, array in arrays.items() if not name.startswith("norms.")}
         for n in range(len(self.hidden)):
-            gain = arrays[f"norms.{n}.weight"] / np.sqrt(arrays[f"norms.{n}.running_var"] + self.norms[n].eps)
-            bias = arrays[f"norms.{n}.bias"] - arrays[f"norms.{n}.running_mean"] * gain
+            gain, bias = folded(arrays, f"norms.{n}")
             weights[f"hidden.{n}.weight"] = arrays[f"hidden.{n}.weight"] * gain[:, None]
             weights[f"hidden.{n}.bias"] = arrays[f"hidden.{n}.bias"] * gain + bias
         return weights
