@@ -210,6 +210,8 @@ Task = NmsTask | CarlTask
 # Called after each step with its number and losses; after a validation with scores too.
 Report = Callable[[int, dict[str, float]], None]
 VALIDATED, CYCLED = 64, 16  # held-out clips at most, for the task's scores and for cycle errors
+_REACHED = ("step", "stale", "history", "best", "best_weights")  # what a checkpoint keeps of a training,
+_LEARNED = ("model", "head", "optimizer")  # and of these their states
 START_OVER = "start over with --restart (in Python restart=True), or write to another file"
 
 
@@ -396,17 +398,8 @@ class Training:
         return hashlib.sha256(same.encode()).hexdigest()
 
     def _save(self) -> None:
-        state = {
-            "identity": self._identity(),
-            "step": self.step,
-            "stale": self.stale,
-            "history": self.history,
-            "best": self.best,
-            "best_weights": self.best_weights,
-            "model": self.model.state_dict(),
-            "head": self.head.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-        }
+        state = {"identity": self._identity()} | {name: getattr(self, name) for name in _REACHED}
+        state |= {name: getattr(self, name).state_dict() for name in _LEARNED}
         with atomic_write(self.checkpoint, make_folder=True, error=EncoderError) as part:
             torch.save(state, part)
 
@@ -420,11 +413,10 @@ class Training:
             raise EncoderError(
                 f"{self.checkpoint}: made by a training with other clips or settings; {START_OVER}"
             )
-        self.model.load_state_dict(state["model"])
-        self.head.load_state_dict(state["head"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.step, self.stale, self.history = state["step"], state["stale"], state["history"]
-        self.best, self.best_weights = state["best"], state["best_weights"]
+        for name in _REACHED:
+            setattr(self, name, state[name])
+        for name in _LEARNED:
+            getattr(self, name).load_state_dict(state[name])
 
 
 def _copied(model: Temporal) -> dict[str, Any]:
