@@ -16,8 +16,8 @@ from benchmarks.goals import Goals, parser
 from seasync.clip import Clip
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
-from seasync.group.align_takes import group_of, medoid
 from seasync.group.clock import Take
+from seasync.group.takes import group_of, medoid
 
 WIDTH, SAMPLES, FPS = 384, 64, 7.5
 

@@ -16,14 +16,11 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
-
 FOUND = Path("stress-state") / "fuzz"
 LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096")
 # Only these are instrumented: compiled kernels must stay as they are.
 OURS = (
     "seasync.marks",
-    "seasync.render.labels",
     "seasync.render.timelines",
     "seasync.encoders.dinov2_tensors",
     "seasync.evaluate.untrusted",
@@ -61,7 +58,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
     from seasync.marks import read_marks
-    from seasync.render.labels import LabelTable
+    from seasync.marks.files import MarkTable
     from seasync.render.timelines.edl import EdlFile
     from seasync.render.timelines.fcpxml import FcpxmlFile
     from seasync.render.timelines.otio import OtioFile
@@ -71,9 +68,10 @@ def parsers() -> dict[str, Callable[[Path], object]]:
         return lambda file: [slot() for _, slot in kind(Location(file), None).slots()]
 
     def labels(file: Path) -> None:
-        table = LabelTable.read(file)
-        for name in ("start", "end") if table.has_phases else ("seconds",):
-            table.seconds(name, np.arange(30) / 30)
+        table = MarkTable.read(file)
+        for number in range(len(table.rows)):
+            for name in ("start", "end") if table.has_spans else ("seconds",):
+                table.moment(number, name, lambda clip, frame: frame / 30)
 
     return {
         "edit.edl": edit(EdlFile),

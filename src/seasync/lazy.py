@@ -20,13 +20,14 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     package
         Name of the package.
     homes
-        For each name that the package offers, the module below the package that defines it.
+        For each name that the package offers, the module that defines it, below the package or anywhere.
     """
 
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        home = homes[name]
+        value = getattr(import_module(home if home.startswith("seasync.") else f"{package}.{home}"), name)
         setattr(sys.modules[package], name, value)  # the next look finds it without a call
         return value
 

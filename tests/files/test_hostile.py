@@ -24,8 +24,8 @@ from seasync.evaluate.events import read_events
 from seasync.evaluate.untrusted import read_pickle
 from seasync.files import Location
 from seasync.marks import Mark, read_marks
+from seasync.marks.files import MarkTable
 from seasync.render import replace_clip
-from seasync.render.labels import LabelTable
 from seasync.render.timelines.edl import EdlFile
 from seasync.render.timelines.fcpxml import FcpxmlFile
 from seasync.render.timelines.otio import OtioFile
@@ -246,10 +246,10 @@ def test_frame_numbers_beyond_any_number_of_frames(tmp_path: Path) -> None:
         read_events(tmp_path / "events.csv")
     (tmp_path / "labels.csv").write_text(f"frame,name\n{'9' * 400},up\n")
     with pytest.raises(DataError, match="row 1"):
-        LabelTable.read(tmp_path / "labels.csv").seconds("seconds", np.arange(9.0))
+        MarkTable.read(tmp_path / "labels.csv").moment(0, "seconds", lambda _, frame: frame / 30)
     (tmp_path / "labels.csv").write_text("seconds,\n0.1,up,more\n")
     with pytest.raises(DataError, match="row 1 does not have 2 values"):
-        LabelTable.read(tmp_path / "labels.csv")
+        MarkTable.read(tmp_path / "labels.csv").expect_full_rows()
 
 
 def test_a_checkpoint_that_announces_more_bytes_than_there_is_memory(tmp_path: Path) -> None:

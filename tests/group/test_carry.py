@@ -7,9 +7,8 @@ import pytest
 
 from seasync.alignment import PAPER
 from seasync.errors import DataError
-from seasync.group.align_takes import group_of
-from seasync.group.carry import Carrier, LabeledClip, confirmed, doubtful_first
-from seasync.group.votes import Votes
+from seasync.group.carry import Carrier, LabeledClip, Votes, confirmed, doubtful_first
+from seasync.group.takes import group_of
 from seasync.marks import Mark
 from tests.group.takes import take, true_seconds
 

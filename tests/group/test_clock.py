@@ -11,8 +11,8 @@ from seasync.clip import Clip
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError
-from seasync.group.align_takes import group_of, medoid
 from seasync.group.clock import Take
+from seasync.group.takes import group_of, medoid
 from tests.alignment.clips import stream
 from tests.group.takes import FPS, take, true_seconds
 

@@ -6,7 +6,7 @@ import pytest
 
 from seasync.alignment import MOTION
 from seasync.encoding import Encoding
-from seasync.group.mark_recipe import mark_recipe
+from seasync.group.carry import mark_recipe
 from tests.alignment.clips import stream, walk
 
 

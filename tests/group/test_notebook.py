@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.group.align_takes import group_of
+from seasync.group.carry import choose_nearest as nearest
 from seasync.group.clock import LeftOut
-from seasync.group.nearest import nearest
+from seasync.group.takes import group_of
 from tests.group.takes import take
 
 

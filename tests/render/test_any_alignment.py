@@ -236,9 +236,9 @@ def test_what_is_shown_of_the_end_of_a_piece_belongs_to_that_piece(
     from types import SimpleNamespace
 
     from seasync.cli.align import _print
+    from seasync.group.timing import compare_timing
     from seasync.integrations.fiftyone import _warp
     from seasync.integrations.mcp import described
-    from seasync.serve.pair_timing import compare_timing
 
     aligned = swapped_halves(*files)
     frame, pace = 1 / 25, 30 / 1.001 / 25  # seconds of the match for a second of the query

@@ -151,7 +151,7 @@ def test_captions_never_lie_over_each_other(layout: str, known: bool) -> None:
     """From thumbnails to 4K, in any shape."""
     clock = Clock(Fraction(30), np.array([3725.04]))
     source = FrameSelection("a.mp4", np.zeros(1, np.int64), np.array([3725.04]), np.array([known]))
-    marks = (Mark(3725.0, "ball meets the club, and the hips are open"),)
+    marks = (Mark("ball meets the club, and the hips are open", 3725.0),)
     for width, height in ((16, 16), (48, 270), (90, 60), (120, 90), (320, 24), (320, 240), (1920, 1080)):
         places = {
             "side": [(0, 0), (width, 0)],
@@ -182,7 +182,7 @@ def test_captions_never_lie_over_each_other(layout: str, known: bool) -> None:
 def test_labels_marks_and_scores_are_on_the_picture(aligned: Alignment, tmp_path: Path) -> None:
     compare(aligned, tmp_path / "plain.mp4", labels=False, size=(1280, 480))
     compare(
-        aligned, tmp_path / "film.mp4", size=(1280, 480), marks=[Mark(1.0, "release"), Mark(2.0, "rest", 2.5)]
+        aligned, tmp_path / "film.mp4", size=(1280, 480), marks=[Mark("release", 1.0), Mark("rest", 2.0, 2.5)]
     )
     plain, lettered = pictures(tmp_path / "plain.mp4"), pictures(tmp_path / "film.mp4")
 

@@ -14,7 +14,7 @@ import pytest
 from seasync.errors import ServeError
 from seasync.marks import read_marks
 from seasync.serve import Client
-from seasync.serve.models import Mark
+from seasync.serve.models import MarkForm as Mark
 from tests.serve.films import pace
 from tests.serve.live import live
 

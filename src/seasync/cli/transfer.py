@@ -65,7 +65,7 @@ def transfer(
         return
     if query is None or match is None:
         raise typer.BadParameter("give the two videos, QUERY and MATCH, or --sea SEA")
-    from seasync.render import labels as room
+    from seasync.group import carry as room
 
     room.expect_labels(labels, to)  # before minutes are spent on aligning
     alignment = how.align(query, match)
@@ -92,7 +92,7 @@ def _over_sea(
     as_json: bool,
 ) -> None:
     from seasync import group
-    from seasync.group.episodes import named_for
+    from seasync.group.carry import named_for
     from seasync.marks import write_marks
     from seasync.sea.stored_clips import StoredClips
 

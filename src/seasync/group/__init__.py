@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from seasync.group.carry import CarriedMarks, Carrier, LabeledClip, doubtful_first
+from seasync.group.carry import CarriedMarks, Carrier, LabeledClip, carry_over_sea, doubtful_first
 from seasync.group.clock import AlignedTake, Group, LeftOut, Take
-from seasync.group.takes import align_group, carry_over_sea
+from seasync.group.takes import align_group
 
 __all__ = [
     "AlignedTake",

@@ -1,4 +1,4 @@
-"""Marks of a few labeled clips carried to all others, each with a confidence.
+"""Marks carried from clip to clip: along one alignment, or from a few labeled clips to all others.
 
 Every labeled clip that aligns with a target says where its marks are in the target. So do the nearest of the
 other targets, once they have marks themselves: two unlabeled clips often align better than either does with a
@@ -9,94 +9,61 @@ its marks are known.
 
 from __future__ import annotations
 
+import csv
 import math
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seasync.alignment import MOTION, Recipe
+from seasync.alignment import MOTION, Alignment, Recipe, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
-from seasync.errors import DataError
-from seasync.group.align_takes import align_judged
-from seasync.group.clock import Group, Judge
-from seasync.group.mark_recipe import mark_recipe
-from seasync.group.nearest import nearest
-from seasync.group.timing import marks_of, take_name
-from seasync.group.votes import Votes
-from seasync.marks import Mark, MarkedClips, expect_some_checked, is_checked, mark_names
+from seasync.errors import DataError, RenderError, UnknownClips
+from seasync.files import Location, Place, atomic_write, expect_writable, fetch
+from seasync.group.clock import Group, Judge, clips_of, has_partner, nearest, weighted_median
+from seasync.group.takes import align_judged
+from seasync.marks.files import (
+    FRAMES,
+    SUBTITLES,
+    MarkTable,
+    Row,
+    expect_format,
+    holds_only_marks,
+    load_subtitles,
+    read_marks,
+    read_marks_of,
+    write_marks,
+)
+from seasync.marks.mark import (
+    FrameSeconds,
+    Mark,
+    MarkedClips,
+    clip_names,
+    expect_some_checked,
+    frame_seconds,
+    is_checked,
+    mark_key,
+    mark_names,
+    marks_of,
+    take_name,
+)
+from seasync.options import Side
+from seasync.sea.calibration import judged_pair
+from seasync.sea.lerobot import is_episode
+from seasync.sea.stored_clips import StoredClips
+from seasync.video import frame_table
 
-# Marks of many clips as a table: a column for each moment that a mark begins or ends with.
-
-
-Key = tuple[str, int, bool]  # name, how many of this name come before it in its clip, whether it is the end
-
-
-@dataclass(frozen=True)
-class MarkColumns:
-    """The columns of a table of marks. A name that comes twice in a clip has two columns."""
-
-    keys: tuple[Key, ...]
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    @classmethod
-    def of(cls, clips: Iterable[Sequence[Mark]]) -> MarkColumns:
-        """Columns for all marks of these clips, in the order in which they come."""
-        numbered = [_numbered(marks) for marks in clips]
-        order = {
-            name: place for place, name in enumerate(mark_names([list(each.values()) for each in numbered]))
-        }
-        keys = {(name, count) for each in numbered for name, count in each}
-        ending = {key for each in numbered for key, mark in each.items() if mark.end is not None}
-        columns: list[Key] = []
-        for name, count in sorted(keys, key=lambda key: (key[1], order[key[0]])):
-            columns.append((name, count, False))
-            if (name, count) in ending:
-                columns.append((name, count, True))
-        return cls(tuple(columns))
-
-    def moments(self, marks: Sequence[Mark]) -> Seconds:
-        """When each column happens in a clip with these marks; NaN where it has none. [shape=(E,)]"""
-        own = _numbered(marks)
-        row = np.full(len(self.keys), np.nan)
-        for column, (name, count, is_end) in enumerate(self.keys):
-            mark = own.get((name, count))
-            if mark is not None and (not is_end or mark.end is not None):
-                row[column] = mark.end if is_end else mark.seconds
-        return row
-
-    def marks(self, moments: Seconds, confidence: Seconds) -> tuple[Mark, ...]:
-        """The marks that a row of moments stands for, the less sure of its two ends counting."""
-        found: dict[tuple[str, int], Mark] = {}
-        for (name, count, is_end), moment, sure in zip(
-            self.keys, moments.tolist(), confidence.tolist(), strict=True
-        ):
-            if not np.isfinite(moment):
-                continue
-            begun = found.get((name, count))
-            if not is_end:
-                found[name, count] = Mark(name, max(moment, 0.0), None, round(sure, 3))
-            elif begun is not None:
-                least = min(sure, begun.confidence or 0.0)
-                found[name, count] = Mark(name, begun.seconds, max(moment, begun.seconds), round(least, 3))
-        return tuple(sorted(found.values(), key=lambda mark: mark.seconds))
-
-
-def _numbered(marks: Sequence[Mark]) -> dict[tuple[str, int], Mark]:
-    """Marks by their names and how many of the same name come before them."""
-    before: Counter[str] = Counter()
-    found = {}
-    for mark in sorted(marks, key=lambda mark: mark.seconds):
-        found[mark.name, before[mark.name]] = mark
-        before[mark.name] += 1
-    return found
-
+if TYPE_CHECKING:
+    from seasync.sea.sea import Sea
 
 Encodings = Callable[[Sequence[int]], Sequence[Encoding]]
+Progress = Callable[[str, int, int], None]
 
 TOLERANCE_SECONDS = 0.1
 SURE = 0.9
@@ -225,7 +192,9 @@ class Carrier:
     def _by_labeled(self, target: Encoding, *, leave_out: int | None = None) -> Votes:
         """What the labeled clips say, all but `leave_out`."""
         numbers = [n for n in range(len(self.labeled)) if n != leave_out]
-        numbers = nearest(target, numbers, [self.labeled[n].encoding for n in numbers], MOST_REFERENCES)
+        numbers = choose_nearest(
+            target, numbers, [self.labeled[n].encoding for n in numbers], MOST_REFERENCES
+        )
         encodings = [self.labeled[n].encoding for n in numbers]
         return self._votes(target, numbers, encodings, [self._moments[n] for n in numbers])
 
@@ -234,7 +203,7 @@ class Carrier:
     ) -> Votes:
         """The votes of the labeled clips and those of the target's nearest helpers."""
         pool = [n for n, (number, _, _) in enumerate(self._pool) if number != own]
-        chosen = nearest(target, pool, [self._pool[n][1] for n in pool], HELPERS)
+        chosen = choose_nearest(target, pool, [self._pool[n][1] for n in pool], HELPERS)
         marks = []
         for n in chosen:
             theirs = self._pool[n][2]
@@ -334,23 +303,138 @@ def expect_inside(labeled: Sequence[LabeledClip], ends: Sequence[float]) -> None
                 )
 
 
+def carry_over_sea(
+    sea: Sea,
+    marks: MarkedClips | Place,
+    *,
+    label: str | None = None,
+    where: str | None = None,
+    recipe: Recipe = MOTION,
+    tolerance_seconds: float = TOLERANCE_SECONDS,
+    progress: Progress | None = None,
+) -> tuple[list[LabeledClip], list[CarriedMarks]]:
+    """Carry the marks of a sea's labeled clips to all its others.
+
+    Parameters
+    ----------
+    sea : Sea
+    marks : mapping or path
+        Marks of some clips, by id, path or file name; or a marks file (see `seasync.marks.read_marks`). A
+        clip counts as labeled if a mark of it has no confidence: then a person has set or checked it.
+    label, where : str, optional
+        Only clips with this label, or that fulfil this SQL condition.
+    recipe : Recipe
+    tolerance_seconds : float
+        Confidence is how likely a mark is this near to the truth.
+    progress : callable, optional
+        Called with what is being done, how much is done, and of how much.
+
+    Returns
+    -------
+    labeled : list of LabeledClip
+    carried : list of CarriedMarks
+        All other clips, in the order they were added.
+
+    Raises
+    ------
+    DataError
+        If no clip of the sea has marks, or a mark lies outside its clip.
+
+    Warns
+    -----
+    UnknownClips
+        If some marks are of clips that the sea does not have.
+    """
+    stored = StoredClips.of(sea.record.snapshot(), label=label, where=where)
+    if isinstance(marks, str | PathLike):
+        marks = read_marks(marks, _stored_frame_seconds(stored))
+    marks = from_episodes(stored, marks)
+    own = {n: found for n, clip in enumerate(stored.clips) if is_checked(found := marks_of(clip, marks))}
+    if not own:
+        expect_some_checked(marks)
+        known = ", ".join(sorted(marks)[:3]) or "no clip"
+        raise DataError(f"the marks are of {known}: expected clips of this sea, by id, path or file name")
+    _warn_of_unknown(sea, marks, stored.clips)
+    judge = partial(judged_pair, stored.snapshot)
+    labeled = _labeled(stored.clips, own, stored.encodings)
+    expect_inside(labeled, [float(stored.ends[n]) for n in own])
+    carrier = Carrier(labeled, recipe=recipe, tolerance_seconds=tolerance_seconds, judge=judge)
+    report = None if progress is None else (lambda done, total: progress("carrying marks", done, total))
+    return labeled, _carry_to_rest(carrier, stored.clips, own, stored.encodings, report)
+
+
+def _warn_of_unknown(sea: Sea, marks: MarkedClips, chosen: Sequence[Clip]) -> None:
+    """Warn of marks that are of no clip of the sea, whether it was chosen or not."""
+    if rest := marks.keys() - _names(chosen):
+        rest -= _names(sea.record.snapshot().clips())
+    if rest:
+        some = ", ".join(sorted(rest)[:3]) + (", …" if len(rest) > 3 else "")
+        warnings.warn(
+            f"marks of {len(rest)} clips that are not in this sea are ignored: {some}",
+            UnknownClips,
+            stacklevel=3,
+        )
+
+
+def _names(clips: Sequence[Clip]) -> set[str]:
+    return {name for clip in clips for name in clip_names(clip)}
+
+
+def _stored_frame_seconds(stored: StoredClips) -> FrameSeconds:
+    """Frame times of stored clips, read when a mark asks for them."""
+    places = {name: n for n, clip in enumerate(stored.clips) for name in clip_names(clip)}
+
+    def seconds(clip: str, frame: float) -> float | None:
+        if clip not in places:
+            return None
+        n = places[clip]
+        (encoding,) = stored.encodings([n])
+        return frame_seconds([(stored.clips[n], encoding)])(clip, frame)
+
+    return seconds
+
+
 def carry_in_group(
     group: Group, marks: MarkedClips, *, tolerance_seconds: float = TOLERANCE_SECONDS
 ) -> dict[str, tuple[Mark, ...]]:
     """The marks of every take of a group by its name: those it has, else those carried from the others."""
-    found = {n: tuple(marks_of(take.clip, marks)) for n, take in enumerate(group.members)}
-    own = {n: each for n, each in found.items() if is_checked(each)}
+    clips = [take.clip for take in group.members]
+    own = {n: found for n, clip in enumerate(clips) if is_checked(found := marks_of(clip, marks))}
     expect_some_checked(marks)
-    labeled = [LabeledClip(group.members[n].clip, group.members[n].encoding, own[n]) for n in own]
-    rest = [take for n, take in enumerate(group.members) if n not in own]
+
+    def encodings(numbers: Sequence[int]) -> list[Encoding]:
+        return [group.members[n].encoding for n in numbers]
+
+    labeled = _labeled(clips, own, encodings)
     carrier = Carrier(labeled, recipe=group.recipe, tolerance_seconds=tolerance_seconds, judge=group.judge)
-    carried = iter(
-        carrier.carry([take.clip for take in rest], lambda numbers: [rest[n].encoding for n in numbers])
-    )
+    carried = iter(_carry_to_rest(carrier, clips, own, encodings))
     return {
-        take_name(take.clip): own[n] if n in own else next(carried).marks
-        for n, take in enumerate(group.members)
+        take_name(clip): tuple(own[n]) if n in own else next(carried).marks for n, clip in enumerate(clips)
     }
+
+
+def _labeled(
+    clips: Sequence[Clip], own: Mapping[int, Sequence[Mark]], encodings: Encodings
+) -> list[LabeledClip]:
+    """The clips that have marks of their own, by number."""
+    return [
+        LabeledClip(clips[n], encoding, tuple(own[n]))
+        for n, encoding in zip(own, encodings(list(own)), strict=True)
+    ]
+
+
+def _carry_to_rest(
+    carrier: Carrier,
+    clips: Sequence[Clip],
+    own: Mapping[int, Sequence[Mark]],
+    encodings: Encodings,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[CarriedMarks]:
+    """The marks of all clips that have none of their own."""
+    rest = [n for n in range(len(clips)) if n not in own]
+    return carrier.carry(
+        [clips[n] for n in rest], lambda numbers: encodings([rest[n] for n in numbers]), progress=progress
+    )
 
 
 def _read(
@@ -366,3 +450,377 @@ def _read(
             yield encoding
             if progress:
                 progress(done + number + 1, total)
+
+
+# Which clips are asked, and on which grid.
+
+
+# Change over less time is mostly noise. Chosen on half of the golf players, at 30 frames per second.
+LEAST_CHANGE_SECONDS = 1 / 15
+
+
+def mark_recipe(recipe: Recipe, encoding: Encoding) -> Recipe:
+    """The recipe with two grid points per sampled frame, and change seen over one of them.
+
+    A match on screen gains from a calm alignment, a mark from an exact one. At 7.5 sampled frames per second
+    nothing but the grid changes; at more than 15, change is still seen over 1/15 s.
+    """
+    seconds = encoding.seconds
+    if len(seconds) < 2 or recipe.grid_fps is None:
+        return recipe
+    rate = (len(seconds) - 1) / max(float(seconds[-1] - seconds[0]), 1e-9)
+    finest = max(1 / rate, LEAST_CHANGE_SECONDS)
+    change = recipe.change_seconds and min(recipe.change_seconds, finest)
+    grid = recipe.grid_fps if recipe.grid_fps >= 1.8 * rate else 2 * rate
+    return replace(recipe, grid_fps=grid, change_seconds=change)
+
+
+def choose_nearest(
+    target: Encoding, numbers: Sequence[int], encodings: Sequence[Encoding], most: int
+) -> list[int]:
+    """At most so many of the numbers: those whose encodings take the most similar course."""
+    if len(numbers) <= most:
+        return list(numbers)
+    courses = np.stack([encoding.trajectory for encoding in encodings])
+    lengths = np.linalg.norm(courses, axis=1) * np.linalg.norm(target.trajectory)
+    similarity = courses @ target.trajectory / np.maximum(lengths, 1e-12)
+    return [numbers[n] for n in np.argsort(-similarity, kind="stable")[:most].tolist()]
+
+
+# What the clips say, and what follows from it.
+
+
+# Standard deviation of the window around the median. Chosen on half of the golf swings.
+NEAR_SECONDS = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Where other clips say that marks are in one target.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        Numbers of the clips that align with the target: labeled ones, then helpers.
+    weights : ndarray [shape=(S,)]
+    moments : ndarray [shape=(S, E)]
+        Seconds of the target; NaN where a clip has no such mark, or nothing corresponds to it.
+    """
+
+    sources: tuple[int, ...]
+    weights: Seconds
+    moments: Seconds
+
+    def without(self, source: int) -> Votes:
+        """The votes of all other clips."""
+        kept = np.array([number != source for number in self.sources], bool)
+        rest = tuple(number for number in self.sources if number != source)
+        return Votes(rest, self.weights[kept], self.moments[kept])
+
+    def middle(self) -> tuple[Seconds, Seconds]:
+        """The mean of the answers near their median, and how far all lie from it. [shape=(E,) each]
+
+        The median withstands answers that are far off; the mean of those near it is finer than any of them.
+        """
+        count = self.moments.shape[1]
+        middle, spread = np.full(count, np.nan), np.full(count, np.nan)
+        for column in range(count):
+            known = np.isfinite(self.moments[:, column])
+            values, weights = self.moments[known, column], self.weights[known]
+            if len(values):
+                away = (values - weighted_median(values, weights)) / NEAR_SECONDS
+                # The smallest distance is taken out, so that far apart answers keep their weight.
+                near = weights * np.exp((np.min(away**2) - away**2) / 2)
+                middle[column] = np.average(values, weights=near)
+                spread[column] = np.average(np.abs(values - middle[column]), weights=weights)
+        return middle, spread
+
+
+Key = tuple[str, int, bool]  # name, how many of this name come before it in its clip, whether it is the end
+
+
+@dataclass(frozen=True)
+class MarkColumns:
+    """The columns of a table of marks. A name that comes twice in a clip has two columns."""
+
+    keys: tuple[Key, ...]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def of(cls, clips: Iterable[Sequence[Mark]]) -> MarkColumns:
+        """Columns for all marks of these clips, in the order in which they come."""
+        numbered = [_numbered(marks) for marks in clips]
+        order = {
+            name: place for place, name in enumerate(mark_names([list(each.values()) for each in numbered]))
+        }
+        keys = {(name, count) for each in numbered for name, count in each}
+        ending = {key for each in numbered for key, mark in each.items() if mark.end is not None}
+        columns: list[Key] = []
+        for name, count in sorted(keys, key=lambda key: (key[1], order[key[0]])):
+            columns.append((name, count, False))
+            if (name, count) in ending:
+                columns.append((name, count, True))
+        return cls(tuple(columns))
+
+    def moments(self, marks: Sequence[Mark]) -> Seconds:
+        """When each column happens in a clip with these marks; NaN where it has none. [shape=(E,)]"""
+        own = _numbered(marks)
+        row = np.full(len(self.keys), np.nan)
+        for column, (name, count, is_end) in enumerate(self.keys):
+            mark = own.get((name, count))
+            if mark is not None and (not is_end or mark.end is not None):
+                row[column] = mark.end if is_end else mark.seconds
+        return row
+
+    def marks(self, moments: Seconds, confidence: Seconds) -> tuple[Mark, ...]:
+        """The marks that a row of moments stands for, the less sure of its two ends counting."""
+        found: dict[tuple[str, int], Mark] = {}
+        for (name, count, is_end), moment, sure in zip(
+            self.keys, moments.tolist(), confidence.tolist(), strict=True
+        ):
+            if not np.isfinite(moment):
+                continue
+            begun = found.get((name, count))
+            if not is_end:
+                found[name, count] = Mark(name, max(moment, 0.0), None, round(sure, 3))
+            elif begun is not None:
+                least = min(sure, begun.confidence or 0.0)
+                found[name, count] = Mark(name, begun.seconds, max(moment, begun.seconds), round(least, 3))
+        return tuple(sorted(found.values(), key=lambda mark: mark.seconds))
+
+
+def _numbered(marks: Sequence[Mark]) -> dict[tuple[str, int], Mark]:
+    """Marks by their names and how many of the same name come before them."""
+    before: Counter[str] = Counter()
+    found = {}
+    for mark in sorted(marks, key=lambda mark: mark.seconds):
+        found[mark.name, before[mark.name]] = mark
+        before[mark.name] += 1
+    return found
+
+
+# Marks of LeRobot episodes: named by the episode's number, counted from its start. In layout v3 an episode is
+# a part of a longer file. A sea keeps the episode's name as a tag of its clip.
+
+
+def from_episodes(stored: StoredClips, marks: MarkedClips) -> MarkedClips:
+    """The same marks; those of episodes by the ids of the clips that show them, in seconds of the file."""
+    found = dict(marks)
+    for clip, tags in zip(stored.clips, stored.tags, strict=True):
+        for name in filter(is_episode, tags):
+            if name in marks and clip.id:
+                found.pop(name, None)
+                found[clip.id] = [_moved(mark, clip.start) for mark in marks[name]]
+    return found
+
+
+def named_for(
+    stored: StoredClips, found: Iterable[tuple[Clip, Sequence[Mark]]], to: Place
+) -> dict[str, Sequence[Mark]]:
+    """Marks as the file `to` names them: a .parquet by episode, others by path or id."""
+    rows = [(clip, marks) for clip, marks in found if marks]
+    if Location(to).suffix.lower() != ".parquet":
+        return {mark_key(clip): marks for clip, marks in rows}
+    names = {
+        clip.id: name
+        for clip, tags in zip(stored.clips, stored.tags, strict=True)
+        for name in filter(is_episode, tags)
+    }
+    for clip, _ in rows:
+        if clip.id not in names:
+            raise DataError(
+                f"{to}: {clip.name} is no episode of a LeRobot data set; write .csv, "
+                "or add the data set with `seasync add lerobot:DIR`"
+            )
+    return {names[clip.id]: [_moved(mark, -clip.start) for mark in marks] for clip, marks in rows}
+
+
+def _moved(mark: Mark, seconds: float) -> Mark:
+    end = None if mark.end is None else max(mark.end + seconds, 0.0)
+    return replace(mark, seconds=max(mark.seconds + seconds, 0.0), end=end)
+
+
+# Marks, subtitles and labels of frames carried from one clip to another, along their alignment.
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How many labels found their place, and how many have none because nothing corresponds to them."""
+
+    carried: int
+    left_out: int
+
+
+def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "match") -> Carried:
+    """Carry the labels of one clip to the other and write them to `file`.
+
+    Seconds and frame numbers count from the beginning of the file, frames from 0. Where nothing corresponds
+    there is no label. Labels of frames follow the paper's propagation: each frame takes its partner's row.
+
+    Parameters
+    ----------
+    alignment
+        An alignment that knows its files.
+    labels
+        Subtitles (.srt .vtt .ass .ssa), or a CSV with one of these sets of columns, and any others beside
+        them: `start` and `end` (seconds) or `start_frame` and `end_frame` (the end exclusive) for phases;
+        `seconds` or `frame` for key moments, or, if every frame has a row, for labels of frames. Or marks of
+        another program (.eaf .kva .parquet).
+    file
+        Where to write the new labels: a path or URI. Subtitles become subtitles, a table a table; marks of
+        another program become any file that holds marks.
+    to
+        The clip the new labels are for. The old ones are the other's.
+
+    Returns
+    -------
+    Carried
+        How many labels were carried, and how many have no place.
+
+    Raises
+    ------
+    DataError
+        If the labels cannot be read or `file` cannot hold them.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> carried = seasync.render.transfer(alignment, "query.srt", "other.srt").carried
+    """
+    target, source = clips_of(alignment, to)
+    expect_labels(labels, file)
+    way = _Way(
+        forth=alignment.warp(keep="match" if to == "query" else "query"),
+        back=alignment.warp(keep=to),
+        source=frame_table(source.file).seconds,
+        target=frame_table(target.file).seconds,
+    )
+    if holds_only_marks(labels) or holds_only_marks(file):
+        marks = read_marks_of(source, labels, frame_clock(source.file))
+        found = [(mark, list(way.marks(mark))) for mark in marks]
+        write_marks(file, {mark_key(target): [each for _, moved in found for each in moved]})
+        count = sum(bool(moved) for _, moved in found)
+        return Carried(count, len(found) - count)
+    if Location(labels).suffix.lower() in SUBTITLES:
+        return _carry_subtitles(Location(labels), file, way)
+    table = MarkTable.read(labels)
+    table.expect_times()
+    table.expect_full_rows()
+    new = list(_carry_rows(table, frame_clock(source.file), way))
+    with atomic_write(file, error=RenderError) as part, part.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, table.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for _, row in new)
+    kept = len({number for number, _ in new})
+    return Carried(kept, len(table.rows) - kept)
+
+
+def expect_labels(labels: Place, file: Place) -> None:
+    """Raise DataError unless these labels can be carried over into a file of this name."""
+    if not fetch(labels).is_file():
+        raise DataError(
+            f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
+        )
+    expect_writable(file, sources=[labels], error=RenderError)
+    old, new = (Location(place).suffix.lower() for place in (labels, file))
+    if holds_only_marks(labels) or holds_only_marks(file):
+        expect_format(file)
+    elif (old in SUBTITLES) != (new in SUBTITLES):
+        raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
+
+
+def frame_clock(file: Place) -> FrameSeconds:
+    """When the frames of a video are shown, whatever its clip is called."""
+
+    def seconds(_: str, frame: float) -> float:
+        shown = frame_table(file).seconds
+        # An exclusive end may be the frame after the last.
+        return float(np.interp(frame, np.arange(len(shown)), shown, right=shown[-1] + 1.0))
+
+    return seconds
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """Both directions between the clips, and when the frames of their files are shown."""
+
+    forth: Warp
+    back: Warp
+    source: Seconds
+    target: Seconds
+
+    def spans(self, start: float, end: float) -> Iterator[tuple[float, float]]:
+        """Where `start`–`end` went, piece by piece."""
+        for stretch in self.forth.stretches:
+            first, last = max(stretch.start, start), min(stretch.end, end)
+            if first < last:
+                there = stretch.at(np.asarray([first, last]))
+                yield float(there[0]), float(there[1])
+
+    def marks(self, mark: Mark) -> Iterator[Mark]:
+        """A mark where it went: a stretch in parts, if the alignment has a gap there."""
+        if mark.end is not None:
+            for first, last in self.spans(mark.seconds, mark.end):
+                yield replace(mark, seconds=max(first, 0.0), end=max(first, last, 0.0))
+        elif self.forth.covers(mark.seconds):
+            yield replace(mark, seconds=max(self.forth.at(mark.seconds), 0.0))
+
+    def placed(self, row: Row, **times: float) -> Row:
+        """`row` with these times, and their frames, in the columns it has for them."""
+        new = {name: f"{time:.6f}" for name, time in times.items()}
+        frames = nearest(self.target, np.asarray(list(times.values()))).tolist()
+        new |= {FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
+        return {column: new.get(column, value) for column, value in row.items()}
+
+
+def _carry_rows(table: MarkTable, clock: FrameSeconds, way: _Way) -> Iterator[tuple[int, Row]]:
+    """(number of the old row, new row)."""
+    begin = "start" if table.has_spans else "seconds"
+    numbers = range(len(table.rows))
+    times = np.array([table.moment(number, begin, clock) for number in numbers], np.float64)
+    ends = {number: table.moment(number, "end", clock) for number in numbers if table.lasts(number)}
+    shown = nearest(way.source, times)
+    # Consecutive frames have a row each: key moments leave frames between them.
+    if not ends and len(times) >= 3 and (np.diff(shown) == 1).all():
+        yield from _propagate(table, times, way)
+        return
+    for number, time in zip(numbers, times.tolist(), strict=True):
+        end = ends.get(number)
+        if end is None:
+            if way.forth.covers(time):
+                yield number, way.placed(table.rows[number], **{begin: way.forth.at(time)})
+        elif end < time:
+            raise DataError(f"{table.path}: row {number + 1} ends at {end:g} s, before its start {time:g} s")
+        else:
+            for first, last in way.spans(time, end):
+                yield number, way.placed(table.rows[number], **{begin: first, "end": last})
+
+
+def _propagate(table: MarkTable, times: Seconds, way: _Way) -> Iterator[tuple[int, Row]]:
+    """Each frame of the target with the row of the frame it corresponds to, if that has one."""
+    partners = way.back.at(way.target)
+    rows = nearest(times, partners)
+    is_there = np.abs(times[rows] - partners) < np.diff(times).max()
+    for frame in np.flatnonzero(has_partner(way.back, way.target) & is_there).tolist():
+        number = int(rows[frame])
+        yield number, way.placed(table.rows[number], seconds=float(way.target[frame]))
+
+
+def _carry_subtitles(labels: Location, file: Place, way: _Way) -> Carried:
+    subtitles = load_subtitles(labels)
+    events, carried = [], 0
+    shortest = float(np.median(np.diff(way.target))) if len(way.target) > 1 else 0.04
+    for event in subtitles:
+        pieces = list(way.spans(event.start / 1000, event.end / 1000))
+        carried += bool(pieces)
+        for start, end in pieces:
+            moved = event.copy()
+            moved.start, moved.end = round(start * 1000), round(max(end, start + shortest) * 1000)
+            events.append(moved)
+    total = len(subtitles)
+    subtitles.events = sorted(events, key=lambda event: event.start)
+    with atomic_write(file, error=RenderError) as part:
+        subtitles.save(str(part))
+    return Carried(carried, total - carried)

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from seasync.alignment import MOTION, Alignment, Recipe, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats, Seconds
+from seasync.errors import RenderError
 from seasync.files import Place
-from seasync.group.votes import weighted_median
-from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_marks
+from seasync.marks import Mark, MarkedClips, read_marks, write_marks
+from seasync.marks.mark import frame_seconds
+from seasync.options import Side, expect
 
 if TYPE_CHECKING:
     from seasync.group.resample import Resampled
@@ -291,6 +293,36 @@ class Group:
             "moments": [[_number(moment) for moment in row] for row in self.at(self.seconds).tolist()],
             "ahead": [[_number(moment) for moment in row] for row in self.ahead.tolist()],
         }
+
+
+def weighted_median(values: Seconds, weights: Seconds) -> float:
+    """Where the weights on both sides are equal, between values in proportion."""
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(weights[order])
+    return float(np.interp(sums[-1] / 2, sums - weights[order] / 2, values[order]))
+
+
+def clips_of(alignment: Alignment, keep: Side) -> tuple[Clip, Clip]:
+    """The kept clip and the other one; an error if the alignment does not know its files."""
+    expect("keep", keep, Side, RenderError)
+    if alignment.query is None or alignment.match is None:
+        raise RenderError(
+            "the alignment does not know its files: align videos with seasync.align, or set query and match "
+            "with dataclasses.replace"
+        )
+    clips = (alignment.query, alignment.match)
+    return clips if keep == "query" else (clips[1], clips[0])
+
+
+def has_partner(warp: Warp, seconds: Seconds) -> NDArray[np.bool_]:
+    """Whether the frames shown at `seconds` have one; a frame that begins as a span ends has none."""
+    return warp.covers(seconds + 1e-4)
+
+
+def nearest(sorted_seconds: Seconds, seconds: Seconds) -> NDArray[np.int64]:
+    """For each of `seconds` the index of the nearest of `sorted_seconds`."""
+    middles = (sorted_seconds[1:] + sorted_seconds[:-1]) / 2
+    return np.searchsorted(middles, seconds, side="right").astype(np.int64)
 
 
 def _over_takes(average: Callable[..., Seconds], values: Floats | Seconds) -> Seconds:

@@ -14,8 +14,7 @@ from seasync.encoding import Seconds
 from seasync.errors import DataError
 from seasync.files import Location, Place, atomic_write, fetch, files_in
 from seasync.group.clock import Group
-from seasync.group.timing import take_name
-from seasync.marks import clip_names
+from seasync.marks.mark import clip_names, take_name
 
 Table = NDArray[np.float64]
 POINTS = 101  # 0, 1, … 100 percent, as biomechanics reports it
@@ -191,7 +190,7 @@ def _reference_grid(group: Group) -> tuple[Seconds, NDArray[np.int64]]:
 
 
 def _table_of(clip: Clip, tables: Mapping[str, Place | SignalTable]) -> Place | SignalTable | None:
-    return next((tables[name] for name in (*clip_names(clip), take_name(clip)) if name in tables), None)
+    return next((tables[name] for name in clip_names(clip) if name in tables), None)
 
 
 def _at(

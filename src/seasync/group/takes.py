@@ -1,33 +1,24 @@
-"""Takes from files, folders or a sea, encoded; and the calls that users make with them."""
+"""Takes from files, folders or a sea, encoded and put on the clock of a reference."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasync.alignment import MOTION, Recipe
+import numpy as np
+
+from seasync.alignment import MOTION, Alignment, Recipe, align_many, score_many
+from seasync.alignment.consensus import apply_consensus
+from seasync.alignment.judge import LIKELY
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
-from seasync.errors import DataError, FeatureError, SeasyncError, UnknownClips
+from seasync.encoding import Encoding
+from seasync.errors import FeatureError, SeasyncError
 from seasync.files import Place, is_uri
-from seasync.group.align_takes import group_of, medoid
-from seasync.group.carry import TOLERANCE_SECONDS, CarriedMarks, Carrier, LabeledClip, expect_inside
-from seasync.group.clock import Group, Judge, LeftOut, Take
-from seasync.group.episodes import from_episodes
-from seasync.group.timing import marks_of, take_name
-from seasync.marks import (
-    FrameSeconds,
-    MarkedClips,
-    clip_names,
-    expect_some_checked,
-    frame_seconds,
-    is_checked,
-    read_marks,
-)
+from seasync.group.clock import AlignedTake, Group, Judge, LeftOut, Take
 from seasync.pair import end_of
 from seasync.sea.calibration import judged_pair
 from seasync.sea.sources import find_videos
@@ -38,6 +29,18 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 Asked = Clip | Place
+PairProgress = Callable[[int, int], None]
+# Takes are aligned this many at a time: enough to be solved together, few enough to bound the memory.
+BATCH = 64
+# A medoid is judged by its scores with this many other takes, so that its cost grows with the takes, not
+# with their square.
+PROBES = 12
+# A take that fits the reference must also fit those takes that fit it best, if there are enough of them.
+WITNESSES, FEWEST_WITNESSES = 9, 3
+# DRAQ may be so much higher than among the witnesses; those that are all but copies of each other count as
+# this tight. Chosen on the sample sea, gestures, actions, robots and falls: no take of the same movement is
+# lost by it there.
+MUCH_WORSE, TIGHT_DRAQ = 0.15, 0.35
 
 
 def align_group(
@@ -141,106 +144,6 @@ def _of_files(
     return found, left_out, own
 
 
-def carry_over_sea(
-    sea: Sea,
-    marks: MarkedClips | Place,
-    *,
-    label: str | None = None,
-    where: str | None = None,
-    recipe: Recipe = MOTION,
-    tolerance_seconds: float = TOLERANCE_SECONDS,
-    progress: Progress | None = None,
-) -> tuple[list[LabeledClip], list[CarriedMarks]]:
-    """Carry the marks of a sea's labeled clips to all its others.
-
-    Parameters
-    ----------
-    sea : Sea
-    marks : mapping or path
-        Marks of some clips, by id, path or file name; or a marks file (see `seasync.marks.read_marks`). A
-        clip counts as labeled if a mark of it has no confidence: then a person has set or checked it.
-    label, where : str, optional
-        Only clips with this label, or that fulfil this SQL condition.
-    recipe : Recipe
-    tolerance_seconds : float
-        Confidence is how likely a mark is this near to the truth.
-    progress : callable, optional
-        Called with what is being done, how much is done, and of how much.
-
-    Returns
-    -------
-    labeled : list of LabeledClip
-    carried : list of CarriedMarks
-        All other clips, in the order they were added.
-
-    Raises
-    ------
-    DataError
-        If no clip of the sea has marks, or a mark lies outside its clip.
-
-    Warns
-    -----
-    UnknownClips
-        If some marks are of clips that the sea does not have.
-    """
-    stored = StoredClips.of(sea.record.snapshot(), label=label, where=where)
-    if isinstance(marks, str | PathLike):
-        marks = read_marks(marks, _stored_frame_seconds(stored))
-    marks = from_episodes(stored, marks)
-    own = {n: found for n, clip in enumerate(stored.clips) if is_checked(found := marks_of(clip, marks))}
-    if not own:
-        expect_some_checked(marks)
-        known = ", ".join(sorted(marks)[:3]) or "no clip"
-        raise DataError(f"the marks are of {known}: expected clips of this sea, by id, path or file name")
-    _warn_of_unknown(sea, marks, stored.clips)
-    labeled = [
-        LabeledClip(stored.clips[n], encoding, tuple(own[n]))
-        for n, encoding in zip(own, stored.encodings(list(own)), strict=True)
-    ]
-    expect_inside(labeled, [float(stored.ends[n]) for n in own])
-    rest = [n for n in range(len(stored)) if n not in own]
-    judge = partial(judged_pair, stored.snapshot)
-    carrier = Carrier(labeled, recipe=recipe, tolerance_seconds=tolerance_seconds, judge=judge)
-    report = None if progress is None else (lambda done, total: progress("carrying marks", done, total))
-    carried = carrier.carry(
-        [stored.clips[n] for n in rest],
-        lambda numbers: stored.encodings([rest[n] for n in numbers]),
-        progress=report,
-    )
-    return labeled, carried
-
-
-def _warn_of_unknown(sea: Sea, marks: MarkedClips, chosen: Sequence[Clip]) -> None:
-    """Warn of marks that are of no clip of the sea, whether it was chosen or not."""
-    if rest := marks.keys() - _names(chosen):
-        rest -= _names(sea.record.snapshot().clips())
-    if rest:
-        some = ", ".join(sorted(rest)[:3]) + (", …" if len(rest) > 3 else "")
-        warnings.warn(
-            f"marks of {len(rest)} clips that are not in this sea are ignored: {some}",
-            UnknownClips,
-            stacklevel=3,
-        )
-
-
-def _names(clips: Sequence[Clip]) -> set[str]:
-    return {name for clip in clips for name in (*clip_names(clip), take_name(clip))}
-
-
-def _stored_frame_seconds(stored: StoredClips) -> FrameSeconds:
-    """Frame times of stored clips, read when a mark asks for them."""
-    places = {name: n for n, clip in enumerate(stored.clips) for name in clip_names(clip)}
-
-    def seconds(clip: str, frame: float) -> float | None:
-        if clip not in places:
-            return None
-        n = places[clip]
-        (encoding,) = stored.encodings([n])
-        return frame_seconds([(stored.clips[n], encoding)])(clip, frame)
-
-    return seconds
-
-
 def clips_in(path: Place) -> list[Clip]:
     """The videos of a file, folder, pattern or list, as clips."""
     return [
@@ -271,3 +174,160 @@ def _same(one: Clip, other: Clip) -> bool:
         return one.id == other.id
     first, second = (clip.file if is_uri(clip.file) else Path(clip.file).absolute() for clip in (one, other))
     return first == second and (one.start, one.end) == (other.start, other.end)
+
+
+def group_of(
+    reference: Take,
+    takes: Sequence[Take],
+    *,
+    recipe: Recipe = MOTION,
+    consensus: bool = True,
+    left_out: Sequence[LeftOut] = (),
+    judge: Judge | None = None,
+    progress: PairProgress | None = None,
+) -> Group:
+    """Put encoded takes on the reference's clock.
+
+    Parameters
+    ----------
+    reference : Take
+    takes : sequence of Take
+        All but the reference.
+    recipe : Recipe
+    consensus : bool
+        Let the takes correct each other's alignment, and leave out those that fit the reference alone. The
+        cost grows with the takes times twenty.
+    left_out : sequence of LeftOut
+        Takes that could not be read, to be reported with those that do not align.
+    judge : callable, optional
+        Gives an alignment the verdict of a sea that is calibrated. Default: the verdict of the pair alone.
+    progress : callable, optional
+        Called with the takes done and their number.
+
+    Raises
+    ------
+    FeatureError
+        If there are no takes, or none aligns with the reference.
+    """
+    if not takes:
+        reasons = f" ({left_out[0].clip.name}: {left_out[0].reason})" if left_out else ""
+        raise FeatureError(f"an empty group: expected at least one take beside the reference{reasons}")
+    alignments = _aligned(reference, takes, recipe, judge, progress)
+    fitting = [n for n, alignment in enumerate(alignments) if alignment.alignable]
+    alone = _fit_alone(takes, alignments, fitting, recipe, judge) if consensus else set()
+    refused = [
+        LeftOut(take.clip, "does not align with the other takes" if n in alone else alignment.verdict)
+        for n, (take, alignment) in enumerate(zip(takes, alignments, strict=True))
+        if n in alone or not alignment.alignable
+    ]
+    fitting = [n for n in fitting if n not in alone]
+    if not fitting:
+        raise FeatureError(
+            f"{reference.clip.name}: none of {len(takes)} takes aligns with this reference; "
+            "choose another reference, or takes of the same movement"
+        )
+    chosen = [alignments[n] for n in fitting]
+    if consensus:
+        chosen = apply_consensus(chosen, [takes[n].encoding for n in fitting])
+    aligned = tuple(
+        AlignedTake(takes[n].clip, each.of(reference.clip, takes[n].clip, ends=(reference.end, takes[n].end)))
+        for n, each in zip(fitting, chosen, strict=True)
+    )
+    return Group(
+        reference.clip,
+        aligned,
+        (*left_out, *refused),
+        chosen[0].query_seconds,
+        _frame_seconds(reference.encoding),
+        (reference, *(takes[n] for n in fitting)),
+        recipe,
+        judge,
+    )
+
+
+def align_judged(
+    query: Encoding, others: Sequence[Encoding], recipe: Recipe, judge: Judge | None
+) -> list[Alignment]:
+    """One encoding aligned with others, each with its verdict."""
+    found = align_many(query, others, recipe=recipe) if others else []
+    if judge is None:
+        return found
+    return [judge(alignment, query, other) for alignment, other in zip(found, others, strict=True)]
+
+
+def _aligned(
+    query: Take,
+    takes: Sequence[Take],
+    recipe: Recipe,
+    judge: Judge | None,
+    progress: PairProgress | None = None,
+) -> list[Alignment]:
+    """One take aligned with others, a batch at a time."""
+    alignments: list[Alignment] = []
+    for first in range(0, len(takes), BATCH):
+        batch = [take.encoding for take in takes[first : first + BATCH]]
+        alignments += align_judged(query.encoding, batch, recipe, judge)
+        if progress:
+            progress(len(alignments), len(takes))
+    return alignments
+
+
+def _fit_alone(
+    takes: Sequence[Take],
+    alignments: Sequence[Alignment],
+    fitting: Sequence[int],
+    recipe: Recipe,
+    judge: Judge | None,
+) -> set[int]:
+    """The takes that fit the reference but not its company: the takes that fit it best.
+
+    One pair is judged by little evidence. A take must be likely the same movement as its witnesses too, and
+    must not fit them much worse than they fit each other.
+    """
+    witnesses = sorted(fitting, key=lambda n: -_likelihood(alignments[n]))[:WITNESSES]
+    heard: dict[int, list[Alignment]] = {n: [] for n in fitting}
+    among: list[float] = []  # DRAQ of the witnesses with each other
+    for witness in witnesses:
+        others = [n for n in fitting if n != witness]
+        found = _aligned(takes[witness], [takes[n] for n in others], recipe, judge)
+        for n, alignment in zip(others, found, strict=True):
+            heard[n].append(alignment)
+            among += [alignment.draq] if n in witnesses else []
+    if len(among) < FEWEST_WITNESSES:
+        return set()
+    limit = max(float(np.median(among)), TIGHT_DRAQ) + MUCH_WORSE
+
+    def fits(said: Sequence[Alignment]) -> bool:
+        likely = np.mean([_likelihood(alignment) for alignment in said]) >= LIKELY
+        return bool(likely and np.median([alignment.draq for alignment in said]) <= limit)
+
+    return {n for n, said in heard.items() if len(said) >= FEWEST_WITNESSES and not fits(said)}
+
+
+def _likelihood(alignment: Alignment) -> float:
+    """How likely both show the same movement; where that is not known, whether they align."""
+    return float(alignment.alignable) if alignment.likelihood is None else alignment.likelihood
+
+
+def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION, seed: int = 0) -> int:
+    """The number of the take that fits the others best: the lowest mean score with some of them."""
+    if len(takes) < 2:
+        return 0
+    probes = np.sort(np.random.default_rng(seed).permutation(len(takes))[:PROBES])
+    total, count = np.zeros(len(takes)), np.zeros(len(takes))
+    for probe in probes.tolist():
+        others = [n for n in range(len(takes)) if n != probe]
+        for first in range(0, len(others), BATCH):
+            batch = others[first : first + BATCH]
+            encodings = [takes[n].encoding for n in batch]
+            total[batch] += score_many(takes[probe].encoding, encodings, recipe=recipe, partial="auto").score
+            count[batch] += 1
+    return int(np.argmin(total / np.maximum(count, 1)))
+
+
+def _frame_seconds(encoding: Encoding) -> float:
+    """The time between two frames of the file, from the sampled frames' numbers and times."""
+    frames, seconds = encoding.frames, encoding.seconds
+    if len(frames) < 2 or frames[-1] == frames[0]:
+        return 1 / 30
+    return float((seconds[-1] - seconds[0]) / (frames[-1] - frames[0]))

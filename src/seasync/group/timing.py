@@ -1,21 +1,27 @@
-"""When each mark happens in each take, how long phases last, how that differs: in numbers and words."""
+"""When each mark happens in each take, how long phases last, how that differs: in numbers and words.
+
+A pair is a group of two: `compare_timing` says more of it, also where no mark is.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
+from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.encoding import Indices, Seconds
 from seasync.errors import DataError
+from seasync.forms import ReportForm, Source, TempoForm, TimedMomentForm, TimedPhaseForm
 from seasync.group.clock import Group
-from seasync.marks import Mark, MarkedClips, clip_names, mark_names
-
-# The rows of a timing: when marks happen in each take, and how long its phases last.
-
+from seasync.marks.mark import Mark, MarkedClips, mark_names, marks_of, take_name
+from seasync.options import Side
 
 Clock = tuple[Seconds, Indices]  # seconds of a take, and the frames shown then
 Ends = tuple[int, int]
@@ -240,20 +246,23 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
     DataError
         If no clip of the group has marks, or a mark lies outside its clip.
     """
-    marked = {take_name(clip): found for clip in _clips(group) if (found := marks_of(clip, marks))}
+    clips = [group.reference, *(take.clip for take in group.takes)]
+    marked = {take_name(clip): found for clip in clips if (found := marks_of(clip, marks))}
     own = {take: _moments(found) for take, found in marked.items()}
     if not own:
         known = ", ".join(sorted(marks)[:3]) or "none"
         raise DataError(f"the marks are of {known}: expected marks of the reference or of one of the takes")
-    _expect_inside(group, own)
+    _expect_inside(group, clips, own)
     names = mark_names(own.values())
     reference = take_name(group.reference)
-    on_reference = _on_reference(group, own, names)
-    times = {reference: on_reference}
-    for take, row in zip(group.takes, group.at(on_reference), strict=True):
+    backward = [
+        (take.alignment.warp(keep="match").smooth(), own.get(take_name(take.clip), ()))
+        for take in group.takes
+    ]
+    times = {reference: _in_reference(names, own.get(reference, ()), backward)}
+    for take in group.takes:
         name = take_name(take.clip)
-        given = {mark.name: mark.seconds for mark in own.get(name, ())}
-        times[name] = np.array([given.get(mark, moment) for mark, moment in zip(names, row, strict=True)])
+        times[name] = _in_take(names, own.get(name, ()), times[reference], take.warp)
     phases = _phases(
         names, {mark.name for found in marked.values() for mark in found if mark.end is not None}
     )
@@ -267,25 +276,10 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
     )
 
 
-def take_name(clip: Clip) -> str:
-    """What a take is called in tables: its file's name without the ending, and its span if it has one."""
-    stem, _, span = clip.name.partition(" ")
-    return stem.rpartition(".")[0] + (f" {span}" if span else "") if "." in stem else clip.name
-
-
-def marks_of(clip: Clip, marks: MarkedClips) -> Sequence[Mark]:
-    """The marks of a clip, by any of its names."""
-    return next((marks[name] for name in (*clip_names(clip), take_name(clip)) if name in marks), ())
-
-
-def _clips(group: Group) -> list[Clip]:
-    return [group.reference, *(take.clip for take in group.takes)]
-
-
-def _expect_inside(group: Group, own: Mapping[str, Sequence[Mark]]) -> None:
+def _expect_inside(group: Group, clips: Sequence[Clip], own: Mapping[str, Sequence[Mark]]) -> None:
     ends = {take_name(take.clip): take.alignment.ends[1] for take in group.takes}
     ends[take_name(group.reference)] = group.takes[0].alignment.ends[0] if group.takes else np.inf
-    for clip in _clips(group):
+    for clip in clips:
         name = take_name(clip)
         for mark in own.get(name, ()):
             if not clip.start <= mark.seconds <= ends[name] + 0.05:  # times are rounded in files
@@ -318,15 +312,319 @@ def _clocks(group: Group) -> dict[str, Clock]:
     return clocks
 
 
-def _on_reference(group: Group, own: Mapping[str, Sequence[Mark]], names: Sequence[str]) -> Seconds:
+def _in_reference(
+    names: Sequence[str], own: Sequence[Mark], takes: Sequence[tuple[Warp, Sequence[Mark]]]
+) -> Seconds:
     """When each mark happens in the reference: its own marks, else the median of what the takes say."""
-    given = {mark.name: mark.seconds for mark in own.get(take_name(group.reference), ())}
+    given = {mark.name: mark.seconds for mark in own}
     answers: dict[str, list[float]] = {name: [] for name in names}
-    for take in group.takes:
-        back = take.alignment.warp(keep="match").smooth()
-        for mark in own.get(take_name(take.clip), ()):
-            if back.covers(mark.seconds):
-                answers[mark.name].append(back.at(mark.seconds))
+    for backward, marks in takes:
+        for mark in marks:
+            if backward.covers(mark.seconds):
+                answers[mark.name].append(backward.at(mark.seconds))
     return np.array(
         [given.get(name, float(np.median(answers[name])) if answers[name] else np.nan) for name in names]
     )
+
+
+def _in_take(names: Sequence[str], own: Sequence[Mark], on_reference: Seconds, forward: Warp) -> Seconds:
+    """When each mark happens in a take: its own marks, else where the reference's go."""
+    given = {mark.name: mark.seconds for mark in own}
+    carried = np.where(forward.covers(on_reference), forward.at(on_reference), np.nan).tolist()
+    return np.array([given.get(name, moment) for name, moment in zip(names, carried, strict=True)])
+
+
+# The timing of a pair: marks, and the moments and stretches where the two differ most.
+
+
+MOST_DIFFERENCES = 5  # moments without a mark
+SAME_SECONDS = 0.1  # between a mark and a moment without one: closer ones are one moment
+NOTABLE_SECONDS = 0.04  # a frame or so: smaller differences are not worth a sentence
+UNSURE_SECONDS = 0.5  # between the earliest and the latest partner that a moment could have
+SURE_SECONDS = 0.25  # so long the partners must stay sure for times to count from there
+NOTABLE_CHANGE = 0.1  # seconds gained or lost within one stretch of the movement
+END, END_SECONDS = "the end", 0.15  # a moment so close to the end is called that
+TEMPO_STEP = 1 / 15  # seconds between two values of the tempo curve
+FASTEST = 8.0  # the match skips this part of the movement
+TEMPO_REACH = 0.2  # seconds to both sides over which a speed is measured
+
+
+def compare_timing(
+    alignment: Alignment,
+    marks: Mapping[Side, Sequence[Mark]],
+    names: Mapping[Side, str],
+    *,
+    since: float | None = None,
+) -> ReportForm:
+    """Compare the timing of two aligned videos.
+
+    Parameters
+    ----------
+    alignment
+        The solved alignment.
+    marks
+        Marks of each video. A mark that only one video has is carried over to the other. A mark with an end
+        begins a phase that lasts until the next one.
+    names
+        Names of the videos, for the sentences.
+    since
+        Second of the query from which times count. Default: the first moment whose partner is sure, which is
+        the start of what both show unless somebody waits there.
+
+    Returns
+    -------
+    ReportForm
+        Moments with the largest difference first, phases in order of time, and the tempo curve.
+
+    Raises
+    ------
+    DataError
+        If the match has no counterpart of `since`.
+    """
+    timing = PairTiming(alignment, names, since)
+    marked = timing.marked(alignment, marks.get("query", ()), marks.get("match", ()))
+    phases = timing.phases(
+        marked, {mark.name for each in marks.values() for mark in each if mark.end is not None}
+    )
+    # A mark so close that it says the same with a name stands for a moment.
+    found = [
+        one
+        for one in timing.differences()
+        if all(abs(one.query - mark.query) >= SAME_SECONDS for mark in marked)
+    ]
+    moments = sorted([*marked, *found], key=lambda one: -abs(one.later))
+    doubt = [] if alignment.alignable else ["These two do not align, so their differences mean little."]
+    return ReportForm(
+        names=dict(names),
+        summary=[*doubt, *timing.summary(moments, phases)],
+        start=timing.start,
+        zero=timing.zero,
+        seconds={side: timing.end[side] - timing.start[side] for side in timing.start},
+        moments=moments,
+        phases=phases,
+        tempo=_pair_tempo(timing.warp),
+    )
+
+
+class PairTiming:
+    """Times of both videos since the first sure moment, or since a chosen one."""
+
+    def __init__(self, alignment: Alignment, names: Mapping[Side, str], since: float | None) -> None:
+        from seasync.alignment.uncertainty import uncertainty_rows
+
+        self.warp, self.names = alignment.warp(keep="query"), names
+        first, last = self.warp.stretches[0], self.warp.stretches[-1]
+        self.start: dict[Side, float] = {
+            "query": first.start,
+            "match": float(first.at(np.array(first.start))),
+        }
+        self.end: dict[Side, float] = {"query": last.end, "match": float(last.at(np.array(last.end)))}
+        rows = np.array(uncertainty_rows(alignment) or [(0.0, 0.0, 0.0)])
+        self._known, self._widths = rows[:, 0], rows[:, 2] - rows[:, 1]
+        self.sure = self._sure_span()
+        self.zero, self.zero_name = self.start, "the start"
+        if since is not None:
+            if not self.warp.covers(since):
+                raise DataError(f"since: the match has no counterpart at {since:.2f} s")
+            self.zero, self.zero_name = {"query": since, "match": self.warp.at(since)}, "the chosen moment"
+        elif self.sure["query"][0] > self.start["query"]:
+            self.zero = {side: self.sure[side][0] for side in self.start}
+            self.zero_name = "the first sure moment"
+
+    def _sure_span(self) -> dict[Side, tuple[float, float]]:
+        """From the first moment whose partner is sure to the last; all of it if hardly anything is unsure."""
+        begin, end = self.start["query"], self.end["query"]
+        times = np.concatenate([np.arange(*span, TEMPO_STEP) for span in self.warp.spans])
+        is_sure = np.concatenate([[False], self.are_sure(times), [False]])
+        runs = [
+            (float(times[first]), float(times[after - 1]))
+            for first, after in np.flatnonzero(np.diff(is_sure.astype(int))).reshape(-1, 2)
+            if times[after - 1] - times[first] >= SURE_SECONDS
+        ]
+        first = runs[0][0] if runs and runs[0][0] - begin > SURE_SECONDS else begin
+        last = runs[-1][1] if runs and end - runs[-1][1] > SURE_SECONDS else end
+        match = (
+            self.start["match"] if first == begin else self.warp.at(first),
+            self.end["match"] if last == end else self.warp.at(last),
+        )
+        return {"query": (first, last), "match": match}
+
+    def are_sure(self, query: Seconds) -> NDArray[np.bool_]:
+        """Whether the partners of moments are known well; they are taken to be where nothing is known."""
+        return np.asarray(np.interp(query, self._known, self._widths) <= UNSURE_SECONDS)
+
+    def later(self, query: Seconds, match: Seconds) -> Seconds:
+        """How much later than in the query moments come in the match."""
+        return (match - self.zero["match"]) - (query - self.zero["query"])
+
+    def _times(self) -> list[Seconds]:
+        """The moments of each span, from the first sure moment to the last."""
+        first, last = self.sure["query"]
+        spans = (np.arange(*span, TEMPO_STEP) for span in self.warp.spans)
+        return [times[(times >= first) & (times <= last)] for times in spans]
+
+    def marked(
+        self, alignment: Alignment, query: Sequence[Mark], match: Sequence[Mark]
+    ) -> list[TimedMomentForm]:
+        """Every mark that is in both videos, or has a counterpart in the other."""
+        names = tuple(dict.fromkeys(mark.name for mark in (*query, *match)))
+        on_query = _in_reference(names, query, [(alignment.warp(keep="match"), match)])
+        on_match = _in_take(names, match, on_query, self.warp)
+        own, others = {mark.name for mark in query}, {mark.name for mark in match}
+        return [
+            self._moment(name, "match" if name not in own else "both" if name in others else "query", *times)
+            for name, *times in zip(names, on_query.tolist(), on_match.tolist(), strict=True)
+            if np.isfinite(times).all()
+        ]
+
+    def _moment(self, name: str, source: Source, query: float, match: float) -> TimedMomentForm:
+        later = float(self.later(np.array(query), np.array(match)))
+        sure = source == "both" or bool(self.are_sure(np.array(query)))
+        direction = "later" if later > 0 else "earlier"
+        apart = "in time" if abs(later) < NOTABLE_SECONDS else f"{abs(later):.2f} s {direction}"
+        how = f"{self.names['match']} is {apart}" + ("" if sure else " (unsure)")
+        where = f"At {name}" if name == END else name
+        return TimedMomentForm(
+            name=name,
+            source=source,
+            query=round(query, 4),
+            match=round(match, 4),
+            later=round(later, 4),
+            sure=sure,
+            text=f"{where}, {how}." if source == "difference" else f"{how} at {name}.",
+        )
+
+    def differences(self) -> list[TimedMomentForm]:
+        """The moments at which the difference is largest, away from each other.
+
+        Unsure moments are used only if there are no others.
+        """
+        times = np.concatenate(self._times())
+        sure = self.are_sure(times)
+        times = times[sure] if sure.any() else times
+        match = self.warp.at(times)
+        later = self.later(times, match)
+        apart = max(0.25, (self.end["query"] - self.start["query"]) / 8)
+        found: list[TimedMomentForm] = []
+        for n in np.argsort(-np.abs(later), kind="stable").tolist():
+            query = float(times[n])
+            if abs(later[n]) < NOTABLE_SECONDS or len(found) == MOST_DIFFERENCES:
+                break
+            if all(abs(query - one.query) > apart for one in found):
+                found.append(self._moment(self._name(query), "difference", query, float(match[n])))
+        return found
+
+    def _name(self, query: float) -> str:
+        if self.end["query"] - query < END_SECONDS:
+            return END
+        since = query - self.zero["query"]
+        return f"{abs(since):.2f} s {'before' if since < 0 else 'after'} {self.zero_name}"
+
+    def phases(self, marked: Sequence[TimedMomentForm], names: Set[str]) -> list[TimedPhaseForm]:
+        """From mark to mark: phases by their names, else from each key moment to the next."""
+        ordered = sorted(marked, key=lambda one: one.query)
+        starts = [one for one in ordered if one.name in names] or ordered
+        points = [(one.name, one.query, one.match, one.sure) for one in starts]
+        if starts and starts[0].name in names:  # the last phase lasts to the end
+            last = starts[-1]
+            end = max(self.end["query"], last.query), max(self.end["match"], last.match)
+            points.append((END, *end, True))
+        found = []
+        for (name, query, match, sure), (until, query_end, match_end, end_sure) in pairwise(points):
+            lasts: dict[Side, float] = {"query": query_end - query, "match": match_end - match}
+            longer = lasts["match"] - lasts["query"]
+            name = name if name in names else f"{name} to {until}"
+            than = f"{abs(longer):.2f} s {'longer' if longer > 0 else 'shorter'}"
+            if abs(longer) < NOTABLE_SECONDS:
+                than = f"as long as {self.names['query']}"
+            unsure = "" if sure and end_sure else " (unsure)"
+            phase = TimedPhaseForm(
+                name=name,
+                query=(query, query_end),
+                match=(match, match_end),
+                seconds={side: round(seconds, 4) for side, seconds in lasts.items()},
+                difference=round(longer, 4),
+                text=f"{self.names['match']} takes {lasts['match']:.2f} s for {name}, {than}{unsure}.",
+            )
+            found.append(phase)
+        return found
+
+    def summary(self, moments: Sequence[TimedMomentForm], phases: Sequence[TimedPhaseForm]) -> list[str]:
+        """The main differences in sentences."""
+        notable = [one for one in moments if abs(one.later) >= NOTABLE_SECONDS]
+        marked = [one for one in notable if one.source != "difference"] or notable
+        longest = sorted(phases, key=lambda one: -abs(one.difference))
+        sentences = [one.text for one in marked[:3]]
+        sentences += [one.text for one in longest[:2] if abs(one.difference) >= NOTABLE_SECONDS]
+        if sentences and (steepest := self._steepest()):
+            sentences.insert(0, steepest)
+        return [*self._overall(), *(sentences or ["No moment differs by more than a frame or so."])]
+
+    def _steepest(self) -> str | None:
+        """Where most of the difference arises, in words; None if it grows evenly, or is small or unsure."""
+        width = max(0.5, (self.end["query"] - self.start["query"]) / 8)
+        found: list[tuple[float, float, float]] = []  # seconds lost, from when to when
+        for times in filter(len, self._times()):
+            later, sure = self.later(times, self.warp.at(times)), self.are_sure(times)
+            ends = np.minimum(np.searchsorted(times, times + width), len(times) - 1)
+            lost = np.where(sure & sure[ends], later[ends] - later, 0)
+            lost[times[ends] - times < width / 2] = 0  # too close to the end to say from when to when
+            n = int(np.argmax(np.abs(lost)))
+            found.append((float(lost[n]), float(times[n]), float(times[ends[n]])))
+        if not found:
+            return None
+        most, start, end = max(found, key=lambda one: abs(one[0]))
+        query, match = (self.sure[side][1] - self.sure[side][0] for side in self.start)
+        evenly = abs(match - query) * width / max(query, width)
+        if abs(most) < max(NOTABLE_CHANGE, 2 * evenly):
+            return None
+        change = f"{self.names['match']} {'loses' if most > 0 else 'gains'} {abs(most):.2f} s"
+        begin, stop = self._name(start), self._name(end)
+        if stop != END:  # "from 0.5 s to 1 s after the start", "from 0.5 s before to 1 s after …"
+            same = stop.partition(" s ")[2]
+            begin = begin.removesuffix(f" {same}").removesuffix(f" {self.zero_name}")
+        return f"From {begin} to {stop}, {change}."
+
+    def _overall(self) -> list[str]:
+        """How long both take, from the first sure moment to the last."""
+        names, (begin, end) = self.names, self.sure["query"]
+        query, match = (self.sure[side][1] - self.sure[side][0] for side in self.start)
+        speed = query / match if match else 1.0
+        both = f"{names['match']} takes {match:.2f} s for what {names['query']} does in {query:.2f} s"
+        found = [both + (f" ({speed:.2f}× the speed)." if abs(speed - 1) >= 0.03 else ": the same speed.")]
+        cut = {"before": begin > self.start["query"], "after": end < self.end["query"]}
+        if outside := [when for when, is_cut in cut.items() if is_cut]:
+            found.append(
+                f"Only {begin:.2f}–{end:.2f} s of {names['query']} are compared: {' and '.join(outside)} "
+                "that, frames look too much alike to say which belong together."
+            )
+        return found
+
+
+def _pair_tempo(warp: Warp) -> list[TempoForm]:
+    found = []
+    for piece in warp.stretches:
+        reach = min(TEMPO_REACH, (piece.end - piece.start) / 4)
+        for time in np.arange(piece.start, piece.end, TEMPO_STEP).tolist():
+            middle = min(max(time, piece.start + reach), piece.end - reach)
+            around = piece.at(np.asarray([middle - reach, middle + reach]))
+            seconds = float(around[1] - around[0])
+            speed = 2 * reach / seconds if seconds > 0 else FASTEST
+            found.append(TempoForm(query=round(time, 4), speed=round(min(speed, FASTEST), 4)))
+    return found
+
+
+def report_csv(report: ReportForm) -> str:
+    """The report of a pair as a table: moments, then phases."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["kind", "name", "query_seconds", "match_seconds", "match_later_seconds", "source", "sure"]
+    )
+    for one in report.moments:
+        values = (f"{value:.3f}" for value in (one.query, one.match, one.later))
+        writer.writerow(["moment", one.name, *values, one.source, "yes" if one.sure else "no"])
+    for phase in report.phases:
+        values = (f"{value:.3f}" for value in (*phase.seconds.values(), phase.difference))
+        writer.writerow(["phase duration", phase.name, *values, "", ""])
+    return out.getvalue()

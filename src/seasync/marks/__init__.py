@@ -2,29 +2,7 @@
 
 from __future__ import annotations
 
-from seasync.marks.formats import read_marks, write_marks
-from seasync.marks.mark import (
-    FrameSeconds,
-    Mark,
-    MarkedClips,
-    clip_names,
-    expect_some_checked,
-    frame_seconds,
-    is_checked,
-    mark_key,
-    mark_names,
-)
-
-__all__ = [
-    "FrameSeconds",
-    "Mark",
-    "MarkedClips",
-    "clip_names",
-    "expect_some_checked",
-    "frame_seconds",
-    "is_checked",
-    "mark_key",
-    "mark_names",
-    "read_marks",
-    "write_marks",
-]
+from seasync.marks.files import read_marks as read_marks
+from seasync.marks.files import write_marks as write_marks
+from seasync.marks.mark import Mark as Mark
+from seasync.marks.mark import MarkedClips as MarkedClips

@@ -91,12 +91,23 @@ def mark_key(clip: Clip) -> str:
     return clip.id if clip.id and (clip.start > 0 or clip.end is not None) else clip.file
 
 
+def take_name(clip: Clip) -> str:
+    """What a clip is called in tables: its file's name without the ending, and its span if it has one."""
+    stem, _, span = clip.name.partition(" ")
+    return stem.rpartition(".")[0] + (f" {span}" if span else "") if "." in stem else clip.name
+
+
 def clip_names(clip: Clip) -> tuple[str, ...]:
-    """What a clip may be called in a marks file: its id, its path, its file's name, that without ending."""
+    """What a clip may be called in a marks file: its id, its path, its file's name with or without ending."""
     file = clip.file.replace("\\", "/")
     name = file.rpartition("/")[2]
-    names = (clip.id, clip.file, file, name, name.rpartition(".")[0] or name)
+    names = (clip.id, clip.file, file, name, name.rpartition(".")[0] or name, take_name(clip))
     return tuple(dict.fromkeys(each for each in names if each))
+
+
+def marks_of(clip: Clip, marks: MarkedClips) -> Sequence[Mark]:
+    """The marks of a clip, by any of its names."""
+    return next((marks[name] for name in clip_names(clip) if name in marks), ())
 
 
 def mark_names(clips: Iterable[Sequence[Mark]]) -> tuple[str, ...]:
@@ -105,5 +116,5 @@ def mark_names(clips: Iterable[Sequence[Mark]]) -> tuple[str, ...]:
     for marks in clips:
         ordered = sorted(marks, key=lambda mark: mark.seconds)
         for place, mark in enumerate(ordered):
-            places.setdefault(mark.name, []).append(place / max(len(ordered) - 1, 1))
+            places.setdefault(mark.name, []).append(place / len(ordered))
     return tuple(sorted(places, key=lambda name: sum(places[name]) / len(places[name])))

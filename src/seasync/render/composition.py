@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
+from seasync.files import Place
+from seasync.group.carry import frame_clock
+from seasync.marks.files import read_marks_of
+from seasync.marks.mark import Mark
 from seasync.options import Gaps
 from seasync.render.canvas import BLACK, GRAY, WHITE, Canvas, Plane, plate_height, plate_width
 from seasync.render.canvas import clock as clock_text
@@ -20,31 +25,37 @@ SMALLEST_LETTERS = 7  # pixels; smaller ones cannot be read
 MARK_SECONDS = 0.8  # how long the name of a key moment stays
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A named phase of the kept clip, or a key moment.
+def read_marks(file: Place, video: Place) -> list[Mark]:
+    """Read key moments or phases to show in a film.
 
     Parameters
     ----------
-    start
-        Seconds.
-    text
-        Its name.
-    end
-        Seconds; None for a key moment.
+    file
+        A file of marks, in any format that `seasync.marks.read_marks` knows. If it has marks of several
+        clips, it must have some of the video's.
+    video
+        The video they belong to: it gives frame numbers their times.
+
+    Returns
+    -------
+    list of Mark
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or has no marks of this video.
 
     Examples
     --------
-    >>> seasync.render.Mark(1.2, "impact").text
-    'impact'
+    >>> [mark.name for mark in seasync.render.read_marks("keys.csv", "query.mp4")]
+    ['up', 'down']
     """
+    return list(read_marks_of(Clip(str(video)), file, frame_clock(video)))
 
-    start: float
-    text: str
-    end: float | None = None
 
-    def is_shown(self, seconds: float) -> bool:
-        return self.start <= seconds < (self.start + MARK_SECONDS if self.end is None else self.end)
+def is_shown(mark: Mark, seconds: float) -> bool:
+    """Whether a film shows the name of a mark at this moment."""
+    return mark.seconds <= seconds < (mark.seconds + MARK_SECONDS if mark.end is None else mark.end)
 
 
 @dataclass(frozen=True)
@@ -143,7 +154,7 @@ def captions(film: Film, number: int) -> Iterator[Caption]:
 def _mark_captions(film: Film, number: int, lowest: int) -> Iterator[Caption]:
     size, margin = round(film.letters * 1.3), film.letters // 2
     seconds = float(film.clock.seconds[number])
-    names = "  ".join(mark.text for mark in film.marks if mark.is_shown(seconds))
+    names = "  ".join(mark.name for mark in film.marks if is_shown(mark, seconds))
     shortened = (f"{names[:letters]}…" for letters in range(len(names) - 1, 0, -1))
     text = _fitting((names, *shortened), size, film.size[0] - 2 * margin)
     top = film.size[1] - margin - plate_height(size)

@@ -12,17 +12,15 @@ from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place, expect_writable
-from seasync.group.clock import Group
-from seasync.group.timing import take_name
+from seasync.group.clock import Group, clips_of, has_partner
+from seasync.marks.mark import Mark, take_name
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
 from seasync.render.canvas import DIM, Canvas, Panel
-from seasync.render.composition import Cell, Film, Mark, Tempo, captions, draw_bar, draw_frame
+from seasync.render.composition import Cell, Film, Tempo, captions, draw_bar, draw_frame
 from seasync.render.frames import (
     Clock,
-    clips_of,
     clock_of,
     film_warp,
-    has_partner,
     own_frames,
     scheduled_pictures,
     warped_frames,

@@ -13,13 +13,14 @@ import numpy as np
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
-from seasync.alignment import Alignment, Segment, Warp
+from seasync.alignment import Segment, Warp
 from seasync.alignment.warp import Stretch
 from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
 from seasync.files import Place
-from seasync.options import Side, Smooth, expect
+from seasync.group.clock import has_partner, nearest
+from seasync.options import Smooth
 from seasync.render.canvas import Canvas, Panel
 from seasync.video import FrameTable, frame_table, probe
 from seasync.video.color import ToRGB
@@ -28,18 +29,6 @@ from seasync.video.reader import warn_if_damaged
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-
-def clips_of(alignment: Alignment, keep: Side) -> tuple[Clip, Clip]:
-    """The kept clip and the other one; an error if the alignment does not know its files."""
-    expect("keep", keep, Side, RenderError)
-    if alignment.query is None or alignment.match is None:
-        raise RenderError(
-            "the alignment does not know its files: align videos with seasync.align, or set query and match "
-            "with dataclasses.replace"
-        )
-    clips = (alignment.query, alignment.match)
-    return clips if keep == "query" else (clips[1], clips[0])
 
 
 def in_even_pieces(warp: Warp, fps: Fraction, *, max_error_frames: float) -> Warp:
@@ -163,11 +152,6 @@ def warped_frames(clip: Clip, clock: Clock, warp: Warp, *, blend: bool = False) 
     return FrameSelection(clip.file, below, seconds, known, share.astype(np.float32))
 
 
-def has_partner(warp: Warp, seconds: Seconds) -> NDArray[np.bool_]:
-    """Whether the frames shown at `seconds` have one; a frame that begins as a span ends has none."""
-    return warp.covers(seconds + 1e-4)
-
-
 def frames_at(table: FrameTable, seconds: Seconds) -> NDArray[np.int64]:
     """The frame nearest to each of `seconds`, but none that is shown more than half a usual frame later."""
     before, after = _around(table, seconds)
@@ -252,12 +236,6 @@ def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> l
     shown = {number: fitted(picture, size) for number, picture in found.items()}
     # A damaged frame is replaced by the nearest one that is whole.
     return [shown[min(shown, key=lambda whole: abs(whole - number))] for number in numbers.tolist()]
-
-
-def nearest(sorted_seconds: Seconds, seconds: Seconds) -> NDArray[np.int64]:
-    """For each of `seconds` the index of the nearest of `sorted_seconds`."""
-    middles = (sorted_seconds[1:] + sorted_seconds[:-1]) / 2
-    return np.searchsorted(middles, seconds, side="right").astype(np.int64)
 
 
 def fitted(picture: Image, size: tuple[int, int]) -> Image:

@@ -13,10 +13,11 @@ from seasync.alignment import Alignment, Warp
 from seasync.alignment.judge import LIKELY, per_cent
 from seasync.encoding import Floats, Seconds
 from seasync.files import Place
+from seasync.group.clock import clips_of
 from seasync.options import Side
 from seasync.render.canvas import clock, ticks
 from seasync.render.films import query_of
-from seasync.render.frames import clips_of, clock_of, stills
+from seasync.render.frames import clock_of, stills
 from seasync.render.page import (
     FAINT,
     LEFT_OUT,

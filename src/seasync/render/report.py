@@ -16,7 +16,8 @@ from seasync.encoding import Seconds
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write
 from seasync.group.clock import Group, while_moving
-from seasync.group.timing import Timing, take_name
+from seasync.group.timing import Timing
+from seasync.marks.mark import take_name
 
 MOST_RATIOS = 3  # columns
 _COLUMNS = (

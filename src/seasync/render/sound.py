@@ -17,8 +17,9 @@ from seasync.clip import Clip
 from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write
+from seasync.group.clock import clips_of
 from seasync.options import Audio, Side, expect
-from seasync.render.frames import Clock, clips_of, clock_of, frame_rate, in_even_pieces, linear_pieces
+from seasync.render.frames import Clock, clock_of, frame_rate, in_even_pieces, linear_pieces
 from seasync.video import frame_table, probe, sound
 
 # Change the speed of a sound and keep its pitch.

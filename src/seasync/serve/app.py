@@ -30,9 +30,7 @@ from seasync.serve.routes import (
     comparisons,
     footage,
     jobs,
-    labeling,
     marks,
-    report,
     search,
     seas,
     uploads,
@@ -212,9 +210,11 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.backend = backend
-    rooms = (seas, footage, search, alignments, report, bodies, marks, labeling, comparisons, uploads, jobs)
-    for routes in rooms:
-        app.include_router(routes.router, prefix="/api/v1", responses=PROBLEMS)
+    for router in (
+        *(seas.router, footage.router, search.router, alignments.router, marks.report, bodies.router),
+        *(marks.marks, marks.labeling, comparisons.router, uploads.router, jobs.router),
+    ):
+        app.include_router(router, prefix="/api/v1", responses=PROBLEMS)
     plain_schema = app.openapi
     app.openapi = lambda: add_examples(plain_schema())  # type: ignore[method-assign]
     app.mount("/", GZipMiddleware(_Page(directory=WEB, html=True), compresslevel=6))

@@ -13,11 +13,10 @@ from seasync.files import DiskCache, cache_folder, is_uri
 from seasync.sea.snapshot import quoted
 from seasync.serve import models, tasks
 from seasync.serve.body_angles import find_body
-from seasync.serve.carried_marks import CarriedStore
 from seasync.serve.inspection import KnownFacts
 from seasync.serve.jobs import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
-from seasync.serve.mark_tables import film_marks, marks_of
+from seasync.serve.mark_tables import CarriedStore, marks_of, read_forms
 from seasync.serve.media import make_proxy
 from seasync.serve.phone import Access
 from seasync.serve.search_processes import SearchProcesses
@@ -209,7 +208,7 @@ class Backend:
     def _film_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         asked, served = models.FilmRequest(**request), self.sea(sea)
         kept = asked.alignment.query if asked.keep == "query" else asked.alignment.match
-        marks = film_marks(marks_of(served, kept)) if asked.marks else []
+        marks = read_forms(marks_of(served, kept)) if asked.marks else []
         alignment = self.solver.solve_for_files(served, asked.alignment)
         place = self.film_place(request)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -11,10 +11,12 @@ from typing import IO, Any, Literal, TypeVar
 
 import httpx
 import numpy as np
+from pydantic import TypeAdapter
 
 from seasync.encoding import Floats
 from seasync.errors import ServeError
 from seasync.files import Location, Place, atomic_write, fetch
+from seasync.forms import ReportForm
 from seasync.options import (
     Audio,
     FilmFormat,
@@ -47,9 +49,8 @@ from seasync.serve.models import (
     Drawings,
     Job,
     LabelingRequest,
-    Mark,
+    MarkForm,
     Marks,
-    Model,
     SeaInfo,
     Upload,
 )
@@ -57,7 +58,7 @@ from seasync.serve.models import (
 # The HTTP requests of the client, and their errors in plain words.
 
 
-M = TypeVar("M", bound=Model)
+M = TypeVar("M")
 
 
 class Connection:
@@ -93,7 +94,8 @@ class Connection:
         json: Any = None,
     ) -> M:
         """Send a request; return its answer as a model."""
-        return kind(**self.ask(method, path, params=params, json=json).json())
+        answer = self.ask(method, path, params=params, json=json).json()
+        return TypeAdapter(kind).validate_python(answer)
 
     def ask(
         self,
@@ -289,7 +291,7 @@ class LabelingClient:
 
     Examples
     --------
-    >>> top = Mark(kind="moment", name="top", frame=12, seconds=0.4)                # doctest: +SKIP
+    >>> top = MarkForm(kind="moment", name="top", frame=12, seconds=0.4)                # doctest: +SKIP
     >>> client.set_marks("footage", clip.ref, [top])                                # doctest: +SKIP
     >>> client.wait(client.labeling.carry("footage"))                               # doctest: +SKIP
     >>> for doubtful in client.labeling.carried("footage", sure=False):             # doctest: +SKIP
@@ -302,7 +304,7 @@ class LabelingClient:
     def carry(
         self,
         sea: str,
-        marks: Mapping[str, Sequence[Mark]] | None = None,
+        marks: Mapping[str, Sequence[MarkForm]] | None = None,
         *,
         label: str | None = None,
         tolerance: float = 0.1,
@@ -685,10 +687,10 @@ class Client(SeasClient):
         """Start to make a film of a leader and its followers; see `wait` and `fetch`."""
         return self._http.model(Job, "POST", f"/seas/{sea}/alignment/grid", json=request.model_dump())
 
-    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> models.Report:
+    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> ReportForm:
         """How the timing of two videos differs; times count from the second `since` of the query."""
         place, asked = f"/seas/{sea}/alignment/report", models.ReportRequest(**dict(request), since=since)
-        return self._http.model(models.Report, "GET", place, params=_params(asked))
+        return self._http.model(ReportForm, "GET", place, params=_params(asked))
 
     def report_table(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> str:
         """The report as CSV."""
@@ -710,7 +712,7 @@ class Client(SeasClient):
             "PUT", f"/seas/{sea}/anchors/{query}/{match}", json=[one.model_dump() for one in anchors]
         )
 
-    def marks(self, sea: str, ref: str) -> list[Mark]:
+    def marks(self, sea: str, ref: str) -> list[MarkForm]:
         """The marks of a video."""
         return self._http.model(models.Marks, "GET", f"/seas/{sea}/marks/{ref}").marks
 
@@ -727,7 +729,7 @@ class Client(SeasClient):
         found: dict[MarkKind, list[str]] = self._http.ask("GET", f"/seas/{sea}/mark-names").json()
         return found
 
-    def set_marks(self, sea: str, ref: str, marks: Sequence[Mark]) -> None:
+    def set_marks(self, sea: str, ref: str, marks: Sequence[MarkForm]) -> None:
         """Replace all marks of a video."""
         self._http.ask("PUT", f"/seas/{sea}/marks/{ref}", json=[mark.model_dump() for mark in marks])
 

@@ -23,7 +23,7 @@ from seasync.serve.annotation_store import AnnotationStore
 from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of
 from seasync.serve.media import open_held
-from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Drawing, Mark, Model
+from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Drawing, MarkForm, Model
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.upload_store import content_hash
 
@@ -54,7 +54,7 @@ class Manifest(Model):
     request: dict[str, Any] = Field(description="Recipe, partial, order.")
     videos: dict[Side, Video]
     anchors: list[Anchor] = Field(max_length=64)
-    marks: dict[Side, list[Mark]]
+    marks: dict[Side, list[MarkForm]]
     drawings: list[Drawing] = Field(default=[], max_length=200)
     alignment: dict[str, Any] | None = None
 

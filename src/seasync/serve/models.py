@@ -631,7 +631,7 @@ class Anchors(Model):
     anchors: list[Anchor] = Field(default=[], max_length=64)
 
 
-class Mark(Model):
+class MarkForm(Model):
     """A key moment, or the start of a phase that lasts until the next one."""
 
     kind: MarkKind
@@ -644,7 +644,7 @@ class Marks(Model):
     """The marks of one video."""
 
     ref: Ref
-    marks: list[Mark] = Field(default=[], max_length=1000)
+    marks: list[MarkForm] = Field(default=[], max_length=1000)
 
 
 # Models of labeling a collection: marks of a few clips carried to all others.
@@ -715,51 +715,6 @@ class ReportRequest(AlignmentRequest):
     )
 
 
-class TimedMoment(Model):
-    """A moment that both videos reach, and how much later the match reaches it."""
-
-    name: str = Field(description="Name of the mark, or where the moment is.")
-    source: Literal["both", "query", "match", "difference"] = Field(
-        description="Which video has the mark (the other time is carried over), or a large difference."
-    )
-    query: float = Field(description="Seconds in the query.")
-    match: float = Field(description="Seconds in the match.")
-    later: float = Field(description="How much later it comes in the match, in seconds; below 0 if earlier.")
-    sure: bool = Field(description="Whether the time in the match is known to about a quarter of a second.")
-    text: str = Field(description="The same in words.", examples=["b.mp4 is 0.21 s later at the top."])
-
-
-class TimedPhase(Model):
-    """A phase of the movement, and how long it takes in each video."""
-
-    name: str
-    query: tuple[float, float] = Field(description="Start and end in the query, in seconds.")
-    match: tuple[float, float]
-    seconds: dict[Side, float] = Field(description="Duration in each video.")
-    difference: float = Field(description="Seconds that the match takes longer.")
-    text: str
-
-
-class Tempo(Model):
-    """How fast the match moves at a moment of the query: 1 is the same speed, above 1 is faster."""
-
-    query: float
-    speed: float
-
-
-class Report(Model):
-    """The timing of two videos compared."""
-
-    names: dict[Side, str]
-    summary: list[str] = Field(description="The main differences in words, largest first.")
-    start: dict[Side, float] = Field(description="Where what both show starts, in seconds of each video.")
-    seconds: dict[Side, float] = Field(description="How long it takes in each video.")
-    zero: dict[Side, float] = Field(description="From when `later` counts, in seconds of each video.")
-    moments: list[TimedMoment] = Field(description="Largest difference first.")
-    phases: list[TimedPhase] = Field(description="In order of time.")
-    tempo: list[Tempo] = Field(description="Speed of the match relative to the query.")
-
-
 __all__ = [
     "HEX",
     "LATEST",
@@ -793,7 +748,7 @@ __all__ = [
     "Job",
     "JointAngle",
     "LabelingRequest",
-    "Mark",
+    "MarkForm",
     "Marks",
     "Match",
     "Model",
@@ -801,7 +756,6 @@ __all__ = [
     "Phone",
     "Piece",
     "Problem",
-    "Report",
     "ReportRequest",
     "SeaInfo",
     "SeaRequest",
@@ -811,9 +765,6 @@ __all__ = [
     "Side",
     "Span",
     "Stretch",
-    "Tempo",
-    "TimedMoment",
-    "TimedPhase",
     "TimelineRequest",
     "Upload",
 ]

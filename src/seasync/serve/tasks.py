@@ -17,8 +17,8 @@ from seasync.errors import SeaError, SeasyncError, ServeError
 if TYPE_CHECKING:
     from seasync.alignment import Alignment
     from seasync.encoding import Encoding
+    from seasync.marks.mark import Mark
     from seasync.options import MarkKind
-    from seasync.render import Mark as ShownMark
     from seasync.sea.ingest import Added
     from seasync.sea.sea import Sea
     from seasync.serve.models import AddRequest, FilmRequest, GridRequest, LabelingRequest, Side
@@ -156,7 +156,7 @@ def _counts(added: Added) -> str:
 
 
 def film(
-    alignment: Alignment, request: FilmRequest, marks: Sequence[ShownMark], out: str, report: Progress
+    alignment: Alignment, request: FilmRequest, marks: Sequence[Mark], out: str, report: Progress
 ) -> dict[str, Any]:
     """Write the film of an alignment to `out`."""
     from seasync.render import compare, retime
@@ -216,7 +216,7 @@ def grid_film(
 
 
 def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Progress) -> dict[str, Any]:
-    """Carry marks to all clips of a sea, and write `Carried` to `out`.
+    """Carry marks to all clips of a sea, and write the `LabelingRun` to `out`.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Pr
     """
     from seasync.group import carry_over_sea
     from seasync.marks import Mark
-    from seasync.serve.carried_marks import Carried, CarriedRow
+    from seasync.serve.mark_tables import CarriedRow, LabelingRun
     from seasync.serve.models import CarriedMark
 
     def progress(what: str, done: int, total: int) -> None:
@@ -250,7 +250,7 @@ def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Pr
             for kind, name in [known[mark.name]]
         ]
         rows.append(CarriedRow(clip=str(each.clip.id), sources=each.sources, marks=marks))
-    Carried(
+    LabelingRun(
         labeled=len(labeled),
         label=request.label,
         tolerance=request.tolerance,

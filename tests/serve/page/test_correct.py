@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seasync.serve import Client
-from seasync.serve.models import Mark
+from seasync.serve.models import MarkForm as Mark
 from tests.serve.browser import Tab, drag, expect_count, is_saved, scrub, warp_of
 
 if TYPE_CHECKING:

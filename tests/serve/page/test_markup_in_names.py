@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from seasync.sea.sea import Sea
 from seasync.serve import Client
-from seasync.serve.models import Mark
+from seasync.serve.models import MarkForm as Mark
 from tests.serve.browser import Tab
 from tests.serve.films import film, pace
 from tests.serve.live import live

@@ -15,8 +15,9 @@ from seasync import plugins
 from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, Place, write_text
+from seasync.group.clock import clips_of, has_partner
 from seasync.options import Side
-from seasync.render.frames import clips_of, frames_at, has_partner
+from seasync.render.frames import frames_at
 from seasync.render.timelines import edl, fcpxml, mlt, otio, xmeml
 from seasync.video import frame_table
 

@@ -15,8 +15,9 @@ from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place, exists
+from seasync.group.clock import clips_of
 from seasync.options import Side
-from seasync.render.frames import clips_of, clock_of, frame_rate, in_even_pieces
+from seasync.render.frames import clock_of, frame_rate, in_even_pieces
 from seasync.video import AudioInfo, frame_table, probe
 
 Grid = Literal["media", "timeline"]

@@ -14,7 +14,7 @@ import numpy as np
 from seasync.alignment import Alignment, Warp
 from seasync.errors import RenderError
 from seasync.files import Location, write_text
-from seasync.marks.elan import parse_xml
+from seasync.marks.files import parse_xml
 from seasync.options import Side
 from seasync.render.timelines.edit import Edit, Event, Media, Slot, edit_of, find_media, is_drop_frame
 

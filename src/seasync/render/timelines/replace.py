@@ -13,7 +13,8 @@ from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
-from seasync.render.frames import clips_of, in_even_pieces
+from seasync.group.clock import clips_of
+from seasync.render.frames import in_even_pieces
 from seasync.render.timelines.edit import Event, Media, Slot, events_of
 from seasync.render.timelines.edl import EdlFile
 from seasync.render.timelines.fcpxml import FcpxmlFile
