@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from seasync.clip import Clip
 from seasync.errors import DataError
 from seasync.files import Location
 from seasync.marks import Mark, read_marks, write_marks
+from seasync.marks.files import read_marks_of
 
 MARKS = {
     "a.mp4": [Mark("grasp", 1.25), Mark("carry", 2.0, 3.5)],
@@ -26,7 +28,41 @@ def test_a_csv_without_clips_is_of_the_clip_of_its_name(tmp_path):
     }
 
 
-@pytest.mark.parametrize("ending", [".srt", ".vtt", ".eaf"])
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("phase,start,end\nup,0,1.5\n", [Mark("up", 0.0, 1.5)]),
+        ("event,frame,by\nrelease,36,x\n", [Mark("release", 1.2)]),
+        ("frame,seconds,kind,name\n36,1.2,moment,release\n", [Mark("release", 1.2)]),
+        ("phase,start_frame,end_frame\nup,0,45\n", [Mark("up", 0.0, 1.5)]),
+        ("clip,name,start,end\nthrow,up,0,1.5\n", [Mark("up", 0.0, 1.5)]),
+        ("clip,events\nthrow,36 45\n", [Mark("1", 1.2), Mark("2", 1.5)]),
+    ],
+)
+def test_a_table_is_read_by_the_columns_that_it_has(text, marks, tmp_path):
+    (tmp_path / "throw.csv").write_text(text)
+    assert read_marks(tmp_path / "throw.csv", lambda clip, frame: frame / 30) == {"throw": marks}
+
+
+def test_the_marks_of_one_clip_are_found_by_any_of_its_names(tmp_path):
+    write_marks(tmp_path / "all.csv", MARKS)
+    for name in ("a.mp4", "clips/a.mp4", "/videos/a.mp4"):
+        found = read_marks_of(Clip(name), tmp_path / "all.csv", lambda clip, frame: frame / 30)
+        assert found == MARKS["a.mp4"]
+    with pytest.raises(DataError, match=r"the marks are of a\.mp4, b\.mp4; expected marks of c\.mp4"):
+        read_marks_of(Clip("c.mp4"), tmp_path / "all.csv", lambda clip, frame: frame / 30)
+    write_marks(tmp_path / "one.eaf", {"a.mp4": MARKS["a.mp4"]})
+    assert (
+        read_marks_of(Clip("c.mp4"), tmp_path / "one.eaf", lambda clip, frame: frame / 30) == MARKS["a.mp4"]
+    )
+
+
+def test_a_mark_needs_a_name_before_its_time():
+    with pytest.raises(DataError, match="expected its name, then its seconds"):
+        Mark(1.2, "impact")
+
+
+@pytest.mark.parametrize("ending", [".srt", ".vtt", ".ass", ".eaf"])
 def test_a_file_per_clip_is_read_back(ending, tmp_path):
     write_marks(tmp_path / f"all{ending}", MARKS)
     found = read_marks(tmp_path / "all")

@@ -11,6 +11,7 @@ import pytest
 
 from seasync.alignment import Alignment
 from seasync.errors import DataError
+from seasync.marks import write_marks
 from seasync.render import Mark, read_marks, transfer
 from tests.render.aligned import alignment, bent
 from tests.render.conftest import KEYS, MATCH_KEYS
@@ -154,3 +155,32 @@ def test_marks_for_films_come_from_the_same_tables(pair: tuple[Path, Path], tmp_
     (tmp_path / "times.csv").write_text("seconds\n1\n")
     with pytest.raises(DataError, match="expected one with names"):
         read_marks(tmp_path / "times.csv", pair[0])
+
+
+def test_marks_of_other_programs_are_carried_into_any_file_of_marks(
+    pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    marks = [Mark("gone", 0.1), Mark("top", 1.0), Mark("across", 0.6, 2.2)]
+    write_marks(tmp_path / "old.eaf", {pair[0].name: marks})
+    for name in ("new.eaf", "new.csv", "new.srt"):
+        done = transfer(partial(pair), tmp_path / "old.eaf", tmp_path / name)
+        assert (done.carried, done.left_out) == (2, 1)
+        new = read_marks(tmp_path / name, pair[1])
+        assert [(mark.name, mark.end is None) for mark in new] == [
+            ("across", False),
+            ("top", True),
+            ("across", False),
+        ]
+        assert [mark.seconds for mark in new] == pytest.approx([1.1, 1.5, 3.0], abs=0.02)
+    with pytest.raises(DataError, match="only read"):
+        transfer(partial(pair), tmp_path / "old.eaf", tmp_path / "new.kva")
+
+
+def test_the_end_of_a_mark_moves_with_its_start(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    write_marks(tmp_path / "old.csv", {pair[0].name: [Mark("up", 0.6, 1.2), Mark("top", 1.4)]})
+    transfer(partial(pair), tmp_path / "old.csv", tmp_path / "new.csv")
+    new = [(mark.name, mark.seconds, mark.end) for mark in read_marks(tmp_path / "new.csv", pair[1])]
+    assert new == [
+        ("up", pytest.approx(1.1, abs=0.02), pytest.approx(1.7, abs=0.02)),
+        ("top", pytest.approx(1.9, abs=0.02), None),
+    ]

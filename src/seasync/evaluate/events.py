@@ -22,9 +22,9 @@ from seasync.evaluate.dataset import (
     read_csv,
     require,
 )
-from seasync.files import write_text
+from seasync.files import Location, write_text
+from seasync.marks.files import MarkTable
 
-OTHER_COLUMNS = frozenset({"clip", "label", "split", "group", "player", "view", "frames", "events"})
 EVENTS_FORMAT = "it has one row per clip: `clip`, then the frame number of each event"
 
 
@@ -60,24 +60,31 @@ def read_events(file: Path) -> dict[str, Frames]:
     rows = read_csv(file, ("clip",))
     if not rows:
         raise DataError(f"{file}: no rows; {EVENTS_FORMAT}")
-    names = () if "events" in rows[0] else tuple(column for column in rows[0] if column not in OTHER_COLUMNS)
-    if not names and "events" not in rows[0]:
+    table = MarkTable(Location(file), list(rows[0]), rows)
+    events: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:  # a clip each, or an event each
+        found = table.event_frames(row) if table.has_events else [(row.get("name", ""), row.get("frame", ""))]
+        events.setdefault(row["clip"], []).extend(found)
+    names = {name for found in events.values() for name, _ in found}
+    if not names and "events" not in table.columns:
         raise DataError(f"{file}: no column of events; {EVENTS_FORMAT}")
-    found: dict[str, Frames] = {}
-    for row in rows:
-        where = f"{file}, {row['clip']}"
-        moments = parse_integers(" ".join(row[name] for name in names or ("events",)), where=where)
-        frames = parse_integers(row.get("frames") or "", where=where)
-        if not len(moments):
+    count = None if "events" in table.columns else len(names)
+    lengths = {row["clip"]: row.get("frames") or "" for row in rows}
+    moments = {}
+    for clip, found in events.items():
+        where = f"{file}, {clip}"
+        numbers = parse_integers(" ".join(frame for _, frame in found), where=where)
+        frames = parse_integers(lengths[clip], where=where)
+        if not len(numbers):
             raise DataError(f"{where}: no events; mark at least one, or leave the clip out")
-        if len(moments) != len(names or moments):
-            raise DataError(f"{where}: {len(moments)} of {len(names)} events; every clip needs all of them")
-        if (moments < 0).any() or (np.diff(moments) < 0).any():
-            raise DataError(f"{where}: events must be frame numbers in order, got {moments.tolist()}")
-        if len(frames) and moments[-1] >= frames[0]:
-            raise DataError(f"{where}: an event at frame {moments[-1]} of a clip of {frames[0]} frames")
-        found[row["clip"]] = moments
-    return found
+        if count is not None and len(numbers) != count:
+            raise DataError(f"{where}: {len(numbers)} of {count} events; every clip needs all of them")
+        if (numbers < 0).any() or (np.diff(numbers) < 0).any():
+            raise DataError(f"{where}: events must be frame numbers in order, got {numbers.tolist()}")
+        if len(frames) and numbers[-1] >= frames[0]:
+            raise DataError(f"{where}: an event at frame {numbers[-1]} of a clip of {frames[0]} frames")
+        moments[clip] = numbers
+    return moments
 
 
 # Marking key moments on clips: a page that needs no server and saves a CSV file.

@@ -700,7 +700,8 @@ def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "ma
     if holds_only_marks(labels) or holds_only_marks(file):
         marks = read_marks_of(source, labels, frame_clock(source.file))
         found = [(mark, list(way.marks(mark))) for mark in marks]
-        write_marks(file, {mark_key(target): [each for _, moved in found for each in moved]})
+        new = sorted((each for _, moved in found for each in moved), key=lambda mark: mark.seconds)
+        write_marks(file, {mark_key(target): new})
         count = sum(bool(moved) for _, moved in found)
         return Carried(count, len(found) - count)
     if Location(labels).suffix.lower() in SUBTITLES:
@@ -708,12 +709,12 @@ def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "ma
     table = MarkTable.read(labels)
     table.expect_times()
     table.expect_full_rows()
-    new = list(_carry_rows(table, frame_clock(source.file), way))
+    rows = list(_carry_rows(table, frame_clock(source.file), way))
     with atomic_write(file, error=RenderError) as part, part.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, table.columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(row for _, row in new)
-    kept = len({number for number, _ in new})
+        writer.writerows(row for _, row in rows)
+    kept = len({number for number, _ in rows})
     return Carried(kept, len(table.rows) - kept)
 
 

@@ -34,6 +34,8 @@ class Mark:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise DataError(f"a mark: expected its name, then its seconds; got {self.name!r} as its name")
         if not math.isfinite(self.seconds) or self.seconds < 0:
             raise DataError(f"mark {self.name!r}: expected 0 or more seconds, got {self.seconds}")
         if self.end is not None and not self.end >= self.seconds:
