@@ -10,7 +10,7 @@ import pytest
 from seasync.errors import DataError
 from seasync.group.takes import group_of
 from seasync.marks import Mark
-from seasync.render.report import timing_csv, timing_markdown, timing_page, write_timing
+from seasync.render.timing_page import timing_csv, timing_markdown, timing_page, write_timing
 from tests.group.takes import take, true_seconds
 
 PLACES = {"start": 0.1, "top": 0.5, "end": 0.9}

@@ -20,6 +20,7 @@ from seasync.files import Place
 from seasync.marks import Mark, MarkedClips, read_marks, write_marks
 from seasync.marks.mark import frame_seconds
 from seasync.options import Side, expect
+from seasync.svg import Svg
 
 if TYPE_CHECKING:
     from seasync.group.resample import Resampled
@@ -274,7 +275,6 @@ class Group:
         return marks
 
     def _repr_html_(self) -> str:
-
         return group_html(self)
 
     def to_json(self) -> dict[str, object]:
@@ -362,9 +362,6 @@ def while_moving(group: Group, values: Seconds) -> Seconds:
 # How notebooks show a group: its tempo as a picture, its takes as a table.
 
 
-if TYPE_CHECKING:
-    pass
-
 WIDTH, HEIGHT, MARGIN = 420, 130, 8
 SLOWEST, FASTEST = 0.4, 2.5  # beyond, a curve leaves the picture
 
@@ -385,22 +382,19 @@ def group_html(group: Group) -> str:
     )
 
 
-def _tempo_picture(group: Group) -> str:
+def _tempo_picture(group: Group) -> Svg:
     """Tempo beside the reference over its time: each take thin, the mean thick, the same tempo dashed."""
+    label = "Tempo beside the reference; above the dashed line, takes are faster"
+    picture = Svg(WIDTH, HEIGHT, label=label, width=WIDTH, height=HEIGHT)
+    picture.add("title", label)
     across = MARGIN + (WIDTH - 2 * MARGIN) * group.percent / 100
 
-    def curve(tempo: Seconds, style: str) -> str:
-        known = np.isfinite(tempo)
-        share = np.log(np.clip(tempo[known], SLOWEST, FASTEST) / SLOWEST) / np.log(FASTEST / SLOWEST)
-        up = HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * share
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across[known], up, strict=True))
-        return f'<polyline fill="none" {style} points="{points}"/>'
+    def draw(tempo: Seconds, **style: float | str) -> None:
+        share = np.log(np.clip(tempo, SLOWEST, FASTEST) / SLOWEST) / np.log(FASTEST / SLOWEST)
+        picture.line(across, HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * share, fill="none", **style)
 
-    parts = [curve(np.ones(len(across)), 'stroke="#888" stroke-dasharray="4 4"')]
-    parts += [curve(row, 'stroke="#3366cc" stroke-opacity="0.3"') for row in group.tempo]
-    parts.append(curve(group.tempo_mean, 'stroke="#e8441f" stroke-width="2.5"'))
-    label = "Tempo beside the reference; above the dashed line, takes are faster"
-    return (
-        f'<svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{label}"><title>{label}</title>'
-        f"{''.join(parts)}</svg>"
-    )
+    draw(np.ones(len(across)), stroke="#888", stroke_dasharray="4 4")
+    for row in group.tempo:
+        draw(row, stroke="#3366cc", stroke_opacity=0.3)
+    draw(group.tempo_mean, stroke="#e8441f", stroke_width=2.5)
+    return picture

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from seasync.render.picture import alignment_picture as alignment_picture
     from seasync.render.picture import contact_sheet as contact_sheet
     from seasync.render.picture import warp_picture as warp_picture
-    from seasync.render.report import write_timing as write_timing
     from seasync.render.sound import write_sound as write_sound
     from seasync.render.timelines import export as export
     from seasync.render.timelines.replace import replace_clip as replace_clip
+    from seasync.render.timing_page import write_timing as write_timing
 
 _HOMES = {
     "Mark": "seasync.marks.mark",
@@ -36,7 +36,7 @@ _HOMES = {
     "transfer": "seasync.group.carry",
     "warp_picture": "picture",
     "write_sound": "sound",
-    "write_timing": "report",
+    "write_timing": "timing_page",
 }
 __all__ = sorted(_HOMES)
 __getattr__ = loader(__name__, _HOMES)

@@ -173,7 +173,7 @@ NOTHING = (40, 46, 52)
 
 
 @dataclass(frozen=True, eq=False)
-class Tempo:
+class TempoBar:
     """How fast a take moves beside the reference: 2 is twice as fast.
 
     Attributes

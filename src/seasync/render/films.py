@@ -16,7 +16,7 @@ from seasync.group.clock import Group, clips_of, has_partner
 from seasync.marks.mark import Mark, take_name
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
 from seasync.render.canvas import DIM, Canvas, Panel
-from seasync.render.composition import Cell, Film, Tempo, captions, draw_bar, draw_frame
+from seasync.render.composition import Cell, Film, TempoBar, captions, draw_bar, draw_frame
 from seasync.render.frames import (
     Clock,
     clock_of,
@@ -170,7 +170,7 @@ def grid(
     columns: int | None = None,
     titles: Sequence[str] | None = None,
     query_title: str | None = None,
-    tempos: Sequence[Tempo] | None = None,
+    tempos: Sequence[TempoBar] | None = None,
     audio: Audio = "query",
     smooth: Smooth = "nearest",
     labels: bool = True,
@@ -232,7 +232,7 @@ def grid(
         top = number // columns * height + _centered(inner[1], height)
         source = warped_frames(match, clock, warp, blend=smooth == "blend")
         title = titles[number - 1] if titles else f"{number}  DRAQ {alignment.draq:.2f}"
-        tempo = tempos[number - 1] if tempos else Tempo(clock.seconds)
+        tempo = tempos[number - 1] if tempos else TempoBar(clock.seconds)
         bar, framed = tempo.bar(inner[0], _even(inner[1] / 24), clock.seconds), tempo.framed(clock.seconds)
         cells.append(Cell(source, left, top, *inner, title=title, bar=bar, framed=framed))
     whole = columns * width, rows * height
@@ -355,7 +355,7 @@ def group_film(
     rows = [group.takes.index(take) for take in shown]
     unusual = group.unusual() if outliers else None
     signs = [
-        Tempo(group.seconds, group.tempo[n] if tempo else None, None if unusual is None else unusual[n])
+        TempoBar(group.seconds, group.tempo[n] if tempo else None, None if unusual is None else unusual[n])
         for n in rows
     ]
     alignments = [take.alignment for take in shown]

@@ -15,6 +15,7 @@ from seasync.encoding import Floats
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, write_text
 from seasync.render.canvas import drawable, font
+from seasync.svg import Svg
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -136,61 +137,47 @@ class SvgPage:
     BASELINES: ClassVar = {"a": "hanging", "m": "central", "s": "alphabetic"}
 
     def __init__(self, width: int, height: int) -> None:
-        self._root = xml.Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width} {height}")
-        self._root.set("font-family", "Helvetica, Arial, sans-serif")
+        letters = "Helvetica, Arial, sans-serif"
+        self._svg = Svg(width, height, label="", xmlns="http://www.w3.org/2000/svg", font_family=letters)
         self.box(0, 0, width, height, fill=PAPER)
 
     def text(
         self, at: Point, text: str, *, size: int, fill: Color = TEXT, anchor: str = "la", bold: bool = False
     ) -> None:
-        element = self._add("text", x=at[0], y=at[1], fill=_hex(fill), font_size=size)
-        element.set("text-anchor", self.ANCHORS[anchor[0]])
-        element.set("dominant-baseline", self.BASELINES[anchor[1]])
-        if bold:
-            element.set("font-weight", "bold")
-        element.set("style", "white-space: pre")
-        element.text = text
+        place = {"text_anchor": self.ANCHORS[anchor[0]], "dominant_baseline": self.BASELINES[anchor[1]]}
+        weight = {"font_weight": "bold"} if bold else {}
+        style = place | weight | {"style": "white-space: pre"}
+        self._svg.add("text", text, x=at[0], y=at[1], fill=_hex(fill), font_size=size, **style)
 
     def line(self, points: Sequence[Point], *, fill: Color = LINE, width: float = 1) -> None:
-        way = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
-        self._add(
-            "polyline",
-            points=way,
-            fill="none",
-            stroke=_hex(fill),
-            stroke_width=width,
-            stroke_linejoin="round",
-        )
+        x, y = zip(*points, strict=True)
+        stroke = {"stroke": _hex(fill), "stroke_linejoin": "round"}
+        self._svg.line(x, y, fill="none", stroke_width=width, **stroke)
 
     def box(
         self, left: float, top: float, right: float, bottom: float, *, fill: Color, radius: float = 0
     ) -> None:
-        self._add("rect", x=left, y=top, width=right - left, height=bottom - top, fill=_hex(fill), rx=radius)
+        self._box(left, top, right, bottom, fill=_hex(fill), rx=radius)
 
     def veil(self, left: float, top: float, right: float, bottom: float) -> None:
-        self.box(left, top, right, bottom, fill=LEFT_OUT)
-        self._root[-1].set("fill-opacity", str(VEIL))
+        self._box(left, top, right, bottom, fill=_hex(LEFT_OUT), fill_opacity=VEIL)
+
+    def _box(self, left: float, top: float, right: float, bottom: float, **style: float | str) -> None:
+        self._svg.add("rect", x=left, y=top, width=right - left, height=bottom - top, **style)
 
     def dot(self, at: Point, *, radius: float, fill: Color) -> None:
-        self._add("circle", cx=at[0], cy=at[1], r=radius, fill=_hex(fill), stroke=_hex(PAPER))
+        self._svg.add("circle", cx=at[0], cy=at[1], r=radius, fill=_hex(fill), stroke=_hex(PAPER))
 
     def paste(self, picture: Image, left: float, top: float) -> None:
         data = io.BytesIO()
         picture.save(data, "JPEG", quality=90)
+        link = "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode()
         width, height = picture.width / self.SCALE, picture.height / self.SCALE
-        element = self._add("image", x=left, y=top, width=width, height=height)
-        element.set("href", "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode())
+        self._svg.add("image", x=left, y=top, width=width, height=height, href=link)
 
     def save(self, file: Place) -> None:
-        xml.indent(self._root)
-        write_text(file, xml.tostring(self._root, "unicode") + "\n", error=RenderError)
-
-    def _add(self, tag: str, **values: float | str) -> xml.Element:
-        texts = {
-            name.replace("_", "-"): f"{value:.6g}" if isinstance(value, float) else str(value)
-            for name, value in values.items()
-        }
-        return xml.SubElement(self._root, tag, texts)
+        xml.indent(self._svg.root)
+        write_text(file, f"{self._svg}\n", error=RenderError)
 
 
 def _hex(color: Color) -> str:

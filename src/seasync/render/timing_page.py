@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from statistics import fmean, pstdev
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from seasync.files import Location, Place, atomic_write
 from seasync.group.clock import Group, while_moving
 from seasync.group.timing import Timing
 from seasync.marks.mark import take_name
+from seasync.svg import Svg
 
 MOST_RATIOS = 3  # columns
 _COLUMNS = (
@@ -77,36 +79,14 @@ def timing_csv(timing: Timing) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for mark in timing.marks:
-        writer.writerow(
-            {
-                "take": mark.take,
-                "kind": "mark",
-                "name": mark.mark,
-                "seconds": mark.seconds,
-                "frames": mark.frame,
-                "to_reference": _text(mark.to_reference),
-                "to_mean": _text(mark.to_mean),
-                "given": "yes" if mark.given else "no",
-            }
-        )
-    for phase in timing.phases:
-        writer.writerow(
-            {
-                "take": phase.take,
-                "kind": "phase",
-                "name": phase.phase,
-                "seconds": phase.seconds,
-                "frames": phase.frames,
-                "percent": phase.percent,
-                "to_reference": _text(phase.to_reference),
-                "to_mean": _text(phase.to_mean),
-                "to_reference_frames": phase.to_reference_frames,
-                "to_mean_frames": phase.to_mean_frames,
-                "to_reference_percent": phase.to_reference_percent,
-                "to_mean_percent": phase.to_mean_percent,
-            }
-        )
+    exact = ("to_reference", "to_mean")
+    for kind, found in (("mark", timing.marks), ("phase", timing.phases)):
+        for one in found:
+            row = vars(one) | {name: _text(getattr(one, name)) for name in exact}
+            row |= {"kind": kind, "name": row.pop(kind)}
+            if kind == "mark":
+                row |= {"frames": row.pop("frame"), "given": "yes" if row["given"] else "no"}
+            writer.writerow({name: row.get(name) for name in _COLUMNS})
     return out.getvalue()
 
 
@@ -245,28 +225,28 @@ def _phase_bars(timing: Timing, order: Sequence[str]) -> str:
     longest = max(
         sum(phase.seconds for phase in timing.phases if phase.take == take) for take in timing.takes
     )
-    rows, line = [], 26
+    line = 26
+    picture = Svg(WIDTH, line * len(timing.takes) + 6, label="Duration of each phase in each take")
     for n, take in enumerate(name for name in order if name in timing.takes):
         left = 170.0
-        name = escape(shown_name(timing, take))
-        rows.append(f'<text x="160" y="{n * line + 17}" text-anchor="end">{name}</text>')
-        for phase in timing.phases:
-            if phase.take == take:
-                width = (WIDTH - 180) * phase.seconds / max(longest, 1e-9)
-                title = f"{phase.phase}: {phase.seconds:.2f} s, {phase.percent:.0f} %"
-                rows.append(
-                    f'<rect x="{left:.1f}" y="{n * line + 3}" width="{max(width, 0):.1f}" height="20" '
-                    f'fill="{color[phase.phase]}"><title>{escape(title)}</title></rect>'
-                )
-                if width > WIDEST_NUMBER:
-                    at = f'x="{left + width / 2:.1f}" y="{n * line + 17}"'
-                    rows.append(f'<text class="inside" {at}>{phase.seconds:.2f} s</text>')
-                left += width
-    legend = "".join(
-        f'<span><i style="background:{shade}"></i>{escape(name)}</span>' for name, shade in color.items()
+        picture.add("text", shown_name(timing, take), x=160, y=n * line + 17, text_anchor="end")
+        for phase in (phase for phase in timing.phases if phase.take == take):
+            width = (WIDTH - 180) * phase.seconds / max(longest, 1e-9)
+            title = f"{phase.phase}: {phase.seconds:.2f} s, {phase.percent:.0f} %"
+            box = {"x": left, "y": n * line + 3, "width": max(width, 0.0), "height": 20}
+            picture.add("rect", title=title, fill=color[phase.phase], **box)
+            if width > WIDEST_NUMBER:
+                middle = left + width / 2
+                picture.add("text", f"{phase.seconds:.2f} s", class_="inside", x=middle, y=n * line + 17)
+            left += width
+    return f"{_legend(color)}{picture}"
+
+
+def _legend(colors: Mapping[str, str]) -> str:
+    shown = (
+        f'<span><i style="background:{color}"></i>{escape(name)}</span>' for name, color in colors.items()
     )
-    height = line * len(timing.takes) + 6
-    return f'<p class="legend">{legend}</p>' + _svg(height, "Duration of each phase in each take", rows)
+    return f'<p class="legend">{"".join(shown)}</p>'
 
 
 def _tempo_plot(group: Group, timing: Timing) -> str:
@@ -318,60 +298,38 @@ def _plot(
     margin = max((high - low) * 0.08, 0.02)
     low, high = low - margin, high + margin
 
-    def across(percent: float) -> float:
+    def across(percent: Any) -> Any:
         return LEFT + (WIDTH - LEFT - RIGHT) * percent / 100
 
-    def up(value: float) -> float:
+    def up(value: Any) -> Any:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
-
-    def points(at: Seconds, values: Seconds) -> str:
-        return " ".join(
-            f"{across(a):.1f},{up(v):.1f}" for a, v in zip(at.tolist(), values.tolist(), strict=True)
-        )
 
     ticks = {low + margin: f"{low + margin:.2f} s", high - margin: f"{high - margin:.2f} s", **levels}
     ticks = ticks if len(levels) == 1 else {at: text for at, text in levels.items() if low <= at <= high}
-    parts = [
-        f'<line class="{"axis" if at == 0 else "level"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" '
-        f'y1="{up(at):.1f}" y2="{up(at):.1f}"/>'
-        for at in levels
-        if low <= at <= high
-    ]
+    picture = Svg(WIDTH, HEIGHT, label=label)
+    for at in (at for at in levels if low <= at <= high):
+        kind, y = "axis" if at == 0 else "level", up(at)
+        picture.add("line", class_=kind, x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y)
     written = -np.inf  # where the last name ends: names that would lie over each other are left out
     for name, at in marks.items():
         place, half = across(at), 3.5 * len(name)
-        parts.append(
-            f'<line class="level" x1="{place:.1f}" x2="{place:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}">'
-            f"<title>{escape(name)}</title></line>"
-        )
+        picture.add("line", title=name, class_="level", x1=place, x2=place, y1=TOP, y2=HEIGHT - BOTTOM)
         if place - half > written:
-            parts.append(f'<text x="{place:.1f}" y="{TOP - 4}" text-anchor="middle">{escape(name)}</text>')
+            picture.add("text", name, x=place, y=TOP - 4, text_anchor="middle")
             written = place + half
     if band is not None:
         known = np.isfinite(band[0]) & np.isfinite(band[1])
-        outline = points(x[known], band[1][known]) + " " + points(x[known][::-1], band[0][known][::-1])
-        parts.append(f'<polygon class="band" points="{outline}"/>')
+        there, back = x[known], x[known][::-1]
+        outline = np.concatenate([band[1][known], band[0][known][::-1]])
+        picture.line(across(np.concatenate([there, back])), up(outline), "polygon", class_="band")
     for name, color, line in lines:
-        known = np.isfinite(line)
-        course = f'points="{points(x[known], line[known])}"'
-        parts.append(f'<polyline stroke="{color}" {course}><title>{escape(name)}</title></polyline>')
-    parts += [
-        f'<text x="{LEFT - 6}" y="{up(at) + 4:.1f}" text-anchor="end">{text}</text>'
-        for at, text in ticks.items()
-    ]
-    parts += [
-        f'<text x="{across(at):.1f}" y="{HEIGHT - 6}" text-anchor="middle">{at} %</text>'
-        for at in (0, 25, 50, 75, 100)
-    ]
-    legend = "".join(
-        f'<span><i style="background:{color}"></i>{escape(name)}</span>' for name, color, _ in lines
-    )
-    return f'<p>{escape(label)}.</p><p class="legend">{legend}</p>' + _svg(HEIGHT, label, parts)
-
-
-def _svg(height: int, label: str, parts: Sequence[str]) -> str:
-    opening = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">'
-    return opening + "".join(parts) + "</svg>"
+        picture.line(across(x), up(line), title=name, stroke=color)
+    for at, text in ticks.items():
+        picture.add("text", text, x=LEFT - 6, y=up(at) + 4, text_anchor="end")
+    for at in (0, 25, 50, 75, 100):
+        picture.add("text", f"{at} %", x=across(at), y=HEIGHT - 6, text_anchor="middle")
+    legend = _legend({name: color for name, color, _ in lines})
+    return f"<p>{escape(label)}.</p>{legend}{picture}"
 
 
 _CSS = """
