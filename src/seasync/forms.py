@@ -6,17 +6,12 @@ Each form is defined here once. The HTTP API extends some of them with what only
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 from seasync.options import Side
 
 Span = tuple[float, float]
 PathRow = tuple[int, float, int, float]
-_FOR_PYDANTIC: Mapping[str, object] = {
-    "use_attribute_docstrings": True
-}  # the HTTP API describes fields by their docstrings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,78 +127,3 @@ class SearchForm:
     """In words: how many matches align, or why none does."""
     matches: list[MatchForm]
     """The matches, best first."""
-
-
-# How the timing of two videos differs, in words and numbers.
-
-Source = Literal["both", "query", "match", "difference"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimedMomentForm:
-    """A moment that both videos reach, and how much later the match reaches it."""
-
-    __pydantic_config__ = _FOR_PYDANTIC
-
-    name: str
-    """Name of the mark, or where the moment is."""
-    source: Source
-    """Which video has the mark (the other time is carried over), or a large difference."""
-    query: float
-    """Seconds in the query."""
-    match: float
-    """Seconds in the match."""
-    later: float
-    """How much later it comes in the match, in seconds; below 0 if earlier."""
-    sure: bool
-    """Whether the time in the match is known to about a quarter of a second."""
-    text: str = field(metadata={"examples": ["b.mp4 is 0.21 s later at the top."]})
-    """The same in words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimedPhaseForm:
-    """A phase of the movement, and how long it takes in each video."""
-
-    __pydantic_config__ = _FOR_PYDANTIC
-
-    name: str
-    query: Span
-    """Start and end in the query, in seconds."""
-    match: Span
-    seconds: dict[Side, float]
-    """Duration in each video."""
-    difference: float
-    """Seconds that the match takes longer."""
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class TempoForm:
-    """How fast the match moves at a moment of the query: 1 is the same speed, above 1 is faster."""
-
-    query: float
-    speed: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportForm:
-    """The timing of two videos compared."""
-
-    __pydantic_config__ = _FOR_PYDANTIC
-
-    names: dict[Side, str]
-    summary: list[str]
-    """The main differences in words, largest first."""
-    start: dict[Side, float]
-    """Where what both show starts, in seconds of each video."""
-    seconds: dict[Side, float]
-    """How long it takes in each video."""
-    zero: dict[Side, float]
-    """From when `later` counts, in seconds of each video."""
-    moments: list[TimedMomentForm]
-    """Largest difference first."""
-    phases: list[TimedPhaseForm]
-    """In order of time."""
-    tempo: list[TempoForm]
-    """Speed of the match relative to the query."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from seasync.alignment import Alignment, Warp
 from seasync.clip import Clip
 from seasync.encoding import Indices, Seconds
 from seasync.errors import DataError
-from seasync.forms import ReportForm, Source, TempoForm, TimedMomentForm, TimedPhaseForm
 from seasync.group.clock import Group
 from seasync.marks.mark import Mark, MarkedClips, mark_names, marks_of, take_name
 from seasync.options import Side
@@ -337,6 +337,81 @@ def _in_take(names: Sequence[str], own: Sequence[Mark], on_reference: Seconds, f
 # The timing of a pair: marks, and the moments and stretches where the two differ most.
 
 
+Span = tuple[float, float]
+_FOR_PYDANTIC: Mapping[str, object] = {"use_attribute_docstrings": True}  # for the HTTP API
+Source = Literal["both", "query", "match", "difference"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedMoment:
+    """A moment that both videos reach, and how much later the match reaches it."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
+
+    name: str
+    """Name of the mark, or where the moment is."""
+    source: Source
+    """Which video has the mark (the other time is carried over), or a large difference."""
+    query: float
+    """Seconds in the query."""
+    match: float
+    """Seconds in the match."""
+    later: float
+    """How much later it comes in the match, in seconds; below 0 if earlier."""
+    sure: bool
+    """Whether the time in the match is known to about a quarter of a second."""
+    text: str = field(metadata={"examples": ["b.mp4 is 0.21 s later at the top."]})
+    """The same in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedPhase:
+    """A phase of the movement, and how long it takes in each video."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
+
+    name: str
+    query: Span
+    """Start and end in the query, in seconds."""
+    match: Span
+    seconds: dict[Side, float]
+    """Duration in each video."""
+    difference: float
+    """Seconds that the match takes longer."""
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tempo:
+    """How fast the match moves at a moment of the query: 1 is the same speed, above 1 is faster."""
+
+    query: float
+    speed: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The timing of two videos compared."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
+
+    names: dict[Side, str]
+    summary: list[str]
+    """The main differences in words, largest first."""
+    start: dict[Side, float]
+    """Where what both show starts, in seconds of each video."""
+    seconds: dict[Side, float]
+    """How long it takes in each video."""
+    zero: dict[Side, float]
+    """From when `later` counts, in seconds of each video."""
+    moments: list[TimedMoment]
+    """Largest difference first."""
+    phases: list[TimedPhase]
+    """In order of time."""
+    tempo: list[Tempo]
+    """Speed of the match relative to the query."""
+
+
 MOST_DIFFERENCES = 5  # moments without a mark
 SAME_SECONDS = 0.1  # between a mark and a moment without one: closer ones are one moment
 NOTABLE_SECONDS = 0.04  # a frame or so: smaller differences are not worth a sentence
@@ -355,7 +430,7 @@ def compare_timing(
     names: Mapping[Side, str],
     *,
     since: float | None = None,
-) -> ReportForm:
+) -> Report:
     """Compare the timing of two aligned videos.
 
     Parameters
@@ -373,7 +448,7 @@ def compare_timing(
 
     Returns
     -------
-    ReportForm
+    Report
         Moments with the largest difference first, phases in order of time, and the tempo curve.
 
     Raises
@@ -394,7 +469,7 @@ def compare_timing(
     ]
     moments = sorted([*marked, *found], key=lambda one: -abs(one.later))
     doubt = [] if alignment.alignable else ["These two do not align, so their differences mean little."]
-    return ReportForm(
+    return Report(
         names=dict(names),
         summary=[*doubt, *timing.summary(moments, phases)],
         start=timing.start,
@@ -463,9 +538,7 @@ class PairTiming:
         spans = (np.arange(*span, TEMPO_STEP) for span in self.warp.spans)
         return [times[(times >= first) & (times <= last)] for times in spans]
 
-    def marked(
-        self, alignment: Alignment, query: Sequence[Mark], match: Sequence[Mark]
-    ) -> list[TimedMomentForm]:
+    def marked(self, alignment: Alignment, query: Sequence[Mark], match: Sequence[Mark]) -> list[TimedMoment]:
         """Every mark that is in both videos, or has a counterpart in the other."""
         names = tuple(dict.fromkeys(mark.name for mark in (*query, *match)))
         on_query = _in_reference(names, query, [(alignment.warp(keep="match"), match)])
@@ -477,14 +550,14 @@ class PairTiming:
             if np.isfinite(times).all()
         ]
 
-    def _moment(self, name: str, source: Source, query: float, match: float) -> TimedMomentForm:
+    def _moment(self, name: str, source: Source, query: float, match: float) -> TimedMoment:
         later = float(self.later(np.array(query), np.array(match)))
         sure = source == "both" or bool(self.are_sure(np.array(query)))
         direction = "later" if later > 0 else "earlier"
         apart = "in time" if abs(later) < NOTABLE_SECONDS else f"{abs(later):.2f} s {direction}"
         how = f"{self.names['match']} is {apart}" + ("" if sure else " (unsure)")
         where = f"At {name}" if name == END else name
-        return TimedMomentForm(
+        return TimedMoment(
             name=name,
             source=source,
             query=round(query, 4),
@@ -494,7 +567,7 @@ class PairTiming:
             text=f"{where}, {how}." if source == "difference" else f"{how} at {name}.",
         )
 
-    def differences(self) -> list[TimedMomentForm]:
+    def differences(self) -> list[TimedMoment]:
         """The moments at which the difference is largest, away from each other.
 
         Unsure moments are used only if there are no others.
@@ -505,7 +578,7 @@ class PairTiming:
         match = self.warp.at(times)
         later = self.later(times, match)
         apart = max(0.25, (self.end["query"] - self.start["query"]) / 8)
-        found: list[TimedMomentForm] = []
+        found: list[TimedMoment] = []
         for n in np.argsort(-np.abs(later), kind="stable").tolist():
             query = float(times[n])
             if abs(later[n]) < NOTABLE_SECONDS or len(found) == MOST_DIFFERENCES:
@@ -520,7 +593,7 @@ class PairTiming:
         since = query - self.zero["query"]
         return f"{abs(since):.2f} s {'before' if since < 0 else 'after'} {self.zero_name}"
 
-    def phases(self, marked: Sequence[TimedMomentForm], names: Set[str]) -> list[TimedPhaseForm]:
+    def phases(self, marked: Sequence[TimedMoment], names: Set[str]) -> list[TimedPhase]:
         """From mark to mark: phases by their names, else from each key moment to the next."""
         ordered = sorted(marked, key=lambda one: one.query)
         starts = [one for one in ordered if one.name in names] or ordered
@@ -538,7 +611,7 @@ class PairTiming:
             if abs(longer) < NOTABLE_SECONDS:
                 than = f"as long as {self.names['query']}"
             unsure = "" if sure and end_sure else " (unsure)"
-            phase = TimedPhaseForm(
+            phase = TimedPhase(
                 name=name,
                 query=(query, query_end),
                 match=(match, match_end),
@@ -549,7 +622,7 @@ class PairTiming:
             found.append(phase)
         return found
 
-    def summary(self, moments: Sequence[TimedMomentForm], phases: Sequence[TimedPhaseForm]) -> list[str]:
+    def summary(self, moments: Sequence[TimedMoment], phases: Sequence[TimedPhase]) -> list[str]:
         """The main differences in sentences."""
         notable = [one for one in moments if abs(one.later) >= NOTABLE_SECONDS]
         marked = [one for one in notable if one.source != "difference"] or notable
@@ -601,7 +674,7 @@ class PairTiming:
         return found
 
 
-def _pair_tempo(warp: Warp) -> list[TempoForm]:
+def _pair_tempo(warp: Warp) -> list[Tempo]:
     found = []
     for piece in warp.stretches:
         reach = min(TEMPO_REACH, (piece.end - piece.start) / 4)
@@ -610,11 +683,11 @@ def _pair_tempo(warp: Warp) -> list[TempoForm]:
             around = piece.at(np.asarray([middle - reach, middle + reach]))
             seconds = float(around[1] - around[0])
             speed = 2 * reach / seconds if seconds > 0 else FASTEST
-            found.append(TempoForm(query=round(time, 4), speed=round(min(speed, FASTEST), 4)))
+            found.append(Tempo(query=round(time, 4), speed=round(min(speed, FASTEST), 4)))
     return found
 
 
-def report_csv(report: ReportForm) -> str:
+def report_csv(report: Report) -> str:
     """The report of a pair as a table: moments, then phases."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import IO, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import httpx
 import numpy as np
@@ -16,7 +16,6 @@ from pydantic import TypeAdapter
 from seasync.encoding import Floats
 from seasync.errors import ServeError
 from seasync.files import Location, Place, atomic_write, fetch
-from seasync.forms import ReportForm
 from seasync.options import (
     Audio,
     FilmFormat,
@@ -57,6 +56,9 @@ from seasync.serve.models import (
 
 # The HTTP requests of the client, and their errors in plain words.
 
+
+if TYPE_CHECKING:
+    from seasync.group.timing import Report
 
 M = TypeVar("M")
 
@@ -687,10 +689,12 @@ class Client(SeasClient):
         """Start to make a film of a leader and its followers; see `wait` and `fetch`."""
         return self._http.model(Job, "POST", f"/seas/{sea}/alignment/grid", json=request.model_dump())
 
-    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> ReportForm:
+    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> Report:
         """How the timing of two videos differs; times count from the second `since` of the query."""
         place, asked = f"/seas/{sea}/alignment/report", models.ReportRequest(**dict(request), since=since)
-        return self._http.model(ReportForm, "GET", place, params=_params(asked))
+        from seasync.group.timing import Report
+
+        return self._http.model(Report, "GET", place, params=_params(asked))
 
     def report_table(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> str:
         """The report as CSV."""

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from seasync.errors import ServeError
-from seasync.forms import ReportForm
-from seasync.group.timing import compare_timing, report_csv
+from seasync.group.timing import Report, compare_timing, report_csv
 from seasync.options import MarkKind, Side
 from seasync.serve import mark_tables as tables
 from seasync.serve import models
@@ -26,7 +25,7 @@ CSV: dict[int | str, dict[str, object]] = {200: {"content": {"text/csv": {}}}}
 
 
 @report.get("/report")
-def get_report(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> ReportForm:
+def get_report(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> Report:
     """How the timing of two videos differs: moments, phases and tempo, in words and numbers.
 
     Marks of either video are used; a mark that only one has is carried over to the other.
@@ -42,7 +41,7 @@ def get_report_table(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> 
     return Response(text, media_type="text/csv", headers=name)
 
 
-def _report(backend: Backend, sea: ServedSea, request: models.ReportRequest) -> ReportForm:
+def _report(backend: Backend, sea: ServedSea, request: models.ReportRequest) -> Report:
     alignment = backend.solver.solve(sea, request)
     refs: dict[Side, str] = {"query": request.query, "match": request.match}
     clips = {"query": alignment.query, "match": alignment.match}
