@@ -10,36 +10,34 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.video.audio import sound as sound
-    from seasync.video.reader import Frames as Frames
-    from seasync.video.reader import ahead as ahead
-    from seasync.video.reader import read as read
-    from seasync.video.source import AudioInfo as AudioInfo
-    from seasync.video.source import VideoInfo as VideoInfo
-    from seasync.video.source import probe as probe
-    from seasync.video.split import shots as shots
-    from seasync.video.split import windows as windows
-    from seasync.video.timetable import FrameTable as FrameTable
-    from seasync.video.timetable import frame_table as frame_table
-    from seasync.video.upright import ShownFrame as ShownFrame
-    from seasync.video.upright import frames as frames
-    from seasync.video.writer import Writer as Writer
+    from seasync.video.audio import sound
+    from seasync.video.reader import Frames, ShownFrame, ahead, frames, read, shots, windows
+    from seasync.video.source import AudioInfo, VideoInfo, probe
+    from seasync.video.timetable import DamageLog, FrameTable, frame_table
+    from seasync.video.writer import Writer
 
 _HOMES = {
-    "AudioInfo": "source",
-    "FrameTable": "timetable",
-    "Frames": "reader",
-    "ShownFrame": "upright",
-    "VideoInfo": "source",
-    "Writer": "writer",
-    "ahead": "reader",
-    "frame_table": "timetable",
-    "frames": "upright",
-    "probe": "source",
-    "read": "reader",
-    "shots": "split",
     "sound": "audio",
-    "windows": "split",
+    **dict.fromkeys(("Frames", "ShownFrame", "ahead", "frames", "read", "shots", "windows"), "reader"),
+    **dict.fromkeys(("AudioInfo", "VideoInfo", "probe"), "source"),
+    **dict.fromkeys(("DamageLog", "FrameTable", "frame_table"), "timetable"),
+    "Writer": "writer",
 }
-__all__ = sorted(_HOMES)
+__all__ = [
+    "AudioInfo",
+    "DamageLog",
+    "FrameTable",
+    "Frames",
+    "ShownFrame",
+    "VideoInfo",
+    "Writer",
+    "ahead",
+    "frame_table",
+    "frames",
+    "probe",
+    "read",
+    "shots",
+    "sound",
+    "windows",
+]
 __getattr__ = loader(__name__, _HOMES)

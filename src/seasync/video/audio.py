@@ -10,9 +10,6 @@ from typing import Any
 
 import av
 import numpy as np
-from av.audio.frame import AudioFrame
-from av.audio.resampler import AudioResampler
-from av.audio.stream import AudioStream
 from av.container import InputContainer
 from numpy.typing import NDArray
 
@@ -124,10 +121,10 @@ def _pieces(
 
 
 def _decoded(
-    container: InputContainer, stream: AudioStream, channels: int, native: int
-) -> Iterator[AudioFrame]:
+    container: InputContainer, stream: av.AudioStream, channels: int, native: int
+) -> Iterator[av.AudioFrame]:
     """Float frames at the stream's own rate, whatever the file changes underway; damage is left out."""
-    converters: dict[Any, AudioResampler] = {}
+    converters: dict[Any, av.AudioResampler] = {}
     for packet in chain(packets(container, stream), [None]):
         try:
             frames = stream.decode(packet)
@@ -136,7 +133,7 @@ def _decoded(
         for frame in frames:
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if kind not in converters:
-                converters[kind] = AudioResampler("fltp", LAYOUTS[channels], native)
+                converters[kind] = av.AudioResampler("fltp", LAYOUTS[channels], native)
             try:
                 yield from converters[kind].resample(frame)
             except av.FFmpegError:  # such as 23 channels, which only damage has
@@ -147,10 +144,10 @@ def _resampled(track: Samples, native: int, rate: int) -> Samples:
     """(channels, N) at another rate, beginning at the same moment."""
     if rate == native or not track.shape[1]:
         return track
-    converter, parts = AudioResampler("fltp", LAYOUTS[len(track)], rate), []
+    converter, parts = av.AudioResampler("fltp", LAYOUTS[len(track)], rate), []
     for at in range(0, track.shape[1], CHUNK):
         piece = np.ascontiguousarray(track[:, at : at + CHUNK])
-        frame = AudioFrame.from_ndarray(piece, "fltp", LAYOUTS[len(track)])
+        frame = av.AudioFrame.from_ndarray(piece, "fltp", LAYOUTS[len(track)])
         frame.rate, frame.pts = native, at
         parts += converter.resample(frame)
     parts += converter.resample(None)

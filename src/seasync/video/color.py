@@ -8,7 +8,6 @@ from typing import Literal
 
 import av
 import numpy as np
-from av.video.frame import VideoFrame
 from av.video.reformatter import (
     ColorPrimaries,
     ColorRange,
@@ -35,11 +34,11 @@ TO_709 = np.array(
 LUMA_2020 = np.array([0.2627, 0.6780, 0.0593], np.float32)
 
 
-def is_hdr(frame: VideoFrame) -> bool:
+def is_hdr(frame: av.VideoFrame) -> bool:
     return frame.color_trc in (ColorTrc.SMPTE2084, ColorTrc.ARIB_STD_B67)
 
 
-def to_sdr(coded: NDArray[np.uint16], frame: VideoFrame) -> NDArray[np.uint8]:
+def to_sdr(coded: NDArray[np.uint16], frame: av.VideoFrame) -> NDArray[np.uint8]:
     """(H, W, 3) uint16 RGB in the frame's transfer curve (PQ or HLG) to (H, W, 3) uint8 sRGB."""
     light = _curve(int(frame.color_trc))[coded]
     if frame.color_trc == ColorTrc.ARIB_STD_B67:  # HLG codes the scene; a 1000 cd/m² display adds this gamma
@@ -101,7 +100,7 @@ MATRICES = {
 }
 
 
-def matrix(frame: VideoFrame) -> Colorspace:
+def matrix(frame: av.VideoFrame) -> Colorspace:
     """The matrix a frame's colors are coded with; untagged ones are guessed by size as players do."""
     guess = Colorspace.ITU709 if frame.height >= 720 or frame.width >= 1280 else Colorspace.ITU601
     return MATRICES.get(int(frame.colorspace), guess)
@@ -118,7 +117,7 @@ class ToRGB:
         self._sar, self._size, self._fit = sar, size, fit
         self._scale = VideoReformatter()
 
-    def __call__(self, frame: VideoFrame) -> NDArray[np.uint8]:
+    def __call__(self, frame: av.VideoFrame) -> NDArray[np.uint8]:
         turn = Orientation.of(frame)
         shown_width, shown_height = shown_size(frame, self._sar, turn)
         self._size = self._size or (shown_height, shown_width)
@@ -138,7 +137,7 @@ class ToRGB:
         return image[top : top + self._size[0], left : left + self._size[1]]
 
 
-def rgb(frame: VideoFrame, scale: VideoReformatter, *, size: tuple[int, int]) -> NDArray[np.uint8]:
+def rgb(frame: av.VideoFrame, scale: VideoReformatter, *, size: tuple[int, int]) -> NDArray[np.uint8]:
     """`frame` as stored, scaled to `size` (width, height): (height, width, 3) uint8, HDR as SDR."""
     kind = "rgb48le" if is_hdr(frame) else "rgb24"
     shrinks = min(frame.width / size[0], frame.height / size[1]) >= MANY
@@ -158,12 +157,12 @@ def rgb(frame: VideoFrame, scale: VideoReformatter, *, size: tuple[int, int]) ->
 
 
 def film_frame(
-    frame: VideoFrame, scale: VideoReformatter, *, size: tuple[int, int], coded: Colorspace
-) -> VideoFrame:
+    frame: av.VideoFrame, scale: VideoReformatter, *, size: tuple[int, int], coded: Colorspace
+) -> av.VideoFrame:
     """`frame`, whose matrix is `coded`, as yuv420p in BT.709 limited range at `size` (width, height), in SDR;
     the frame itself where it is that already."""
     if is_hdr(frame):
-        frame, coded = VideoFrame.from_ndarray(rgb(frame, scale, size=size), "rgb24"), Colorspace.ITU709
+        frame, coded = av.VideoFrame.from_ndarray(rgb(frame, scale, size=size), "rgb24"), Colorspace.ITU709
     full = frame.color_range == ColorRange.JPEG or frame.format.name.startswith("yuvj")
     same = frame.format.name == "yuv420p" and (frame.width, frame.height) == size
     if not same or full or coded != Colorspace.ITU709:

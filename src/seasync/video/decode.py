@@ -11,8 +11,6 @@ import av
 import numpy as np
 from av.container import InputContainer
 from av.filter import Graph
-from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
@@ -24,7 +22,7 @@ LEAP = 24  # frames not wanted before a keyframe that are worth a seek
 # Decoders that leave out a frame that no other refers to when told so packet by packet.
 SKIPS = {"h264", "hevc", "mpeg2video", "mpeg4", "vp8"}
 
-Numbered = tuple[VideoFrame, int]
+Numbered = tuple[av.VideoFrame, int]
 
 
 def chosen(table: FrameTable, wanted: NDArray[np.int64], *, frame_threads: bool = True) -> Iterator[Numbered]:
@@ -96,7 +94,7 @@ def _sought(table: FrameTable, wanted: NDArray[np.int64], frame_threads: bool) -
 
 
 def _after_seeking(
-    container: InputContainer, stream: VideoStream, table: FrameTable, run: NDArray[np.int64], key: int
+    container: InputContainer, stream: av.VideoStream, table: FrameTable, run: NDArray[np.int64], key: int
 ) -> Iterator[Numbered]:
     """The frames of a run from its keyframe (the key-th) on."""
     assert table.pts is not None
@@ -116,7 +114,7 @@ def _after_seeking(
 
 
 def _forward(
-    container: InputContainer, stream: VideoStream, table: FrameTable, run: NDArray[np.int64]
+    container: InputContainer, stream: av.VideoStream, table: FrameTable, run: NDArray[np.int64]
 ) -> Iterator[Numbered]:
     """The frames of a run, from the next keyframe on."""
     done = -1
@@ -130,8 +128,8 @@ def _forward(
 
 
 def _decoded(
-    container: InputContainer, stream: VideoStream, table: FrameTable, run: NDArray[np.int64]
-) -> Iterator[VideoFrame]:
+    container: InputContainer, stream: av.VideoStream, table: FrameTable, run: NDArray[np.int64]
+) -> Iterator[av.VideoFrame]:
     """Decode what leads to the frames of a run, and little else: where the decoder can leave out frames that
     no other refers to, or all stand alone, only the wanted ones of those."""
     codec, begun = stream.codec_context, False
@@ -165,7 +163,7 @@ def _deinterlaced(frames: Iterator[Numbered]) -> Iterator[Numbered]:
             yield from _pulled(graph, None, waiting)
 
 
-def _bwdif(frame: VideoFrame) -> Graph:
+def _bwdif(frame: av.VideoFrame) -> Graph:
     graph = Graph()
     tick = frame.time_base or Fraction(1, 1000)
     source = graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=tick)
@@ -174,7 +172,7 @@ def _bwdif(frame: VideoFrame) -> Graph:
     return graph
 
 
-def _pulled(graph: Graph, frame: VideoFrame | None, waiting: deque[int]) -> Iterator[Numbered]:
+def _pulled(graph: Graph, frame: av.VideoFrame | None, waiting: deque[int]) -> Iterator[Numbered]:
     graph.vpush(frame)
     while waiting:
         try:

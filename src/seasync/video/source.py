@@ -13,13 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import av
-from av.audio.stream import AudioStream
 from av.container import InputContainer
-from av.packet import Packet
 from av.sidedata.sidedata import SideDataContainer
 from av.stream import Discard, Disposition, Stream
-from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from seasync.errors import VideoError
 from seasync.files import fetch
@@ -86,7 +82,7 @@ class Orientation:
     flip: bool = False
 
     @classmethod
-    def of(cls, frame: VideoFrame) -> Orientation:
+    def of(cls, frame: av.VideoFrame) -> Orientation:
         """Read off the display matrix (x' = ax + cy, y' = bx + dy), to the nearest quarter turn."""
         # `frame.side_data` would tie the frame into a cycle and keep it in memory until garbage collection.
         side_data: Any = SideDataContainer
@@ -136,7 +132,9 @@ def open_file(file: File) -> Iterator[InputContainer]:
 
 
 @contextmanager
-def open_picture(file: File, *, frame_threads: bool = True) -> Iterator[tuple[InputContainer, VideoStream]]:
+def open_picture(
+    file: File, *, frame_threads: bool = True
+) -> Iterator[tuple[InputContainer, av.VideoStream]]:
     """The container and its picture: the first video stream that is not a cover, ready to decode.
 
     With `frame_threads`, several frames may be decoded at the same time.
@@ -160,7 +158,7 @@ def only(container: InputContainer, wanted: Stream) -> None:
             stream.discard = Discard.all
 
 
-def packets(container: InputContainer, stream: Stream) -> Iterator[Packet[Any]]:
+def packets(container: InputContainer, stream: Stream) -> Iterator[av.Packet[Any]]:
     """The stream's packets from where the container stands, past damage where the demuxer recovers."""
     failures = 0
     while failures < FAILED_READS:
@@ -174,7 +172,7 @@ def packets(container: InputContainer, stream: Stream) -> Iterator[Packet[Any]]:
             failures += 1
 
 
-def decode(stream: VideoStream, packet: Packet[Any] | None) -> list[VideoFrame]:
+def decode(stream: av.VideoStream, packet: av.Packet[Any] | None) -> list[av.VideoFrame]:
     """The frames that this packet completes (None: those still held back); none where it is damaged."""
     try:
         return stream.decode(packet)
@@ -182,20 +180,20 @@ def decode(stream: VideoStream, packet: Packet[Any] | None) -> list[VideoFrame]:
         return []
 
 
-def decode_all(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+def decode_all(container: InputContainer, stream: av.VideoStream) -> Iterator[av.VideoFrame]:
     """Every frame from where the container stands."""
     for packet in packets(container, stream):
         yield from decode(stream, packet)
     yield from decode(stream, None)
 
 
-def shown_size(frame: VideoFrame, sar: Fraction, turn: Orientation) -> tuple[int, int]:
+def shown_size(frame: av.VideoFrame, sar: Fraction, turn: Orientation) -> tuple[int, int]:
     """(width, height) with square pixels, upright."""
     width = max(1, round(frame.width * sar))
     return (frame.height, width) if turn.transpose else (width, frame.height)
 
 
-def pixel_shape(stream: VideoStream) -> Fraction:
+def pixel_shape(stream: av.VideoStream) -> Fraction:
     """Width over height of a pixel; 1 where the file says nothing or nonsense."""
     sar = stream.sample_aspect_ratio
     return sar if sar and Fraction(1, 8) <= sar <= 8 else Fraction(1)
@@ -244,7 +242,7 @@ def probe(file: File) -> VideoInfo:
         )
 
 
-def stream_seconds(stream: VideoStream, offset: float) -> float | None:
+def stream_seconds(stream: av.VideoStream, offset: float) -> float | None:
     """How long the file says its picture lasts from the first frame, which comes at `offset`."""
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
@@ -255,7 +253,7 @@ def stream_seconds(stream: VideoStream, offset: float) -> float | None:
         return None
 
 
-def _seconds(container: InputContainer, stream: VideoStream, offset: float) -> float | None:
+def _seconds(container: InputContainer, stream: av.VideoStream, offset: float) -> float | None:
     known = stream_seconds(stream, offset)
     if known is None and container.duration:
         start = 0 if "matroska" in container.format.name else container.start_time
@@ -263,7 +261,7 @@ def _seconds(container: InputContainer, stream: VideoStream, offset: float) -> f
     return None if known is None else max(known, 0.0)
 
 
-def sound_stream(container: InputContainer) -> AudioStream | None:
+def sound_stream(container: InputContainer) -> av.AudioStream | None:
     """The first sound stream that can be decoded."""
     return next((s for s in container.streams.audio if s.codec_context is not None and s.rate), None)
 

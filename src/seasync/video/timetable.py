@@ -17,9 +17,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 
+import av
 import numpy as np
-from av.packet import Packet
-from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from seasync.errors import PartlyDecoded, VideoError
@@ -263,7 +262,7 @@ def _first_times(file: str) -> list[int]:
         return [-1 if frame.pts is None else frame.pts for frame in frames]
 
 
-def _is_hidden(packet: Packet[Any], stream: VideoStream) -> bool:
+def _is_hidden(packet: av.Packet[Any], stream: av.VideoStream) -> bool:
     """VP8 sends frames that are only referred to as packets of their own, with a clear show bit."""
     return stream.codec_context.name == "vp8" and not memoryview(packet)[0] & 0x10
 

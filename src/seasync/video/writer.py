@@ -12,9 +12,7 @@ from typing import Any
 
 import av
 import numpy as np
-from av.audio.frame import AudioFrame
 from av.container.output import OutputContainer
-from av.video.frame import VideoFrame
 from av.video.reformatter import Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
@@ -163,9 +161,11 @@ class Writer:
         webm = self.file.suffix.lower() == ".webm"
         return self._container.add_stream("libopus" if webm else "aac", rate=rate, layout=LAYOUTS[channels])
 
-    def write(self, picture: VideoFrame | NDArray[np.uint8]) -> None:
+    def write(self, picture: av.VideoFrame | NDArray[np.uint8]) -> None:
         """Add one picture of the film's size: an RGB array, or a frame, whose pts is then overwritten."""
-        frame = picture if isinstance(picture, VideoFrame) else VideoFrame.from_ndarray(picture, "rgb24")
+        frame = (
+            picture if isinstance(picture, av.VideoFrame) else av.VideoFrame.from_ndarray(picture, "rgb24")
+        )
         if (frame.width, frame.height) not in (self._given, self.size):
             width, height = self._given
             raise VideoError(
@@ -188,7 +188,7 @@ class Writer:
             )
         if not samples.shape[1]:
             return
-        frame = AudioFrame.from_ndarray(
+        frame = av.AudioFrame.from_ndarray(
             np.ascontiguousarray(samples, np.float32), "fltp", LAYOUTS[self._channels]
         )
         frame.rate, frame.pts = self._audio.rate, self.samples
@@ -251,9 +251,9 @@ def _quiet(codec: str, options: dict[str, str]) -> dict[str, str]:
     return {**options, "x265-params": "log-level=error" + (f":{own}" if own else "")}
 
 
-def _padded(frame: VideoFrame, size: tuple[int, int]) -> VideoFrame:
+def _padded(frame: av.VideoFrame, size: tuple[int, int]) -> av.VideoFrame:
     """A yuv420p frame with its last column and row doubled where `size` is even and it is not."""
-    larger = VideoFrame(*size, "yuv420p")
+    larger = av.VideoFrame(*size, "yuv420p")
     plane: Any
     target: Any
     for plane, target in zip(frame.planes, larger.planes, strict=True):
