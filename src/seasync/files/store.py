@@ -19,6 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,9 +33,6 @@ from seasync.files.location import Location, Place
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
-
-
-# The file systems of the stores, made of the options that Lance takes: rows and files have the same.
 
 
 PREFIXES = {"s3": "aws_", "gs": "google_", "az": "azure_", "file": ""}
@@ -76,60 +74,50 @@ def file_system(scheme: str, options: Mapping[str, str]) -> FileSystem:
             spelled = [f"{start}{name}" for name in names for start in (prefix, "")]
             return next((known[name] for name in spelled if known.get(name)), None)
 
-        _kept[key] = {"s3": _s3, "gs": _gs, "az": _az}[scheme](option)
+        _kept[key] = _made(scheme, option)
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     return _kept[key]
 
 
-def _s3(option: Option) -> FileSystem:
+def _made(scheme: str, option: Option) -> FileSystem:
     from pyarrow import fs
 
-    return fs.S3FileSystem(
-        access_key=option("access_key_id"),
-        secret_key=option("secret_access_key"),
-        session_token=option("session_token", "token"),
-        region=option("region", "default_region") or "us-east-1",
-        endpoint_override=option("endpoint", "endpoint_url"),
-        anonymous=option("skip_signature") == "true",
-        force_virtual_addressing=option("virtual_hosted_style_request") == "true",
-        allow_delayed_open=True,  # small objects in one request
-        connect_timeout=CONNECT_SECONDS,
-        request_timeout=REQUEST_SECONDS,
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
-    )
-
-
-def _gs(option: Option) -> FileSystem:
-    from datetime import UTC, datetime, timedelta
-
-    from pyarrow import fs
-
-    if service := option("service_account", "service_account_path", "application_credentials"):
-        os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = service  # the only way this library takes it
-    base, token = urlsplit(option("base_url") or ""), option("storage_token", "bearer_token")
-    return fs.GcsFileSystem(
-        anonymous=option("skip_signature") == "true",
-        access_token=token,
-        credential_token_expiration=datetime.now(UTC) + timedelta(hours=1) if token else None,
-        scheme=base.scheme or "https",
-        endpoint_override=base.netloc or None,
-        retry_time_limit=timedelta(seconds=REQUEST_SECONDS),
-    )
-
-
-def _az(option: Option) -> FileSystem:
-    from pyarrow import fs
-
+    if scheme == "s3":
+        return fs.S3FileSystem(
+            access_key=option("access_key_id"),
+            secret_key=option("secret_access_key"),
+            session_token=option("session_token", "token"),
+            region=option("region", "default_region") or "us-east-1",
+            endpoint_override=option("endpoint", "endpoint_url"),
+            anonymous=option("skip_signature") == "true",
+            force_virtual_addressing=option("virtual_hosted_style_request") == "true",
+            allow_delayed_open=True,  # small objects in one request
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=REQUEST_SECONDS,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
+        )
+    if scheme == "gs":
+        if service := option("service_account", "service_account_path", "application_credentials"):
+            os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = service  # the only way this library takes it
+        base, token = urlsplit(option("base_url") or ""), option("storage_token", "bearer_token")
+        return fs.GcsFileSystem(
+            anonymous=option("skip_signature") == "true",
+            access_token=token,
+            credential_token_expiration=datetime.now(UTC) + timedelta(hours=1) if token else None,
+            scheme=base.scheme or "https",
+            endpoint_override=base.netloc or None,
+            retry_time_limit=timedelta(seconds=REQUEST_SECONDS),
+        )
     emulator = AZURITE if option("storage_use_emulator", "use_emulator") == "true" else ("", None, "")
     account = option("storage_account_name", "account_name") or emulator[0]
+    key = option("storage_account_key", "storage_access_key", "account_key", "access_key") or emulator[1]
     endpoint = urlsplit(option("storage_endpoint", "endpoint") or emulator[2])
     # The account is part of the host's name, or else of the path, as emulators have it.
     blobs = endpoint.netloc.removeprefix(account) or None
     return fs.AzureFileSystem(
         account,
-        account_key=option("storage_account_key", "storage_access_key", "account_key", "access_key")
-        or emulator[1],
+        account_key=key,
         sas_token=option("storage_sas_token", "storage_sas_key", "sas_token", "sas_key"),
         client_id=option("storage_client_id", "client_id"),
         client_secret=option("storage_client_secret", "client_secret"),
@@ -202,16 +190,16 @@ def opened(uri: str, options: Mapping[str, str] | None = None) -> tuple[FileSyst
 
 def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
     """All objects at or below `uri`, in the order of their names; none if there are none."""
-    from pyarrow.fs import FileSelector, FileType
+    from pyarrow.fs import FileSelector
 
     system, path = opened(uri, options)
     with plain(uri):
         there = system.get_file_info(path.rstrip("/"))
-        if there.type == FileType.File:
+        if there.is_file:
             found = [there]
         else:
             selector = FileSelector(path.rstrip("/"), allow_not_found=True, recursive=True)
-            found = [info for info in system.get_file_info(selector) if info.type == FileType.File]
+            found = [info for info in system.get_file_info(selector) if info.is_file]
     scheme = uri.partition("://")[0]
     named = (Path(info.path).as_uri() if scheme == "file" else f"{scheme}://{info.path}" for info in found)
     listed = [
@@ -222,8 +210,6 @@ def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
 
 def exists(place: Place) -> bool:
     """Whether there is a file at a path or URI; there is none at a URI of an unknown kind."""
-    from pyarrow.fs import FileType
-
     location = Location(place)
     if location.is_local:
         return os.path.isfile(location.path)  # unlike Path.is_file, no error for a name that is too long
@@ -231,7 +217,7 @@ def exists(place: Place) -> bool:
         return False
     system, path = opened(location.text)
     with plain(location.text):
-        return bool(system.get_file_info(path).type == FileType.File)
+        return bool(system.get_file_info(path).is_file)
 
 
 def files_in(folder: Place) -> list[Location]:
@@ -273,11 +259,9 @@ def upload(file: Path, uri: str, options: Mapping[str, str] | None = None) -> No
 
 def expect_bucket(uri: str, options: Mapping[str, str] | None = None) -> None:
     """Raise StoreError if the bucket of `uri` is not there or cannot be reached."""
-    from pyarrow.fs import FileType
-
     system, path = opened(uri, options)
     with plain(uri):
-        if system.get_file_info(path.partition("/")[0]).type == FileType.NotFound:
+        if _is_missing(system, path.partition("/")[0]):
             raise StoreError(f"{uri}: the bucket does not exist; make the bucket (or container) first")
 
 
@@ -288,18 +272,20 @@ def read(uri: str, options: Mapping[str, str] | None = None) -> bytes | None:
     stream, because the answer "not found" is longer than the object. So a failed read is tried again while
     the store says that the object is there, and the last failure is reported.
     """
-    from pyarrow.fs import FileType
-
     system, path = opened(uri, options)
     with plain(uri):
         for pause in READ_PAUSES:
             try:
                 return _content(system, path)
             except OSError:
-                if system.get_file_info(path).type == FileType.NotFound:
+                if _is_missing(system, path):
                     return None
                 time.sleep(pause)
         return _content(system, path)
+
+
+def _is_missing(system: FileSystem, path: str) -> bool:
+    return bool(system.get_file_info(path).type.name == "NotFound")
 
 
 def _content(system: FileSystem, path: str) -> bytes | None:
@@ -356,9 +342,6 @@ _HINTS = {
     ),
     r"[Cc]onflict|incompatible": f"another writer came in between: run it again; {_SAFE}",
 }
-
-
-# What lies at a URI, as a file of this machine: fetched once, into a bounded cache.
 
 
 LIMIT = "SEASYNC_VIDEO_CACHE_GB"
