@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial as partial_of
 from typing import TYPE_CHECKING
 
+from seasync import alignment as method
+from seasync import encoders, video
 from seasync.clip import Clip
 from seasync.files import Place
 
@@ -80,18 +82,14 @@ def align(
     >>> summary = alignment.summary  # such as "aligns in full (DRAQ 0.456, below 0.57)"
     >>> second = alignment.warp(keep="query").at(1.5)  # of the other video
     """
-    from seasync.alignment import MOTION, align_encodings
     from seasync.alignment.prepare import refined
-    from seasync.encoders import encode_clip, get_encoder
-    from seasync.video import probe
 
     clips = Clip.of(query), Clip.of(match)
-    for clip in clips:
-        probe(clip.file)  # report a wrong name before weights are fetched and the other clip is encoded
-    model = get_encoder(encoder) if isinstance(encoder, str) else encoder
+    # This reports a file that is no video before weights are fetched and the other clip is encoded.
     ends = end_of(clips[0]), end_of(clips[1])
+    model = encoders.get_encoder(encoder) if isinstance(encoder, str) else encoder
     first, second = (
-        encode_clip(
+        encoders.encode_clip(
             clip,
             model,
             fps=fps or pair_fps(model, end - clip.start),
@@ -102,10 +100,10 @@ def align(
     )
     if progress is not None:
         progress("aligning", 0, 0)
-    alignment = align_encodings(
+    alignment = method.align_encodings(
         first,
         second,
-        recipe=refined(recipe or MOTION, first),
+        recipe=refined(recipe or method.MOTION, first),
         anchors=anchors,
         band=band,
         partial=partial,
@@ -132,7 +130,5 @@ def reading(
 
 def end_of(clip: Clip) -> float:
     """When the last frame of a clip ends, in seconds of its file."""
-    from seasync.video.timetable import frame_table
-
-    last = frame_table(clip.file).end
+    last = video.frame_table(clip.file).end
     return last if clip.end is None else min(clip.end, last)

@@ -38,11 +38,6 @@ from seasync.similarity import Neighborhood
 Doubles = NDArray[np.float64]
 
 
-def product_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """(1 − similarity) · score, shape (B,)."""
-    return np.asarray((1 - similarity) * scores.score)
-
-
 def evidence_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     """(1 − similarity) · best score^⅓ · contrast^w with w = (query seconds / 6)², at most 16; shape (B,).
 
@@ -56,21 +51,6 @@ def evidence_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
     return np.asarray((1 - similarity) * np.cbrt(scores.best_score) * scores.contrast**weight)
 
 
-def draq_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """The coverage-adjusted DRAQ, shape (B,)."""
-    return scores.score
-
-
-def dtw_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """The cost of the path, shape (B,)."""
-    return scores.dtw_cost
-
-
-def similarity_key(similarity: NDArray[Any], scores: Scores) -> Doubles:
-    """Minus the similarity, shape (B,): the order of retrieval."""
-    return np.asarray(-similarity, np.float64)
-
-
 SHORT_SECONDS = 6.0  # contrast weighs as much as similarity for a query of this length
 MOST_WEIGHT = 16.0
 VOUCHERS = 3  # the best matches, which others should resemble
@@ -80,10 +60,10 @@ COMPANY_POWER = 0.5
 
 _KEYS: dict[Rerank, Callable[[NDArray[Any], Scores], Doubles]] = {
     "evidence": evidence_key,
-    "product": product_key,
-    "draq": draq_key,
-    "dtw": dtw_key,
-    "none": similarity_key,
+    "product": lambda similarity, scores: np.asarray((1 - similarity) * scores.score),
+    "draq": lambda similarity, scores: scores.score,
+    "dtw": lambda similarity, scores: scores.dtw_cost,
+    "none": lambda similarity, scores: np.asarray(-similarity, np.float64),
 }
 
 
