@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from io import BytesIO
+from shutil import copyfileobj
+from typing import TYPE_CHECKING
 
 from seasync.clip import Clip
+from seasync.encoders import encode_clip
 from seasync.encoding import Encoding
-from seasync.errors import SeaError, SeasyncError, VideoError
+from seasync.errors import SeaError, VideoError
 from seasync.files import Location, atomic_write
-from seasync.files.store import CHUNK, Object, delete, objects, opened, plain, read
+from seasync.files.store import CHUNK, Object, objects, opened, plain, read
 from seasync.sea.record import Record
 from seasync.sea.rows import ENTRY_COLUMNS, Row, SeaFacts, stream_columns
 
@@ -47,11 +50,12 @@ def copy(record: Record, target: Record, *, progress: Callable[[int, int], None]
         missing = {name: each for name, each in needed.items() if there.get(name) != each.size}
         total, done = sum(each.size for each in missing.values()), 0
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            for size in pool.map(lambda name: _move(record, target, name), missing):
-                done += size
+            for name, _ in zip(missing, pool.map(partial(_move, record, target), missing), strict=True):
+                done += missing[name].size
                 if progress:
                     progress(done, total)
-        return done + _move(record, target, manifest, chunk=None)
+        _move(record, target, manifest, whole=True)
+        return done + _files(target)[manifest].size
 
 
 def differences(record: Record, other: Record) -> dict[str, str]:
@@ -131,9 +135,8 @@ def _check_is_earlier(record: Record, target: Record) -> None:
     if not target.exists():
         return
     name = _manifest(target, target.snapshot().version)
-    if read(_place(target, name), target.storage_options) != read(
-        _place(record, name), record.storage_options
-    ):
+    here, there = (read(_place(each, name), each.storage_options) for each in (record, target))
+    if here != there:
         raise SeaError(f"{target.uri}: another sea is there; name a place where none is")
 
 
@@ -146,38 +149,21 @@ def _place(record: Record, name: str) -> str:
     return f"{Location(record.uri).uri.rstrip('/')}/{name}"
 
 
-def _move(record: Record, target: Record, name: str, *, chunk: int | None = CHUNK) -> int:
-    """Copy one file; it is seen whole or not at all.
+def _move(record: Record, target: Record, name: str, *, whole: bool = False) -> None:
+    """Copy one file. With `whole` nothing is written before all of it is read.
 
-    chunk  bytes to read at a time; None reads the file whole before anything of it is written
+    A part of a file, left by a copy that breaks off, has another size; the next copy replaces it.
     """
     source, source_path = opened(_place(record, name), record.storage_options)
-    sink, path = opened(_place(target, name), target.storage_options)
     with plain(target.uri, SeaError), source.open_input_stream(source_path) as stream:
-        first = stream.read(chunk)
-        if target.folder is not None:
-            with atomic_write(path, make_folder=True, error=SeaError) as part, part.open("wb") as out:
-                return _pump(first, stream, out)
-        try:
+        content = BytesIO(stream.read()) if whole else stream
+        sink, path = opened(_place(target, name), target.storage_options)
+        if target.folder is None:
             with sink.open_output_stream(path) as out:
-                return _pump(first, stream, out)
-        except BaseException:  # Arrow finishes the object even so, with what it has by then
-            with suppress(SeasyncError):
-                delete(_place(target, name), target.storage_options)
-            raise
-
-
-def _pump(first: bytes, source: Any, sink: Any) -> int:
-    """Write what was read and what is left of a stream; how many bytes it was."""
-    moved, chunk = 0, first
-    while chunk:
-        sink.write(chunk)
-        moved += len(chunk)
-        chunk = source.read(CHUNK)
-    return moved
-
-
-# Write the clips of a sea to another sea, encoded again.
+                copyfileobj(content, out, CHUNK)
+        else:
+            with atomic_write(path, make_folder=True, error=SeaError) as part, part.open("wb") as out:
+                copyfileobj(content, out, CHUNK)
 
 
 Encode = Callable[[Clip, Encoding | None], Encoding]
@@ -250,8 +236,6 @@ def reencode_from_videos(
     SeaError
         If both have the same encoder: there is nothing to do.
     """
-    from seasync.encoders import encode_clip
-
     encoder, fps = target.encoder(), source.fps
     if encoder.fingerprint == source.record.snapshot().facts.fingerprint:
         raise SeaError(f"{source.uri}: is already encoded by {encoder.name}; name another encoder")
