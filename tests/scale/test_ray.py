@@ -18,8 +18,7 @@ from seasync.errors import SeaError
 from seasync.files.store import objects
 from seasync.sea import ray as on_ray
 from seasync.sea.index import standard_of
-from seasync.sea.ingest import Added
-from seasync.sea.plan import PendingClip
+from seasync.sea.ingest import Added, PendingClip
 from seasync.sea.ray import Cluster
 from seasync.sea.sea import Sea
 from seasync.similarity import query_vector
@@ -156,7 +155,7 @@ def test_clips_that_kill_their_worker_are_bad_files(
 ) -> None:
     whole = on_ray.encoded
 
-    def deadly(job: on_ray.Job, clips: list[PendingClip]) -> on_ray.Shard:
+    def deadly(job: on_ray.Task, clips: list[PendingClip]) -> on_ray.Shard:
         if any("001" in clip.file for clip in clips):
             os._exit(1)
         return whole(job, clips)

@@ -9,11 +9,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from lance.fragment import write_fragments
 
 from seasync.errors import SeaError
 from seasync.files.store import objects
 from seasync.sea import writers
-from seasync.sea.record import Appender, write_fragments
+from seasync.sea.record import Appender
 from seasync.sea.rows import to_table
 from seasync.sea.sea import Sea
 from seasync.sea.snapshot import plain_errors
@@ -126,14 +127,14 @@ def test_no_version_has_a_clip_twice_that_another_added_before_the_commit(bucket
     assert len(ids) == 4
 
 
-def left_by_a_killed_writer(sea: Sea, monkeypatch: pytest.MonkeyPatch) -> writers.Writer:
+def left_by_a_killed_writer(sea: Sea, monkeypatch: pytest.MonkeyPatch) -> writers.SharedWriter:
     """The announcement of a writer that died right after a commit of a clip that another had just added."""
     sea.record.append([row(0)], facts())
     appender = Appender(Sea(sea.uri).record)
     table = to_table([row(2), row(3)], facts())
     fragments = write_fragments(table, sea.record.open())
     sea.record.append([row(1), row(2)], facts())
-    killed = writers.Writer(sea.uri, sea.record.storage_options)
+    killed = writers.SharedWriter(sea.uri, sea.record.storage_options)
     killed.announce()
     writers._own_writers.discard(killed.id)  # as if its process had ended
 
@@ -277,7 +278,7 @@ def test_a_silent_writer_of_another_machine_is_dead_by_the_stores_clock(
 ) -> None:
     sea = Sea(f"{bucket}/s.sea")
     sea.record.append([row(0)], facts())
-    away = writers.Writer(sea.uri, sea.record.storage_options, alone=True)
+    away = writers.SharedWriter(sea.uri, sea.record.storage_options, alone=True)
     away._announcement = away._announcement.replace(b'"host": "', b'"host": "far away ')
     away.announce()
     with pytest.raises(Busy):

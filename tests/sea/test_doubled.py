@@ -7,8 +7,9 @@ from pathlib import Path
 import lance
 import pytest
 from lance.dataset import LanceOperation
+from lance.fragment import write_fragments
 
-from seasync.sea.record import Appender, Record, remove_doubled, write_fragments
+from seasync.sea.record import Appender, Record, remove_doubled
 from seasync.sea.rows import to_table
 from tests.sea.footage import facts, row
 

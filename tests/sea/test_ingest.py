@@ -77,7 +77,7 @@ def test_frames_are_decoded_as_for_a_single_clip(
 def test_a_large_sea_is_asked_for_each_content_and_the_same_comes_of_it(
     tmp_path: Path, clips: Path, encoder: str, monkeypatch: pytest.MonkeyPatch, split: str | float
 ) -> None:
-    monkeypatch.setattr("seasync.sea.plan.EXACT_UP_TO", 2)
+    monkeypatch.setattr("seasync.sea.ingest.EXACT_UP_TO", 2)
     sea = Sea(tmp_path / "s.sea", encoder)
     first = sea.add(clips / "dive", split=split)
     shutil.copy(video(tmp_path / "new.mp4", look=77), tmp_path / "twin.mp4")

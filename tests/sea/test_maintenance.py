@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from seasync.errors import SeaError
-from seasync.sea.record import migrate
+from seasync.sea.record import Appender, migrate
 from seasync.sea.rows import FACTS, FORMAT, SeaFacts, to_table
 from seasync.sea.sea import Sea
 from seasync.sea.snapshot import MOVES, relocated
@@ -237,7 +237,7 @@ def test_removing_and_relocating_do_not_load_the_whole_sea(tmp_path: Path) -> No
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(name), pa.array(values, pa.string()))
     sea = Sea(tmp_path / "s.sea")
-    sea.record.create(table)
+    Appender(sea.record).create(table)
     (tmp_path / "new").mkdir()
     (tmp_path / "new/7.mp4").touch()
     del table, columns

@@ -232,13 +232,13 @@ def verify(
 ) -> None:
     """Read all of a sea and check it. The exit code is 1 if there is a problem."""
     from seasync.sea.copies import differences
-    from seasync.sea.maintenance import Problem
+    from seasync.sea.maintenance import SeaProblem
 
     opened = parameters.open_sea(sea)
     problems = opened.verify(files=files)
     if against:
         other = differences(opened.record, parameters.open_sea(against).record)
-        problems += [Problem(clip, against, what) for clip, what in other.items()]
+        problems += [SeaProblem(clip, against, what) for clip, what in other.items()]
     if as_json:
         output.print_json([vars(problem) for problem in problems])
     else:

@@ -94,7 +94,7 @@ def _over_sea(
     from seasync import group
     from seasync.group.carry import named_for
     from seasync.marks import write_marks
-    from seasync.sea.stored_clips import StoredClips
+    from seasync.sea.snapshot import StoredClips
 
     expect_writable(to, sources=[marks], error=DataError)
     opened, recipe = parameters.open_sea(sea), parameters.recipe_named(how.recipe)

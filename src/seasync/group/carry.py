@@ -56,7 +56,7 @@ from seasync.marks.mark import (
 from seasync.options import Side
 from seasync.sea.calibration import judged_pair
 from seasync.sea.lerobot import is_episode
-from seasync.sea.stored_clips import StoredClips
+from seasync.sea.snapshot import StoredClips
 from seasync.video import frame_table
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from seasync.files import Place, is_uri
 from seasync.group.clock import AlignedTake, Group, Judge, LeftOut, Take
 from seasync.pair import end_of
 from seasync.sea.calibration import judged_pair
+from seasync.sea.snapshot import StoredClips
 from seasync.sea.sources import find_videos
-from seasync.sea.stored_clips import StoredClips
 
 if TYPE_CHECKING:
     from seasync.sea.sea import Sea

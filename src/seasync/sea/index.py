@@ -186,15 +186,22 @@ def build(record: Record, kind: IndexKind = "auto", on: Cluster | None = None) -
         if kind == "exact":
             record.put_metadata({INDEX: ""})
         else:
-            index = _built_on(on, record, kind) if on else _built(record, kind)
+            column = _free_name(snapshot)
+            if on:
+                from seasync.sea.ray import build_index
+
+                with on.connected() as ray:
+                    index = build_index(ray, on, record, kind, column, len(snapshot))
+            else:
+                index = _built(record, kind, column)
             record.open().create_scalar_index("content", "BTREE", replace=True)  # a query's own footage
             record.put_metadata({INDEX: index.to_json()})
         _drop_unused(record)
 
 
-def _built(record: Record, kind: str) -> Index:
+def _built(record: Record, kind: str, column: str) -> Index:
     snapshot, dataset = record.snapshot(), record.open()
-    index = Index(kind, _free_name(snapshot), standard_of(snapshot))
+    index = Index(kind, column, standard_of(snapshot))
     dataset.add_columns(vectors_of(index, dataset.schema), read_columns=["mean", "trajectory"])
     dimension = dataset.schema.field(index.column).type.list_size
     dataset.create_index(
@@ -204,17 +211,6 @@ def _built(record: Record, kind: str) -> Index:
         num_partitions=partitions(len(snapshot)),
         **quantization(kind, dimension),
     )
-    return index
-
-
-def _built_on(cluster: Cluster, record: Record, kind: str) -> Index:
-    from seasync.sea.ray import create_on, standard_on, write_vectors_on
-
-    snapshot = record.snapshot()
-    with cluster.connected() as ray:
-        index = Index(kind, _free_name(snapshot), standard_on(ray, cluster, record))
-        write_vectors_on(ray, cluster, record, index)
-        create_on(ray, cluster, record, index, len(snapshot))
     return index
 
 

@@ -33,13 +33,14 @@ from seasync.sea.writers import Busy
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seasync.sea.plan import LabelUpdate
+    from seasync.sea.ingest import LabelUpdate
 
 
 SMALL_FRAGMENT_ROWS = 4096
 KEEP_OLD_VERSIONS = timedelta(hours=1)
 VALUES_AT_ONCE = 4096  # in one condition
 WHOLE_ID = 32  # hex digits
+READ_ROWS = 256
 NOWHERE, OLD, NEW = range(3)
 
 
@@ -80,40 +81,39 @@ def _conditions(
 
 
 def relabel(record: Record, updates: Sequence[LabelUpdate]) -> int:
-    """Give clips other labels and tags, in one commit; returns how many changed.
-
-    Lance writes changed rows again, behind all others.
-    """
-    import pyarrow as pa
-
+    """Give clips other labels and tags, in one commit; returns how many changed."""
     wanted = {clip: update for update in updates for clip in update.ids}
-    snapshot, tables = record.snapshot(), []
-    for start in range(0, len(wanted), VALUES_AT_ONCE):
-        some = one_of("id", list(wanted)[start : start + VALUES_AT_ONCE])
-        table = snapshot.table(["id", "label", "tags"], some).drop_columns("_rowid")
-        rows = table.to_pylist()
-        for row in rows:
-            update = wanted[row["id"]]
-            row["label"], row["tags"] = update.label or row["label"], update.tags or row["tags"]
-        tables.append(pa.Table.from_pylist(rows, table.schema))
-    changed = pa.concat_tables(tables)
-    record.check_still_writer()
-    with plain_errors(record.uri):
-        record.open().merge_insert("id").when_matched_update_all().execute(changed)
-    return len(changed)
+
+    def changed(row: dict[str, Any]) -> dict[str, Any]:
+        update = wanted[row["id"]]
+        return {"label": update.label or row["label"], "tags": update.tags or row["tags"]}
+
+    return _change(record, list(wanted), changed)
 
 
 def edit_clip(
     record: Record, clip: str, *, label: str | None, tags: Sequence[str], wait: bool = True
 ) -> None:
     """Set the label and the tags of one clip. None and an empty list remove them."""
+    with record.writing(wait=wait):
+        _change(record, [clip], lambda row: {"label": label, "tags": list(tags)})
+
+
+def _change(record: Record, clips: Sequence[str], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+    """Change labels and tags, in one commit. Lance writes changed rows again, behind all others."""
     import pyarrow as pa
 
-    with record.writing(wait=wait), plain_errors(record.uri):
-        table = record.snapshot().table(["id", "label", "tags"], one_of("id", [clip])).drop_columns("_rowid")
-        rows = [row | {"label": label, "tags": list(tags)} for row in table.to_pylist()]
-        changed = pa.Table.from_pylist(rows, table.schema)
-        record.open().merge_insert("id").when_matched_update_all().execute(changed)
+    snapshot, tables = record.snapshot(), []
+    for start in range(0, len(clips), VALUES_AT_ONCE):
+        some = one_of("id", clips[start : start + VALUES_AT_ONCE])
+        table = snapshot.table(["id", "label", "tags"], some).drop_columns("_rowid")
+        rows = [row | changed(row) for row in table.to_pylist()]
+        tables.append(pa.Table.from_pylist(rows, table.schema))
+    both = pa.concat_tables(tables)
+    record.check_still_writer()
+    with plain_errors(record.uri):
+        record.open().merge_insert("id").when_matched_update_all().execute(both)
+    return len(both)
 
 
 def relocate(record: Record, root: Place, *, old: Place | None = None) -> int:
@@ -205,14 +205,8 @@ def tidy_after_add(record: Record, *, delete_unused: bool = False) -> None:
             index.build(record)
 
 
-# Inspecting a sea: what is in it, and whether it is intact.
-
-
-READ_ROWS = 256
-
-
 @dataclass(frozen=True)
-class Problem:
+class SeaProblem:
     """Something wrong with a clip of the record, or with its file."""
 
     clip: str
@@ -264,31 +258,22 @@ def _counted(snapshot: Snapshot) -> dict[str, Any]:
 
 def verify(
     record: Record, *, files: bool = True, progress: Callable[[int, int], None] | None = None
-) -> list[Problem]:
+) -> list[SeaProblem]:
     """Read every row and, with `files`, every video; see `Sea.verify`."""
     snapshot = record.snapshot()
     total, done = len(snapshot), 0
-    problems: list[Problem] = []
+    problems: list[SeaProblem] = []
     seen: set[str] = set()
     contents: dict[str, str | None] = {}
     for table in _whole_rows(snapshot, problems):
-        kept = _encodings(table, snapshot)
-        for clip, content, frames, encoding in zip(
-            snapshot.clips_of(table),
-            table["content"].to_pylist(),
-            table["frames"].to_pylist(),
-            kept,
-            strict=True,
-        ):
-            name, wrong = str(clip.id), []
+        rows = table.select(["content", "frames"]).to_pylist()
+        for at, (clip, row) in enumerate(zip(snapshot.clips_of(table), rows, strict=True)):
+            name, content = str(clip.id), row["content"]
+            wrong = _wrong_features(table.slice(at, 1), snapshot, row["frames"])
             if name in seen:
                 wrong.append("its id is there twice")
             if name != clip_id(content, clip.start, clip.end):
                 wrong.append("its id does not belong to its content and span")
-            if isinstance(encoding, str):
-                wrong.append(encoding)
-            elif encoding is not None and encoding != frames:
-                wrong.append(f"{encoding} frame features, not {frames}")
             if files:
                 if clip.file not in contents:
                     contents[clip.file] = _content(clip.file)
@@ -297,14 +282,14 @@ def verify(
                 elif contents[clip.file] != content:
                     wrong.append("the file is not the one that was added")
             seen.add(name)
-            problems += [Problem(name, clip.file, what) for what in wrong]
+            problems += [SeaProblem(name, clip.file, what) for what in wrong]
         done += len(table)
         if progress:
             progress(done, total)
     return problems
 
 
-def _whole_rows(snapshot: Snapshot, problems: list[Problem]) -> Iterator[pa.Table]:
+def _whole_rows(snapshot: Snapshot, problems: list[SeaProblem]) -> Iterator[pa.Table]:
     """All rows with all they hold; a part of the record that cannot be read is a problem, not the end."""
     import pyarrow as pa
 
@@ -315,22 +300,19 @@ def _whole_rows(snapshot: Snapshot, problems: list[Problem]) -> Iterator[pa.Tabl
                 for batch in fragment.to_batches(columns=columns, batch_size=READ_ROWS):
                     yield pa.table(batch)
         except SeaError as error:
-            problems.append(
-                Problem("", snapshot.dataset.uri, f"{fragment.count_rows()} clips cannot be read ({error})")
-            )
+            what = f"{fragment.count_rows()} clips cannot be read ({error})"
+            problems.append(SeaProblem("", snapshot.dataset.uri, what))
 
 
-def _encodings(table: pa.Table, snapshot: Snapshot) -> list[int | str | None]:
-    """Of each row the number of its frame features, None if it keeps none, or what is wrong with them."""
-    found: list[int | str | None] = []
-    for at in range(len(table)):
-        try:
-            (encoding,) = encodings(table.slice(at, 1), snapshot.facts)
-        except (FeatureError, ValueError) as error:
-            found.append(str(error))
-        else:
-            found.append(None if encoding is None else len(encoding.seconds))
-    return found
+def _wrong_features(row: pa.Table, snapshot: Snapshot, frames: int) -> list[str]:
+    """What is wrong with the frame features of one row, if it keeps any."""
+    try:
+        (encoding,) = encodings(row, snapshot.facts)
+    except (FeatureError, ValueError) as error:
+        return [str(error)]
+    if encoding is None or len(encoding.seconds) == frames:
+        return []
+    return [f"{len(encoding.seconds)} frame features, not {frames}"]
 
 
 def _content(file: str) -> str | None:

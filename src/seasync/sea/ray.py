@@ -12,7 +12,7 @@ import socket
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -20,26 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seasync import encoders
 from seasync.errors import MissingExtra, SeaError, SeasyncError
 from seasync.files.store import add_storage_options
-from seasync.sea.index import KINDS, Index, partitions, quantization, vectors_of
-from seasync.sea.ingest import Added, Shard, agreed_fps, commit_shards, encode_here
-from seasync.sea.maintenance import tidy_after_add
-from seasync.sea.plan import Failure, KnownClips, PendingClip, PresentClips, Step, plan, size_of, split_name
+from seasync.sea import index, ingest
+from seasync.sea.ingest import Failure, PendingClip, Shard, Step
 from seasync.sea.record import Appender, Record
 from seasync.sea.rows import Row, SeaFacts, matrix, schema, to_table
 from seasync.sea.snapshot import one_of
-from seasync.similarity import Moments, Standard
+from seasync.similarity import Moments
 
 if TYPE_CHECKING:
-    from seasync.encoders import Encoder
     from seasync.encoding import Floats
     from seasync.sea.sources import SourceVideo
-
-
-# Where Ray runs: a cluster that is there already, or one that is started on this machine and ended
-# again.
-
 
 CONNECT_SECONDS = 5
 ATTEMPTS = 4  # of a task whose worker or node dies
@@ -183,18 +176,17 @@ GLIMPSE_SECONDS = 0.5  # of a first clip, to tell what an encoder makes
 # Shards under way for each place: what waits is there when a place is free, and makes a cluster grow.
 AHEAD = 3
 COUNT_SECONDS = 5.0  # between looks at how large the cluster is
+SAMPLES = 256  # vectors for each center of an index that is trained
 
 
 @dataclass(frozen=True)
-class Job:
+class Task:
     """What a worker must know to do its part."""
 
     uri: str
     storage_options: dict[str, str]
     encoder: str
-    fps: float
-    split: str
-    frame_features: bool
+    making: ingest.Making
     threads: int
 
     def record(self) -> Record:
@@ -203,81 +195,60 @@ class Job:
         add_storage_options(self.storage_options)
         return Record(self.uri, storage_options=self.storage_options)
 
+    def outcomes(self, clips: Iterable[PendingClip]) -> ingest.Outcomes:
+        """On a worker: encode clips."""
+        return ingest.encode_here(iter(clips), encoders.get_encoder(self.encoder), self.making.fps)
 
-def planned(job: Job, sources: Sequence[SourceVideo]) -> list[Step]:
+
+def planned(task: Task, sources: Sequence[SourceVideo]) -> list[Step]:
     """On a worker: what is to be done about these videos, as far as the sea itself tells."""
-    from seasync.encoders import content_hash
-
-    record, contents = job.record(), {}
+    record, contents = task.record(), {}
     for source in sources:
         try:
-            contents[str(source.file)] = content_hash(str(source.file))
+            contents[str(source.file)] = encoders.content_hash(str(source.file))
         except (SeasyncError, OSError):
-            continue  # the plan will come upon it and say so
+            continue  # `plan` reports it
     asked = sorted(set(contents.values()))
-    known = KnownClips(record, one_of("content", asked) if asked else "false")
-    return list(plan(sources, job.split, known, contents))
+    known = ingest.KnownClips(record, one_of("content", asked) if asked else "false")
+    return list(ingest.plan(sources, task.making.split, known, contents))
 
 
-def first_facts(job: Job, clip: PendingClip) -> SeaFacts | None:
+def first_facts(task: Task, clip: PendingClip) -> SeaFacts | None:
     """On a worker: the facts of a sea that begins with this clip; None if it cannot be read."""
-    from seasync.encoders import get_encoder
-
-    job.record()
-    encoder = get_encoder(job.encoder)
+    task.record()
     whole = clip.entry.clip
     end = whole.start + min(clip.entry.duration, GLIMPSE_SECONDS)
     glimpse = replace(clip, entry=replace(clip.entry, clip=replace(whole, end=end)))
-    ((_, outcome),) = encode_here(iter([glimpse]), encoder, job.fps)
-    return SeaFacts.of(encoder.name, job.fps, outcome.encoding) if isinstance(outcome, Row) else None
+    ((_, outcome),) = task.outcomes([glimpse])
+    if not isinstance(outcome, Row):
+        return None
+    return SeaFacts.of(encoders.get_encoder(task.encoder).name, task.making.fps, outcome.encoding)
 
 
-def encoded(job: Job, clips: Sequence[PendingClip]) -> Shard:
+def encoded(task: Task, clips: Sequence[PendingClip]) -> Shard:
     """On a worker: encode these clips and write their rows, where nobody sees them yet."""
-    from seasync.encoders import get_encoder
-
-    record, shard = job.record(), Shard()
-    for step, outcome in encode_here(iter(clips), get_encoder(job.encoder), job.fps):
+    record, shard = task.record(), Shard()
+    for step, outcome in task.outcomes(clips):
         shard.add(step, outcome)
     if shard.rows:
-        table = to_table(shard.rows, record.snapshot().facts, frame_features=job.frame_features)
-        shard.fragments, shard.ids = record.write_fragments(table)
+        table = to_table(shard.rows, record.snapshot().facts, frame_features=task.making.frame_features)
+        shard.fragments, shard.ids = record.write_fragments(table), table["id"].to_pylist()
     return replace(shard, rows=[])
 
 
-def add(
-    cluster: Cluster,
-    record: Record,
-    sources: Sequence[SourceVideo],
-    encoder: Encoder,
-    *,
-    split: str | float = "none",
-    fps: float | None = None,
-    frame_features: bool = True,
-    commit_seconds: float = 20.0,
-    progress: Callable[[Added], None] | None = None,
-    wait: bool = True,
-    waiting: Callable[[], None] | None = None,
-) -> Added:
-    """As `ingest.add`, on a cluster. All its nodes must find the videos by the same path or URI."""
-    split, uri = split_name(split), record.uri if record.folder is None else str(record.folder.absolute())
-    added = Added(len(sources), sum(map(size_of, sources)))
-    with cluster.connected() as ray, record.writing(wait=wait, waiting=waiting):
-        rate, threads = agreed_fps(record, encoder, fps), max(1, int(cluster.cpus))
-        job = Job(uri, record.storage_options, encoder.name, rate, split, frame_features, threads)
-        run = _RayRun(ray, cluster, job, record)
-        commit_shards(record, run, sources, added, commit_seconds=commit_seconds, progress=progress)
-    if added.added:
-        tidy_after_add(record, delete_unused=True)
-    return added
+class RayRun:
+    """The tasks of one add, and what comes of them, in the order of the sources.
 
+    All nodes of the cluster must find the videos by the same path or URI.
+    """
 
-class _RayRun:
-    """The tasks of one add, and what comes of them, in the order of the sources."""
-
-    def __init__(self, ray: Any, cluster: Cluster, job: Job, record: Record) -> None:
+    def __init__(
+        self, ray: Any, cluster: Cluster, record: Record, encoder: str, making: ingest.Making
+    ) -> None:
         self._ray, self._cluster, self._record = ray, cluster, record
-        self._job = job  # goes with every task: an object of its own would die with the node that has it
+        uri = record.uri if record.folder is None else str(record.folder.absolute())
+        # It goes with every call: an object of its own would die with the node that has it.
+        self._task = Task(uri, record.storage_options, encoder, making, max(1, int(cluster.cpus)))
         self._plan = cluster.remote(ray, planned, light=True)
         self._encode, self._look = cluster.remote(ray, encoded), cluster.remote(ray, first_facts)
         self._encode_one = cluster.remote(ray, encoded, attempts=2)
@@ -290,9 +261,9 @@ class _RayRun:
         try:
             yield from self._done(sources)
         finally:
-            for _, _, task in self._under_way:
-                if task is not None:
-                    self._ray.cancel(task, force=False)
+            for _, _, work in self._under_way:
+                if work is not None:
+                    self._ray.cancel(work, force=False)
 
     def commit(self, shards: Sequence[Shard]) -> int:
         fragments = [fragment for shard in shards for fragment in shard.fragments]
@@ -304,7 +275,7 @@ class _RayRun:
         for step in self._steps(sources):
             if isinstance(step, PendingClip):
                 if not clips and not self._record.exists() and not self._begin(step):
-                    yield self._singly([step])
+                    yield from self._singly([step])
                     continue
                 clips.append(step)
             else:
@@ -313,10 +284,10 @@ class _RayRun:
                 self._submit(others, clips)
                 others, clips = [], []
             while len(self._under_way) > self._ahead(AHEAD):
-                yield self._finished()
+                yield from self._finished()
         self._submit(others, clips)
         while self._under_way:
-            yield self._finished()
+            yield from self._finished()
 
     def _ahead(self, tasks: int) -> int:
         """So many tasks for each place that the cluster has now."""
@@ -329,34 +300,31 @@ class _RayRun:
         left = iter(sources)
         plans: deque[Any] = deque()
         while True:
-            while len(plans) < self._ahead(2):
-                batch = list(islice(left, PLANNED_FILES))
-                if not batch:
-                    break
-                plans.append((batch, self._plan.remote(self._job, batch)))
+            while len(plans) < self._ahead(2) and (batch := list(islice(left, PLANNED_FILES))):
+                plans.append((batch, self._plan.remote(self._task, batch)))
             if not plans:
                 return
             for step in self._planned(*plans.popleft()):
-                if isinstance(step, PendingClip) and str(step.entry.clip.id) in self._planned_ids:
-                    yield PresentClips(step.file, 1, step.size)
-                    continue
                 if isinstance(step, PendingClip):
+                    if str(step.entry.clip.id) in self._planned_ids:
+                        yield ingest.PresentClips(1, step.size)
+                        continue
                     self._planned_ids.add(str(step.entry.clip.id))
                 yield step
 
-    def _planned(self, batch: Sequence[SourceVideo], task: Any) -> list[Step]:
+    def _planned(self, batch: Sequence[SourceVideo], work: Any) -> list[Step]:
         try:
-            return list(self._got(task))
+            return list(self._result(work))
         except _WorkersDied as error:
             if len(batch) == 1:
                 return [Failure(str(batch[0].file), f"{batch[0].file}: {error}", batch[0].size or 0)]
             halves = batch[: len(batch) // 2], batch[len(batch) // 2 :]
-            return [s for half in halves for s in self._planned(half, self._plan.remote(self._job, half))]
+            return [s for half in halves for s in self._planned(half, self._plan.remote(self._task, half))]
 
     def _begin(self, clip: PendingClip) -> bool:
         """Make the sea, empty, as the first clip that can be read tells; false if this one cannot be."""
         try:
-            facts = self._got(self._look.remote(self._job, clip))
+            facts = self._result(self._look.remote(self._task, clip))
         except _WorkersDied:
             return False
         if facts is not None:
@@ -365,41 +333,41 @@ class _RayRun:
 
     def _submit(self, others: list[Step], clips: list[PendingClip]) -> None:
         if others or clips:
-            task = self._encode.remote(self._job, clips) if clips else None
-            self._under_way.append((others, clips, task))
+            work = self._encode.remote(self._task, clips) if clips else None
+            self._under_way.append((others, clips, work))
 
-    def _finished(self) -> Shard:
-        others, clips, task = self._under_way.popleft()
+    def _finished(self) -> Iterator[Shard]:
+        steps, clips, work = self._under_way.popleft()
+        others = Shard()
+        for step in steps:
+            if not isinstance(step, PendingClip):
+                others.add(step, step)
+        yield others
+        if work is None:
+            return
         try:
-            shard = self._got(task) if task is not None else Shard()
+            shard = self._result(work)
         except _WorkersDied:
-            shard = self._singly(clips)
-        first = Shard()
-        for step in others:
-            first.add(step, step if isinstance(step, Failure) else None)
-        return replace(shard, outcomes=[*first.outcomes, *shard.outcomes], updates=first.updates)
+            yield from self._singly(clips)
+        else:
+            yield shard
 
-    def _singly(self, clips: Sequence[PendingClip]) -> Shard:
+    def _singly(self, clips: Sequence[PendingClip]) -> Iterator[Shard]:
         """Clips on their own, where together they killed every worker that tried: some may be good."""
-        whole = Shard()
-        tasks = [(clip, self._encode_one.remote(self._job, [clip])) for clip in clips]
-        for clip, task in tasks:
+        for clip, work in [(clip, self._encode_one.remote(self._task, [clip])) for clip in clips]:
             try:
-                shard = self._got(task)
+                yield self._result(work)
             except _WorkersDied as error:
-                reason = Failure(clip.file, f"{clip.file}: {error}", clip.size)
-                shard = Shard([(clip, reason)])
-            whole.outcomes += shard.outcomes
-            whole.fragments += shard.fragments
-            whole.ids += shard.ids
-        return whole
+                shard = Shard()
+                shard.add(clip, Failure(clip.file, f"{clip.file}: {error}", clip.size))
+                yield shard
 
-    def _got(self, task: Any) -> Any:
+    def _result(self, work: Any) -> Any:
         """What a task gives; its own errors as they are, one line where its workers died."""
         from ray.exceptions import RayError, RayTaskError
 
         try:
-            return self._ray.get(task)
+            return self._ray.get(work)
         except RayTaskError as error:
             if isinstance(error.cause, SeasyncError):
                 raise error.cause from None
@@ -412,121 +380,90 @@ class _WorkersDied(SeaError):
     """A task was tried as often as allowed."""
 
 
-# The index of a sea, built on a Ray cluster: by fragments, each step with one commit.
-
-
-SAMPLES = 256  # vectors for each center that is trained
-
-
-def standard_on(ray: Any, cluster: Cluster, record: Record) -> Standard:
-    """Mean and standard deviation of the set, by a pass of all workers."""
-    first = record.snapshot().table(["mean"], limit=1)
-    if not len(first):
-        raise SeaError(f"{record.uri}: the sea is empty; there is nothing to index")
-    origin = matrix(first["mean"])[0]
-    task = cluster.remote(ray, _moments, light=True)
-    parts = [
-        task.remote(record.uri, record.storage_options, record.snapshot().version, numbers, origin)
-        for numbers in _shares(ray, cluster, record)
-    ]
-    whole = Moments(origin.astype(np.float64))
-    for part in _got(ray, parts):
-        whole = whole.with_those_of(part)
-    return whole.standard()
-
-
-def write_vectors_on(ray: Any, cluster: Cluster, record: Record, index: Index) -> None:
-    """The index's column, written beside each fragment by tasks, in one commit."""
-    import lance
-    from lance.dataset import LanceOperation
-
-    dataset = record.open()
-    task = cluster.remote(ray, _with_vectors, light=True)
-    parts = [
-        task.remote(record.uri, record.storage_options, dataset.version, numbers, index)
-        for numbers in _shares(ray, cluster, record)
-    ]
-    done = [pair for part in _got(ray, parts) for pair in part]
-    rows = sum(fragment.physical_rows for fragment, _ in done)
-    if rows != sum(fragment.physical_rows for fragment in dataset.get_fragments()):
-        raise SeaError(f"{record.uri}: not all rows have a vector; nothing is committed, run it again")
-    operation = LanceOperation.Merge([fragment for fragment, _ in done], done[0][1])
-    lance.LanceDataset.commit(dataset, operation, read_version=dataset.version)
-
-
-def create_on(ray: Any, cluster: Cluster, record: Record, index: Index, rows: int) -> None:
-    """Train the index and fill it, segment by segment, on the cluster; one commit."""
+def build_index(ray: Any, cluster: Cluster, record: Record, kind: str, column: str, rows: int) -> index.Index:
+    """The index of a sea, built on the cluster by fragments; each step is one commit."""
     try:
         from lance_ray import create_index
     except ImportError:
         raise MissingExtra("ray", "an index built on a cluster") from None
-    from ray.exceptions import RayError
+    from lance.dataset import LanceDataset, LanceOperation
 
-    centres, again = partitions(rows), ATTEMPTS - 1
-    dimension = record.open().schema.field(index.column).type.list_size
-    try:
+    first = record.snapshot().table(["mean"], limit=1)
+    if not len(first):
+        raise SeaError(f"{record.uri}: the sea is empty; there is nothing to index")
+    dataset, origin = record.open(), matrix(first["mean"])[0]
+    fragments = dataset.get_fragments()
+    count = min(len(fragments), 4 * cluster.places(ray))
+    shares = np.array_split(np.array([each.fragment_id for each in fragments]), count)
+
+    def of_all(function: Any, given: Any) -> list[Any]:
+        """What `function` makes of each share of the fragments, in tasks."""
+        task = cluster.remote(ray, _of_share, light=True)
+        place = record.uri, record.storage_options, dataset.version
+        return list(ray.get([task.remote(function, place, numbers.tolist(), given) for numbers in shares]))
+
+    with _plain_errors():
+        whole = Moments(origin.astype(np.float64))
+        for part in of_all(_moments, origin):
+            whole = whole.with_those_of(part)
+        made = index.Index(kind, column, whole.standard())
+        done = [pair for part in of_all(_with_vectors, made) for pair in part]
+        if sum(each.physical_rows for each, _ in done) != sum(each.physical_rows for each in fragments):
+            raise SeaError(f"{record.uri}: not all rows have a vector; nothing is committed, run it again")
+        merge = LanceOperation.Merge([fragment for fragment, _ in done], done[0][1])
+        LanceDataset.commit(dataset, merge, read_version=dataset.version)
+        partitions, again = index.partitions(rows), ATTEMPTS - 1
         create_index(
             record.uri,
-            index.column,
-            KINDS[index.kind],
+            column,
+            index.KINDS[kind],
             metric="dot",
-            num_partitions=centres,
-            sample_rate=max(2, min(SAMPLES, rows // max(centres, 256))),
+            num_partitions=partitions,
+            sample_rate=max(2, min(SAMPLES, rows // max(partitions, 256))),
             num_workers=cluster.places(ray),
             storage_options=record.storage_options or None,
             ray_remote_args={"num_cpus": cluster.cpus, "max_restarts": again, "max_task_retries": again},
-            **quantization(index.kind, dimension),
+            **index.quantization(kind, record.open().schema.field(column).type.list_size),
         )
-    except (RayError, RuntimeError) as error:
-        raise _failed(error) from error
+    return made
 
 
-def _moments(
-    uri: str, options: dict[str, str], version: int, numbers: Sequence[int], origin: Floats
-) -> Moments:
+def _of_share(
+    function: Any, place: tuple[str, dict[str, str], int], numbers: Sequence[int], given: Any
+) -> Any:
+    """On a worker: what a function makes of these fragments of the sea at a place."""
+    import lance
+
+    uri, options, version = place
+    dataset = lance.dataset(uri, version=version, storage_options=options or None)
+    return function([dataset.get_fragment(number) for number in numbers], given)
+
+
+def _moments(fragments: Sequence[Any], origin: Floats) -> Moments:
     found = Moments(origin.astype(np.float64))
-    dataset = _at(uri, options, version)
-    for number in numbers:
-        for batch in dataset.get_fragment(number).to_batches(columns=["mean"]):
+    for fragment in fragments:
+        for batch in fragment.to_batches(columns=["mean"]):
             found.take(matrix(batch["mean"]))
     return found
 
 
-def _with_vectors(
-    uri: str, options: dict[str, str], version: int, numbers: Sequence[int], index: Index
-) -> list[tuple[Any, Any]]:
-    dataset = _at(uri, options, version)
-    made = vectors_of(index, dataset.schema)
-    return [
-        dataset.get_fragment(number).merge_columns(made, columns=["mean", "trajectory"]) for number in numbers
-    ]
+def _with_vectors(fragments: Sequence[Any], made: index.Index) -> list[tuple[Any, Any]]:
+    vectors = index.vectors_of(made, fragments[0].schema)
+    return [each.merge_columns(vectors, columns=["mean", "trajectory"]) for each in fragments]
 
 
-def _at(uri: str, options: dict[str, str], version: int) -> Any:
-    import lance
-
-    return lance.dataset(uri, version=version, storage_options=options or None)
-
-
-def _shares(ray: Any, cluster: Cluster, record: Record) -> list[list[int]]:
-    """The numbers of the fragments, a few for each task."""
-    numbers = [fragment.fragment_id for fragment in record.snapshot().dataset.get_fragments()]
-    count = min(len(numbers), 4 * cluster.places(ray))
-    return [part.tolist() for part in np.array_split(np.array(numbers), count)]
-
-
-def _got(ray: Any, tasks: Sequence[Any]) -> list[Any]:
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Errors of Ray and its workers as one line."""
     from ray.exceptions import RayError
 
     try:
-        return list(ray.get(list(tasks)))
-    except RayError as error:
-        raise _failed(error) from error
-
-
-def _failed(error: Exception) -> SeaError:
-    text = str(error).strip()
-    said = text.splitlines()[-1].strip()
-    if "references to the actor were removed" in text:
-        said += "; if the cluster has no tokens: set RAY_AUTH_MODE=disabled"
-    return SeaError(f"the cluster could not build the index ({said}); the old one is in use, run it again")
+        yield
+    except (RayError, RuntimeError) as error:
+        text = str(error).strip()
+        said = text.splitlines()[-1].strip()
+        if "references to the actor were removed" in text:
+            said += "; if the cluster has no tokens: set RAY_AUTH_MODE=disabled"
+        raise SeaError(
+            f"the cluster could not build the index ({said}); the old one is in use, run it again"
+        ) from error

@@ -1,6 +1,7 @@
 """The record of a sea: one Lance dataset, at a local path or a URI.
 
-A `Record` hands out the latest `Snapshot` to read from, and does the writing.
+A `Record` hands out the latest `Snapshot` to read from, and does the writing. Rows are written into fragments
+anywhere, and an `Appender` commits them once.
 """
 
 from __future__ import annotations
@@ -13,33 +14,188 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import SeaError
-from seasync.files import Location, Place, is_uri
-from seasync.files.store import explained
-from seasync.files.store import storage_options as environment_options
-from seasync.sea import rows as layout
+from seasync.files import Location, Place, is_uri, store
 from seasync.sea import writers
 from seasync.sea.rows import FACTS, FORMAT, Row, SeaFacts, to_table
 from seasync.sea.snapshot import Snapshot, one_of, plain_errors
-from seasync.sea.writers import LOCK_NAME, lock_folder
 
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
 
-
-# Appending to the record: fragments are written anywhere, then committed once, and no clip comes in
-# twice.
-
-
+METADATA_CACHE_BYTES = 256 << 20
+NOT_THERE = "was not found"  # Lance, about a dataset
 KEY = "seasync.commit"
 ROW_ID_BITS = 32  # a row id is the fragment's number and the row's place in it
 
 
-def write_fragments(table: pa.Table, dataset: lance.LanceDataset) -> list[Any]:
-    """Put rows into files of the dataset. Nobody sees them until their fragments are committed."""
-    from lance.fragment import write_fragments
+class Record:
+    """A sea's record: opened at `uri`, created by the first rows written to it.
 
-    return list(write_fragments(table, dataset))
+    Parameters
+    ----------
+    uri
+        A folder, or a URI such as ``s3://bucket/footage.sea``.
+    storage_options
+        Credentials and other options for object storage, as Lance takes them. They add to those of the
+        environment (see `seasync.files.store`).
+    """
+
+    def __init__(self, uri: Place, *, storage_options: Mapping[str, str] | None = None) -> None:
+        place = Location(uri)
+        self.uri = str(place.path) if place.is_local else place.text
+        self.storage_options = {} if place.is_local else store.storage_options(storage_options)
+        self._snapshot: Snapshot | None = None
+        self._writer: writers.SharedWriter | None = None
+
+    def __repr__(self) -> str:
+        return f"Record({self.uri!r}, {len(self)} clips)"
+
+    def __len__(self) -> int:
+        return len(self.snapshot()) if self.exists() else 0
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the record; None on object storage."""
+        return None if is_uri(self.uri) else Path(self.uri)
+
+    def exists(self) -> bool:
+        """Whether anything has been written here."""
+        if self.folder is not None:
+            # By number: a copy that was killed leaves a part of one, under another name.
+            return any((self.folder / "_versions").glob("[0-9]*.manifest"))
+        try:
+            self.snapshot()
+        except SeaError as error:
+            if not any(sign in str(error) for sign in (NOT_THERE, "no sea here")):
+                raise
+            return False
+        return True
+
+    def check_can_begin(self) -> None:
+        """Raise SeaError if a new sea would begin in a folder that holds other things."""
+        folder = self.folder
+        if folder is None or not folder.exists():
+            return
+        is_folder = folder.is_dir()
+        if is_folder and all(each.name.startswith(".") for each in folder.iterdir()):
+            return
+        # Asked last: another process may begin this sea, or finish its first `add`, while we look.
+        # A lock file also remains of an `add` that was killed before its first commit.
+        if not (folder / writers.LOCK_NAME).exists() and not self.exists():
+            what = "a folder with other things in it" if is_folder else "a file"
+            raise SeaError(
+                f"{self.uri}: {what}, not a sea; name a new place, such as {folder / 'footage.sea'}"
+            )
+
+    def snapshot(self) -> Snapshot:
+        """The record as it stands now."""
+        latest = self._snapshot
+        with plain_errors(self.uri):
+            if latest is not None and latest.dataset.latest_version == latest.version:
+                return latest
+        self._snapshot = Snapshot(self.open())
+        return self._snapshot
+
+    def open(self) -> lance.LanceDataset:
+        """The Lance dataset. No snapshot shares it, because writes move it on."""
+        import lance
+
+        missing = f"{self.uri}: no sea here; make one with `seasync add PATH --sea {self.uri}`"
+        if self.folder is not None and not self.exists():
+            raise SeaError(missing)
+        # Unless told otherwise, Lance keeps up to 1 GB about the files of all versions that were open.
+        session = (
+            self._snapshot.dataset.session()
+            if self._snapshot
+            else lance.Session(metadata_cache_size_bytes=METADATA_CACHE_BYTES)
+        )
+        try:
+            with plain_errors(self.uri):
+                options = self.storage_options or None
+                dataset = lance.dataset(self.uri, storage_options=options, session=session)
+                facts_of(dataset)  # raises if it is not a sea that this version reads
+        except SeaError as error:
+            if self.folder is None and NOT_THERE in str(error):
+                raise SeaError(missing) from error
+            raise
+        return dataset
+
+    @contextmanager
+    def writing(
+        self, *, alone: bool = False, wait: bool = True, waiting: Callable[[], None] | None = None
+    ) -> Iterator[None]:
+        """Hold the right to write: exclusive in a folder; at a URI shared by those who add, unless `alone`.
+
+        Raises
+        ------
+        Busy
+            If others are writing and `wait` is false.
+        """
+        if self.folder is not None:
+            with writers.lock_folder(self.folder, wait=wait, waiting=waiting):
+                self._migrate()
+                yield
+            return
+        if self._is_old():
+            with self._announced(alone=True, wait=wait, waiting=waiting):
+                self._migrate()
+        with self._announced(alone=alone, wait=wait, waiting=waiting):
+            yield
+
+    @contextmanager
+    def _announced(self, *, alone: bool, wait: bool, waiting: Callable[[], None] | None) -> Iterator[None]:
+        with writers.writing(
+            self.uri, self.storage_options, self._remove_doubled, alone=alone, wait=wait, waiting=waiting
+        ) as self._writer:
+            try:
+                yield
+            finally:
+                self._writer = None
+
+    def _remove_doubled(self) -> None:
+        if self.exists():
+            with plain_errors(self.uri):
+                remove_doubled(self.open())
+
+    def _is_old(self) -> bool:
+        return self.exists() and self.snapshot().facts.format < FORMAT
+
+    def _migrate(self) -> None:
+        if self._is_old():
+            with plain_errors(self.uri):
+                migrate(self.open())
+
+    def check_still_writer(self) -> None:
+        """Raise SeaError if other writers may take this one for dead."""
+        if self._writer:
+            self._writer.check()
+
+    def has_other_writers(self) -> bool:
+        """Whether someone else writes at this moment; only asked while `writing`."""
+        return bool(self._writer and self._writer.others())
+
+    def append(self, rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> int:
+        """Write rows in one commit; readers see all of them or none. Returns how many are new."""
+        return Appender(self).append(rows, facts, frame_features=frame_features)
+
+    def write_fragments(self, table: pa.Table) -> list[Any]:
+        """Put rows into files of the dataset. Nobody sees them until their fragments are committed."""
+        from lance.fragment import write_fragments
+
+        snapshot = self.snapshot()
+        if snapshot.moves:
+            files = [[snapshot.stored_path(file) for file in table["file"].to_pylist()]]
+            table = table.set_column(table.column_names.index("file"), table.schema.field("file"), files)
+        if snapshot.index:
+            table = snapshot.index.with_vectors(table)
+        with plain_errors(self.uri):
+            return list(write_fragments(table, self.open()))
+
+    def put_metadata(self, values: Mapping[str, str]) -> None:
+        """Change entries of the record's metadata, in one commit."""
+        with plain_errors(self.uri):
+            self.open().update_schema_metadata(dict(values))
 
 
 def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str] | None) -> bool:
@@ -74,8 +230,6 @@ class Appender:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self._job = uuid.uuid4().hex
-        self._count = 0
         self._version = record.snapshot().version if record.exists() else 0  # after our own latest commit
         self._others = False  # whether others have committed since the beginning
 
@@ -84,29 +238,28 @@ class Appender:
         table = to_table(rows, facts, frame_features=frame_features)
         if not self._record.exists() and self.create(table):
             return len(rows)
-        fragments, ids = self._record.write_fragments(table)
-        new = self._without_those_of_others(table)
-        if len(new) < len(table):
-            if not len(new):
+        fragments, ids = self._record.write_fragments(table), table["id"].to_pylist()
+        if there := self._added_by_others(ids):
+            new = [n for n, clip in enumerate(ids) if clip not in there]
+            if not new:
                 return 0
-            fragments, ids = self._record.write_fragments(new)
+            table = table.take(new)
+            fragments, ids = self._record.write_fragments(table), table["id"].to_pylist()
         return self.append_fragments(fragments, ids)
 
-    def _without_those_of_others(self, table: pa.Table) -> pa.Table:
-        """The rows of clips that nobody has added meanwhile."""
-        import pyarrow.compute as pc
-
+    def _added_by_others(self, ids: Sequence[str]) -> set[str]:
+        """Those of the clips that others have added meanwhile."""
         with plain_errors(self._record.uri):
             dataset = self._record.open()
             if not self._others and dataset.version == self._version:
-                return table
-            condition = one_of("id", table["id"].to_pylist())
-            there = dataset.scanner(columns=["id"], filter=condition).to_table()["id"]
-        return table.filter(pc.invert(pc.is_in(table["id"], there.combine_chunks())))
+                return set()
+            found = dataset.scanner(columns=["id"], filter=one_of("id", ids)).to_table()
+        return set(found["id"].to_pylist())
 
     def create(self, table: pa.Table) -> bool:
         """Begin the sea with these rows; false if another writer has begun it meanwhile."""
-        created = self._record.create(table)
+        with plain_errors(self._record.uri):
+            created = create_dataset(table, self._record.uri, self._record.storage_options)
         if created:
             self._version = 1
         return created
@@ -135,23 +288,21 @@ class Appender:
             return int(rows) - (_remove_duplicates(committed, fragments, ids) if self._others else 0)
 
     def _commit(self, dataset: Any, fragments: Sequence[Any]) -> Any:
-        import lance
-        from lance.dataset import LanceOperation, Transaction
+        from lance.dataset import LanceDataset, LanceOperation, Transaction
 
-        self._count += 1
-        key, before = f"{self._job}/{self._count}", dataset.version
-        operation = LanceOperation.Append(list(fragments))
+        key, before = uuid.uuid4().hex, dataset.version
+        append = Transaction(
+            before, LanceOperation.Append(list(fragments)), transaction_properties={KEY: key}
+        )
         try:
-            return lance.LanceDataset.commit(
-                dataset, Transaction(before, operation, transaction_properties={KEY: key})
-            )
+            return LanceDataset.commit(dataset, append)
         except (OSError, ValueError, RuntimeError) as error:
             # The answer may have been lost on the way although the commit went through.
             now = self._record.open()
             for back, it in enumerate(now.get_transactions(max(1, now.version - before))):
                 if it and (it.transaction_properties or {}).get(KEY) == key:
                     return now.checkout_version(now.version - back)
-            raise SeaError(f"{self._record.uri}: {explained(str(error))}") from error
+            raise SeaError(f"{self._record.uri}: {store.explained(str(error))}") from error
 
 
 def _remove_duplicates(committed: Any, fragments: Sequence[Any], ids: Sequence[str]) -> int:
@@ -204,9 +355,6 @@ def _remove_copies(dataset: lance.LanceDataset) -> int:
     return len(twice)
 
 
-# Numbered migrations of the on-disk format.
-
-
 Migration = Callable[["lance.LanceDataset"], None]
 
 
@@ -253,184 +401,3 @@ def migrate(
     for number in range(facts.format, to):
         migrations[number](dataset)
         dataset.update_schema_metadata({FACTS: replace(facts, format=number + 1).to_json()})
-
-
-METADATA_CACHE_BYTES = 256 << 20
-NOT_THERE = "was not found"  # Lance, about a dataset
-
-
-class Record:
-    """A sea's record: opened at `uri`, created by the first rows written to it.
-
-    Parameters
-    ----------
-    uri
-        A folder, or a URI such as ``s3://bucket/footage.sea``.
-    storage_options
-        Credentials and other options for object storage, as Lance takes them. They add to those of the
-        environment (see `seasync.files.store`).
-    """
-
-    def __init__(self, uri: Place, *, storage_options: Mapping[str, str] | None = None) -> None:
-        place = Location(uri)
-        self.uri = str(place.path) if place.is_local else place.text
-        self.storage_options = {} if place.is_local else environment_options(storage_options)
-        self._snapshot: Snapshot | None = None
-        self._writer: writers.Writer | None = None
-
-    def __repr__(self) -> str:
-        return f"Record({self.uri!r}, {len(self)} clips)"
-
-    def __len__(self) -> int:
-        return len(self.snapshot()) if self.exists() else 0
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the record; None on object storage."""
-        return None if is_uri(self.uri) else Path(self.uri)
-
-    def exists(self) -> bool:
-        """Whether anything has been written here."""
-        if self.folder is not None:
-            # By number: a copy that was killed leaves a part of one, under another name.
-            return any((self.folder / "_versions").glob("[0-9]*.manifest"))
-        try:
-            self.snapshot()
-        except SeaError as error:
-            if not any(sign in str(error) for sign in (NOT_THERE, "no sea here")):
-                raise
-            return False
-        return True
-
-    def check_can_begin(self) -> None:
-        """Raise SeaError if a new sea would begin in a folder that holds other things."""
-        folder = self.folder
-        if folder is None or not folder.exists():
-            return
-        is_folder = folder.is_dir()
-        if is_folder and all(each.name.startswith(".") for each in folder.iterdir()):
-            return
-        # Asked last: another process may begin this sea, or finish its first `add`, while we look.
-        # A lock file also remains of an `add` that was killed before its first commit.
-        if not (folder / LOCK_NAME).exists() and not self.exists():
-            what = "a folder with other things in it" if is_folder else "a file"
-            raise SeaError(
-                f"{self.uri}: {what}, not a sea; name a new place, such as {folder / 'footage.sea'}"
-            )
-
-    def snapshot(self) -> Snapshot:
-        """The record as it stands now."""
-        latest = self._snapshot
-        with plain_errors(self.uri):
-            if latest is not None and latest.dataset.latest_version == latest.version:
-                return latest
-        self._snapshot = Snapshot(self.open())
-        return self._snapshot
-
-    def open(self) -> lance.LanceDataset:
-        """The Lance dataset. No snapshot shares it, because writes move it on."""
-        import lance
-
-        missing = f"{self.uri}: no sea here; make one with `seasync add PATH --sea {self.uri}`"
-        if self.folder is not None and not self.exists():
-            raise SeaError(missing)
-        # Unless told otherwise, Lance keeps up to 1 GB about the files of all versions that were open.
-        session = (
-            self._snapshot.dataset.session()
-            if self._snapshot
-            else lance.Session(metadata_cache_size_bytes=METADATA_CACHE_BYTES)
-        )
-        try:
-            with plain_errors(self.uri):
-                options = self.storage_options or None
-                dataset = lance.dataset(self.uri, storage_options=options, session=session)
-                facts_of(dataset)  # raises if it is not a sea that this version reads
-        except SeaError as error:
-            if self.folder is None and NOT_THERE in str(error):
-                raise SeaError(missing) from error
-            raise
-        return dataset
-
-    @contextmanager
-    def writing(
-        self, *, alone: bool = False, wait: bool = True, waiting: Callable[[], None] | None = None
-    ) -> Iterator[None]:
-        """Hold the right to write: exclusive in a folder; at a URI shared by those who add, unless `alone`.
-
-        Raises
-        ------
-        Busy
-            If others are writing and `wait` is false.
-        """
-        if self.folder is not None:
-            with lock_folder(self.folder, wait=wait, waiting=waiting):
-                self._migrate()
-                yield
-            return
-        if self._is_old():
-            with self._announced(alone=True, wait=wait, waiting=waiting):
-                self._migrate()
-        with self._announced(alone=alone, wait=wait, waiting=waiting):
-            yield
-
-    @contextmanager
-    def _announced(self, *, alone: bool, wait: bool, waiting: Callable[[], None] | None) -> Iterator[None]:
-        with writers.writing(
-            self.uri,
-            self.storage_options,
-            alone=alone,
-            wait=wait,
-            waiting=waiting,
-            repair=self._remove_doubled,
-        ) as self._writer:
-            try:
-                yield
-            finally:
-                self._writer = None
-
-    def _remove_doubled(self) -> None:
-        if self.exists():
-            with plain_errors(self.uri):
-                remove_doubled(self.open())
-
-    def _is_old(self) -> bool:
-        return self.exists() and self.snapshot().facts.format < layout.FORMAT
-
-    def _migrate(self) -> None:
-        if self._is_old():
-            with plain_errors(self.uri):
-                migrate(self.open())
-
-    def check_still_writer(self) -> None:
-        """Raise SeaError if other writers may take this one for dead."""
-        if self._writer:
-            self._writer.check()
-
-    def has_other_writers(self) -> bool:
-        """Whether someone else writes at this moment; only asked while `writing`."""
-        return bool(self._writer and self._writer.others())
-
-    def append(self, rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> int:
-        """Write rows in one commit; readers see all of them or none. Returns how many are new."""
-        return Appender(self).append(rows, facts, frame_features=frame_features)
-
-    def create(self, table: pa.Table) -> bool:
-        """Begin the sea with these rows, in one commit; false if another writer has begun it meanwhile."""
-        with plain_errors(self.uri):
-            return create_dataset(table, self.uri, self.storage_options)
-
-    def write_fragments(self, table: pa.Table) -> tuple[list[Any], list[str]]:
-        """Store rows without committing them: their fragments, and the ids of their clips."""
-        snapshot = self.snapshot()
-        if snapshot.moves:
-            files = [[snapshot.stored_path(file) for file in table["file"].to_pylist()]]
-            table = table.set_column(table.column_names.index("file"), table.schema.field("file"), files)
-        if snapshot.index:
-            table = snapshot.index.with_vectors(table)
-        with plain_errors(self.uri):
-            return write_fragments(table, self.open()), table["id"].to_pylist()
-
-    def put_metadata(self, values: Mapping[str, str]) -> None:
-        """Change entries of the record's metadata, in one commit."""
-        with plain_errors(self.uri):
-            self.open().update_schema_metadata(dict(values))

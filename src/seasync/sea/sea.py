@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial as bind
 from typing import Any
 
 import numpy as np
@@ -19,26 +18,14 @@ from seasync.errors import EncoderError, SeaError
 from seasync.files import Place
 from seasync.options import IndexKind, Partial, Rerank
 from seasync.pair import end_of
-from seasync.sea import index, maintenance
-from seasync.sea.calibration import fit, with_calibration
+from seasync.sea import calibration, index, ingest, maintenance
 from seasync.sea.index import Found
-from seasync.sea.ingest import Added, add
-from seasync.sea.maintenance import Problem, info, verify
+from seasync.sea.ingest import Added
+from seasync.sea.maintenance import SeaProblem
 from seasync.sea.ray import Cluster
-from seasync.sea.ray import add as add_on
 from seasync.sea.record import Record
 from seasync.sea.rows import ClipEntry
-from seasync.sea.search import (
-    Asked,
-    Encode,
-    Matches,
-    Query,
-    answer,
-    condition,
-    labelled,
-    resolve,
-    retrieve,
-)
+from seasync.sea.search import Asked, Encode, Matches, Query, SearchOptions, answer, resolve, retrieve
 from seasync.sea.sources import find_videos
 
 
@@ -208,20 +195,8 @@ class Sea:
         >>> best = sea.search("query.mp4", k=1)[0]                    # doctest: +SKIP
         >>> seasync.render.compare(best.alignment, "sync.mp4")        # doctest: +SKIP
         """
-        return self.search_many(
-            [query],
-            start=start,
-            end=end,
-            k=k,
-            recipe=recipe,
-            rerank=rerank,
-            candidates=candidates,
-            max_draq=max_draq,
-            partial=partial,
-            consensus=consensus,
-            label=label,
-            where=where,
-        )[0]
+        options = SearchOptions(k, recipe, rerank, candidates, max_draq, partial, consensus)
+        return self._search([query], options, (start, end), where, label)[0]
 
     def search_many(
         self,
@@ -240,29 +215,27 @@ class Sea:
         where: str | None = None,
     ) -> list[Matches]:
         """Search for several queries at once; faster than one after the other. See `search`."""
+        options = SearchOptions(k, recipe, rerank, candidates, max_draq, partial, consensus)
+        return self._search(queries, options, (start, end), where, label)
+
+    def _search(
+        self,
+        queries: Sequence[Asked],
+        options: SearchOptions,
+        span: tuple[float | None, float | None],
+        where: str | None,
+        label: str | None,
+    ) -> list[Matches]:
         snapshot = self.record.snapshot()
-        where = condition(snapshot, where, label)
-        asked = [resolve(snapshot, query, self._encode, start=start, end=end) for query in queries]
-        count = max(k, candidates or recipe.candidates)
-        found = retrieve(snapshot, asked, count, where, trajectory=recipe.trajectory)
-        one = len(asked) == 1  # the cost matrices of many would fill the memory
+        condition = snapshot.condition(where, label)
+        asked = [resolve(snapshot, query, self._encode, *span) for query in queries]
+        found = retrieve(snapshot, asked, options, condition)
 
         def answer_one(query: Query, found: Found) -> Matches:
-            return answer(
-                snapshot,
-                query,
-                found,
-                self._encode,
-                k=k,
-                recipe=recipe,
-                rerank=rerank,
-                max_draq=max_draq,
-                partial=partial,
-                consensus=consensus,
-                keep_costs=one,
-            )
+            # The cost matrices of many answers would fill the memory.
+            return answer(snapshot, query, found, self._encode, options, keep_costs=len(asked) == 1)
 
-        if one:
+        if len(asked) == 1:
             return [answer_one(asked[0], found[0])]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(answer_one, asked, found))
@@ -293,14 +266,13 @@ class Sea:
         label = label or (asked.clip.label if asked.clip else None)
         if label is None:
             raise SeaError("oracle: the query has no label; ask for a labeled clip of the sea, or give one")
-        rows = snapshot.table([], labelled(label))["_rowid"].to_numpy()
+        rows = snapshot.table([], snapshot.condition(None, label))["_rowid"].to_numpy()
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
         found = Found(rows, similarity, snapshot.vectors.of(snapshot, rows))
-        return answer(
-            snapshot, asked, found, self._encode, k=k, recipe=recipe, rerank=rerank, partial=partial
-        )
+        options = SearchOptions(k, recipe, rerank, partial=partial)
+        return answer(snapshot, asked, found, self._encode, options)
 
     def query(self, asked: Asked) -> Query:
         """Look up or encode what you would search for: its encoding, its clip, and where that ends."""
@@ -364,14 +336,15 @@ class Sea:
         sources = find_videos(paths, labels=labels, tags=tags)
         if (jobs > 1 or on) and not isinstance(self._encoder, str | None):
             raise SeaError("jobs: several processes need the encoder by its name, not as an object")
-        run = bind(add_on, on) if on else bind(add, jobs=jobs)
-        return run(
+        return ingest.add(
             self.record,
             sources,
             self.encoder(),
             split=split,
             fps=fps,
             frame_features=frame_features,
+            jobs=jobs,
+            on=on,
             commit_seconds=commit_seconds,
             progress=progress,
             wait=wait,
@@ -388,8 +361,8 @@ class Sea:
         """
         with self.record.writing():
             snapshot = self.record.snapshot()
-            fitted = fit(snapshot, recipe, seed=seed)
-            self.record.put_metadata(with_calibration(snapshot, recipe, fitted))
+            fitted = calibration.fit(snapshot, recipe, seed=seed)
+            self.record.put_metadata(calibration.with_calibration(snapshot, recipe, fitted))
         return fitted
 
     def clips(
@@ -397,22 +370,22 @@ class Sea:
     ) -> list[Clip]:
         """List the clips in the order they were added; `where` and `label` as in `search`."""
         snapshot = self.record.snapshot()
-        return snapshot.clips(condition(snapshot, where, label), limit=limit)
+        return snapshot.clips(snapshot.condition(where, label), limit=limit)
 
     def entries(
         self, where: str | None = None, *, label: str | None = None, limit: int | None = None
     ) -> list[ClipEntry]:
         """As `clips`, with all that the sea keeps of each: tags, duration, damage and more."""
         snapshot = self.record.snapshot()
-        return snapshot.entries(condition(snapshot, where, label), limit=limit)
+        return snapshot.entries(snapshot.condition(where, label), limit=limit)
 
     def info(self) -> dict[str, Any]:
         """Describe the sea: clips, hours, bytes, encoder, index and more."""
-        return info(self.record)
+        return maintenance.info(self.record)
 
     def verify(
         self, *, files: bool = True, progress: Callable[[int, int], None] | None = None
-    ) -> list[Problem]:
+    ) -> list[SeaProblem]:
         """Read every row and, with `files`, every video file.
 
         Parameters
@@ -424,10 +397,10 @@ class Sea:
 
         Returns
         -------
-        list of Problem
+        list of SeaProblem
             What is wrong; empty if all is well.
         """
-        return verify(self.record, files=files, progress=progress)
+        return maintenance.verify(self.record, files=files, progress=progress)
 
     def remove(
         self,

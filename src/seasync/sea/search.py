@@ -14,13 +14,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from functools import partial as bind
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from seasync.alignment import Alignment, Recipe, Scores, score_many
+from seasync.alignment import MOTION, Alignment, Recipe, Scores, score_many
 from seasync.alignment.consensus import apply_consensus
 from seasync.alignment.judge import RawVector, is_calibrated, likelihood
 from seasync.alignment.prepare import PreparedClip, grid_of, prepare
@@ -30,7 +31,7 @@ from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import content_hash
 from seasync.encoders.vector import cut, joined
-from seasync.encoding import Encoding, Seconds, seconds_of
+from seasync.encoding import Encoding, seconds_of
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
 from seasync.forms import MatchForm, SearchForm
@@ -39,15 +40,11 @@ from seasync.ranking import rank
 from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.index import Found, RowIds
 from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, matrix
-from seasync.sea.snapshot import Snapshot, all_of, one_of, quoted
+from seasync.sea.snapshot import Snapshot, one_of
 from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
-_VECTORS = ["mean", "trajectory"]
 FURTHEST = 30.0  # seconds on either side of a candidate that are searched
 
 
@@ -257,7 +254,7 @@ class Matches(list[Match]):
         SeaError
             If the sea has changed since.
         """
-        for paths in {id(match.paths): match.paths for match in self if match.paths}.values():
+        if self and (paths := self[0].paths):  # all matches of an answer have the same
             paths.reopen(snapshot, query, encode)
 
 
@@ -270,35 +267,29 @@ class Paths:
     ----------
     version : int
         Version of the sea that was searched.
+    options : SearchOptions
+    sources : sequence of _Source, length k
+        Where the encodings of the matches are in the sea.
+    keep_costs : bool
+        Keep small cost matrices with the alignments.
     query : Query
     prepared : PreparedClip
         The query, prepared as for scoring.
-    sources : sequence of _Source, length k
-        Where the encodings of the matches are in the sea.
     read : callable
         Gives the encoding of a match by its number.
-    recipe, partial, consensus
-        As in `Sea.search`.
-    keep_costs : bool
-        Keep small cost matrices with the alignments.
     """
 
     def __init__(
         self,
         version: int,
+        options: SearchOptions,
+        sources: Sequence[_Source],
+        keep_costs: bool,
         query: Query,
         prepared: PreparedClip,
-        sources: Sequence[_Source],
         read: Callable[[int], Encoding],
-        *,
-        recipe: Recipe,
-        partial: Partial,
-        consensus: bool | None,
-        keep_costs: bool,
     ) -> None:
-        self._version, self._sources = version, sources
-        self._recipe, self._partial, self._consensus = recipe, partial, consensus
-        self._keep_costs = keep_costs
+        self._kept = version, options, sources, keep_costs
         self._begin(query, prepared, read)
 
     def _begin(self, query: Query, prepared: PreparedClip, read: Callable[[int], Encoding]) -> None:
@@ -310,25 +301,25 @@ class Paths:
         self._turn = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_version", "_sources", "_recipe", "_partial", "_consensus", "_keep_costs")
-        return {name: getattr(self, name) for name in kept} | {"query": None}
+        return {"_kept": self._kept, "query": None}
 
     def reopen(self, snapshot: Snapshot, query: Query, encode: Encode) -> None:
         """Read again what another process has read; see `Matches.reopen`."""
-        if snapshot.version != self._version:
+        version, options, sources, _ = self._kept
+        if snapshot.version != version:
             raise SeaError(f"{snapshot.dataset.uri}: the sea has changed since the search; search again")
-        rows = sorted({row for source in self._sources for row in source.rows})
+        rows = sorted({row for source in sources for row in source.rows})
         kept = dict(zip(rows, snapshot.encodings(rows, vectors=False), strict=True))
 
         def read(number: int) -> Encoding:
-            source = self._sources[number]
+            source = sources[number]
             known = [each for row in source.rows if (each := kept[row]) is not None]
             if not known:
                 (clip,) = snapshot.clips_of(snapshot.take(source.rows, CLIP_COLUMNS))
                 return encode(clip)[0]
             return known[0] if source.span is None else source.stretch_of(known)
 
-        self._begin(query, prepare(query.encoding, self._recipe), read)
+        self._begin(query, prepare(query.encoding, options.recipe), read)
 
     def alignment(self, number: int, consensus: bool | None = None) -> Alignment:
         """The alignment of one match. With consensus, all matches are aligned."""
@@ -336,32 +327,47 @@ class Paths:
             if not self._has_consensus(consensus):
                 return self._solved([number])[0]
             if self._corrected is None:
-                everyone = range(len(self._sources))
-                direct = self._solved(everyone)
-                clips = [self._clips[n] for n in everyone]
-                self._corrected = apply_consensus(direct, clips, partial=self._partial)
+                _, options, sources, _ = self._kept
+                direct = self._solved(range(len(sources)))
+                clips = [self._clips[n] for n in range(len(sources))]
+                self._corrected = apply_consensus(direct, clips, partial=options.partial)
             return self._corrected[number]
 
     def _solved(self, numbers: Sequence[int]) -> list[Alignment]:
         """The direct alignments of these matches."""
+        _, options, _, keep_costs = self._kept
         missing = [n for n in numbers if n not in self._direct]
-        self._clips |= {n: prepare(self._read(n), self._recipe) for n in missing}
+        self._clips |= {n: prepare(self._read(n), options.recipe) for n in missing}
         pairs = [(self._prepared, self._clips[n]) for n in missing]
-        found = align_pairs(pairs, self._recipe.asked(partial=self._partial), keep="costs")
+        found = align_pairs(pairs, options.recipe.asked(partial=options.partial), keep="costs")
         for n, each in zip(missing, found, strict=True):
-            kept = self._keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
+            kept = keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
             self._direct[n] = each if kept else replace(each, cost=None)
         return [self._direct[n] for n in numbers]
 
     def _has_consensus(self, asked: bool | None) -> bool:
         """Whether matches correct each other: as asked, or if that takes well under a tenth of a second."""
-        wanted = self._consensus if asked is None else asked
+        _, options, sources, _ = self._kept
+        wanted = options.consensus if asked is None else asked
         if wanted is not None:
             return wanted
-        if not self._recipe.trajectory:
+        if not options.recipe.trajectory:
             return False
-        seconds = (self._read(n).seconds for n in range(len(self._sources)))
-        return sum(len(grid_of(each, self._recipe).seconds) for each in seconds) ** 2 <= CONSENSUS_CELLS
+        seconds = (self._read(n).seconds for n in range(len(sources)))
+        return sum(len(grid_of(each, options.recipe).seconds) for each in seconds) ** 2 <= CONSENSUS_CELLS
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What decides an answer besides the query and the candidates; see `Sea.search`."""
+
+    k: int = 10
+    recipe: Recipe = MOTION
+    rerank: Rerank | None = None
+    candidates: int | None = None
+    max_draq: float | None = None
+    partial: Partial = "auto"
+    consensus: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,7 +406,7 @@ class Encode(Protocol):
 
 
 def resolve(
-    snapshot: Snapshot, asked: Asked, encode: Encode, *, start: float | None = None, end: float | None = None
+    snapshot: Snapshot, asked: Asked, encode: Encode, start: float | None = None, end: float | None = None
 ) -> Query:
     """Encode what is asked for, unless the sea has that very clip; find its own footage in the sea.
 
@@ -476,11 +482,12 @@ def _named(snapshot: Snapshot, name: str) -> Clip:
 
 
 def retrieve(
-    snapshot: Snapshot, queries: Sequence[Query], k: int, where: str | None, *, trajectory: bool
+    snapshot: Snapshot, queries: Sequence[Query], options: SearchOptions, where: str | None
 ) -> list[Found]:
-    """The k nearest clip vectors to each query, without the query's own footage."""
-    vectors = snapshot.vectors
-    asked = [query_vector(query.encoding, vectors.standard, trajectory=trajectory) for query in queries]
+    """The nearest clip vectors to each query, without the query's own footage."""
+    vectors, recipe = snapshot.vectors, options.recipe
+    k = max(options.k, options.candidates or recipe.candidates)
+    asked = [query_vector(each.encoding, vectors.standard, trajectory=recipe.trajectory) for each in queries]
     extra = max((len(query.own) for query in queries), default=0)
     nearest = vectors.nearest(snapshot, np.stack(asked), k + extra, where) if queries else []
     return [
@@ -508,30 +515,13 @@ def with_encodings(snapshot: Snapshot, found: Found, encode: Encode) -> tuple[Fo
     return found, [encoding for encoding in encodings if encoding is not None]
 
 
-def condition(snapshot: Snapshot, where: str | None, label: str | None) -> str | None:
-    """Both as one condition, checked before time is spent on the query."""
-    if where is not None:
-        snapshot.expect_condition(where)
-    return all_of(where, labelled(label))
-
-
-def labelled(label: str | None) -> str | None:
-    """The condition that a clip has this label."""
-    return None if label is None else f"label = {quoted(label)}"
-
-
 def answer(
     snapshot: Snapshot,
     query: Query,
     found: Found,
     encode: Encode,
+    options: SearchOptions,
     *,
-    k: int,
-    recipe: Recipe,
-    rerank: Rerank | None = None,
-    max_draq: float | None = None,
-    partial: Partial = "auto",
-    consensus: bool | None = None,
     keep_costs: bool = True,
 ) -> Matches:
     """Rank what was found for a query, look at the film around it, and answer with the k best.
@@ -542,77 +532,55 @@ def answer(
         The candidates.
     keep_costs : bool
         Keep small cost matrices with the alignments.
-    k, recipe, rerank, max_draq, partial, consensus
-        As in `Sea.search`.
     """
+    recipe, partial = options.recipe, options.partial
     found, encodings = with_encodings(snapshot, found, encode)
     standard, asked, near = snapshot.vectors.standard, prepare(query.encoding, recipe), None
     vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
-    if (rerank or recipe.rerank) == "evidence" and len(found.rows):
+    if (options.rerank or recipe.rerank) == "evidence" and len(found.rows):
         near = Neighborhood.of(vector, found.vectors, len(standard.mean))
-    ranking = rank(
-        asked, encodings, found.similarity, recipe=recipe, rerank=rerank, partial=partial, neighborhood=near
-    )
+    order_by = bind(rank, asked, recipe=recipe, rerank=options.rerank, partial=partial)
+    ranking = order_by(encodings, found.similarity, neighborhood=near)
     stretches: dict[int, _Stretch] = {}
     if recipe.windows and partial != "never" and ranking.rerank != "none":
         around = dict(_stretches_around(snapshot, query, found.rows, recipe))
         if around:
-            films = [stretch.encoding for stretch in around.values()]
-            alike = clip_vectors_of(films, standard) @ vector
-            others = rank(asked, films, alike, recipe=recipe, rerank=rerank, partial=partial)
+            films = [encoding for _, encoding in around.values()]
+            others = order_by(films, clip_vectors_of(films, standard) @ vector)
             ranking, taken = ranking.improved(others, list(around))
             stretches = {n: stretch for at, (n, stretch) in enumerate(around.items()) if at in taken}
 
-    draq, best_score, products = ranking.scores.draq, ranking.scores.best_score, ranking.keys("product")
-    order = [n for n in ranking.order().tolist() if max_draq is None or draq[n] <= max_draq]
-    table = snapshot.clip_table.take(
-        snapshot,
-        found.rows[order if stretches else order[:k]],
-        _VECTORS if is_calibrated(asked.encoder, recipe) else [],
-    )
-    known = zip(
-        order,
-        snapshot.clips_of(table),
-        table["duration"].to_pylist(),
-        _vectors(table, asked.encoder),
-        strict=False,
-    )
-    grid = grid_of(query.encoding.seconds, recipe)
-
-    def fit_of(scores: Scores, n: int, seconds: Seconds) -> Fit:
-        return Fit.of(scores, n, grid, grid_of(seconds, recipe), recipe)
-
-    shown: list[_Shown] = []
-    for n, clip, duration, raw in known:
-        if len(shown) == k:
+    scores, draq = ranking.scores, ranking.scores.draq
+    order = [n for n in ranking.order().tolist() if options.max_draq is None or draq[n] <= options.max_draq]
+    grid, shown = grid_of(query.encoding.seconds, recipe), list[_Shown]()
+    for each in _candidates(snapshot, asked.encoder, recipe, found, order, None if stretches else options.k):
+        if len(shown) == options.k:
             break
-        each = _Shown(n, clip, duration, _Source((int(found.rows[n]),)), raw, float(best_score[n]))
-        if n not in stretches:
-            each.fit = fit_of(ranking.scores, n, seconds_of(encodings, n))
-        else:
-            each.show(stretches[n], fit_of(ranking.scores, n, stretches[n].encoding.seconds))
+        n = each.candidate
+        stretch = stretches.get(n)
+        seconds = stretch[1].seconds if stretch else seconds_of(encodings, n)
+        each.rate(scores, n, Fit.of(scores, n, grid, grid_of(seconds, recipe), recipe))
+        if stretch:
+            each.show(*stretch)
             if any(each.share_of(other) > 0.5 for other in shown):  # a better one shows most of it
                 continue
         shown.append(each)
-    trimmed = [each for each in shown if each.is_trimmed]
+    trimmed = [(each, each.encoding) for each in shown if each.is_trimmed and each.encoding]
     if trimmed:
-        films = [each.encoding for each in trimmed if each.encoding]
-        scores = score_many(asked, films, recipe=recipe, partial=partial)
-        for at, each in enumerate(trimmed):
-            each.fit, each.best_score = fit_of(scores, at, films[at].seconds), float(scores.best_score[at])
+        again = score_many(asked, [encoding for _, encoding in trimmed], recipe=recipe, partial=partial)
+        for at, (each, encoding) in enumerate(trimmed):
+            each.rate(again, at, Fit.of(again, at, grid, grid_of(encoding.seconds, recipe), recipe))
 
     paths = Paths(
         snapshot.version,
+        options,
+        [each.source for each in shown],
+        keep_costs,
         query,
         asked,
-        [each.source for each in shown],
         lambda number: shown[number].encoding or encodings[shown[number].candidate],
-        recipe=recipe,
-        partial=partial,
-        consensus=consensus,
-        keep_costs=keep_costs,
     )
-    matches: list[Match] = []
+    products, matches = ranking.keys("product"), list[Match]()
     for each in shown:
         similarity = float(ranking.similarity[each.candidate])
         likely = likelihood(query.encoding, each.encoding or each.vector, each.best_score, recipe)
@@ -620,8 +588,7 @@ def answer(
         better = None
         if fit.likelihood is None:
             [better] = better_than_random(snapshot, recipe, products[[each.candidate]])
-        fit = fit.until((query.end, each.end))
-        number = len(matches)
+        fit, number = fit.until((query.end, each.end)), len(matches)
         matches.append(Match(each.clip, each.duration, similarity, fit, better, each.part, paths, number))
     return Matches(
         matches,
@@ -642,8 +609,8 @@ class _Shown:
     duration: float
     source: _Source
     vector: RawVector
-    best_score: float
     fit: Fit = field(init=False)
+    best_score: float = field(init=False)
     encoding: Encoding | None = None
     part: Clip | None = None
     is_trimmed: bool = False
@@ -652,18 +619,24 @@ class _Shown:
     def end(self) -> float:
         return self.clip.start + self.duration
 
-    def show(self, stretch: _Stretch, fit: Fit) -> None:
+    def rate(self, scores: Scores, at: int, fit: Fit) -> None:
+        """Say how well it fits, by its place in `scores`."""
+        self.fit, self.best_score = fit, float(scores.best_score[at])
+
+    def show(self, source: _Source, encoding: Encoding) -> None:
         """Show a stretch, without what its alignment leaves out at the ends.
 
         The scores of a longer stretch that holds the same movement differ by chance alone, so its ends are
         not known before it is aligned.
         """
-        starts, ends = zip(*(piece.match for piece in fit.pieces), strict=True)
-        span = Span(max(stretch.span.start, min(starts)), min(stretch.span.end, max(ends)))
-        self.is_trimmed = not fit.whole and span != stretch.span
-        span = span if self.is_trimmed else stretch.span
-        self.encoding = cut(stretch.encoding, span.start, span.end) if self.is_trimmed else stretch.encoding
-        self.source, self.fit = replace(stretch.source, span=span), fit
+        whole = source.span
+        assert whole is not None
+        starts, ends = zip(*(piece.match for piece in self.fit.pieces), strict=True)
+        span = Span(max(whole.start, min(starts)), min(whole.end, max(ends)))
+        self.is_trimmed = not self.fit.whole and span != whole
+        span = span if self.is_trimmed else whole
+        self.encoding = cut(encoding, span.start, span.end) if self.is_trimmed else encoding
+        self.source = replace(source, span=span)
         self.part, self.clip = self.clip, Clip.of(self.clip, span.start, span.end)
         self.duration = span.end - span.start
 
@@ -675,12 +648,19 @@ class _Shown:
         return shared / min(self.duration, other.duration)
 
 
-def _vectors(table: pa.Table, encoder: str) -> list[RawVector]:
-    """The raw clip vectors in a table; empty ones if it was read without them."""
-    if "mean" not in table.column_names:
-        nothing = np.empty(0, np.float32)
-        return [RawVector(encoder, nothing, nothing)] * len(table)
-    return [RawVector(encoder, *each) for each in zip(*(matrix(table[n]) for n in _VECTORS), strict=True)]
+def _candidates(
+    snapshot: Snapshot, encoder: str, recipe: Recipe, found: Found, order: Sequence[int], count: int | None
+) -> Iterator[_Shown]:
+    """The first `count` candidates in this order, with their raw clip vectors if these tell a likelihood."""
+    chosen, nothing = list(order[:count]), np.empty(0, np.float32)
+    names = ["mean", "trajectory"] if is_calibrated(encoder, recipe) else []
+    table = snapshot.clip_table.take(snapshot, found.rows[chosen], names)
+    vectors = [matrix(table[name]) for name in names]
+    for at, (n, clip, duration) in enumerate(
+        zip(chosen, snapshot.clips_of(table), table["duration"].to_pylist(), strict=True)
+    ):
+        raw = [vector[at] for vector in vectors] or [nothing, nothing]
+        yield _Shown(n, clip, duration, _Source((int(found.rows[n]),)), RawVector(encoder, *raw))
 
 
 @dataclass(frozen=True)
@@ -697,13 +677,7 @@ class _Source:
         return cut(joined(parts, at_cuts=self.at_cuts), self.span.start, self.span.end)
 
 
-@dataclass(frozen=True, eq=False)
-class _Stretch:
-    """A stretch of a film in parts: its seconds, its encoding, and where that is in the sea."""
-
-    span: Span
-    encoding: Encoding
-    source: _Source
+_Stretch = tuple[_Source, Encoding]
 
 
 class _Part(NamedTuple):
@@ -744,8 +718,8 @@ def _stretches_around(
         film = joined(known, at_cuts=at_cuts)
         for span in fitting_spans(query.encoding, film, recipe=recipe, count=1):
             end = min(span.end, parts[group[-1]].end)  # the samples alone tell it only to a sampling step
-            source = _Source(tuple(parts[place].row for place in group), at_cuts=at_cuts)
-            yield at, _Stretch(Span(span.start, end), cut(film, span.start, end), source)
+            source = _Source(tuple(parts[place].row for place in group), Span(span.start, end), at_cuts)
+            yield at, (source, cut(film, span.start, end))
 
 
 def _parts(snapshot: Snapshot, rows: RowIds) -> dict[_Numbered, _Part]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -15,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
-from seasync.encoding import Encoding, EncodingBatch, Floats
+from seasync.encoding import Encoding, EncodingBatch, Floats, Seconds
 from seasync.errors import SeaError
 from seasync.files.location import is_of_windows
 from seasync.files.store import explained
 from seasync.sea import rows as layout
-from seasync.sea.index import EXACT_UP_TO, INDEX, Index, RowIds
-from seasync.sea.rows import CLIP_COLUMNS, ClipEntry, SeaFacts
+from seasync.sea.index import EXACT_UP_TO, INDEX, Exact, Index, RowIds
+from seasync.sea.rows import ClipEntry, SeaFacts
 from seasync.similarity import query_vector
 
 if TYPE_CHECKING:
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from seasync.alignment import Recipe
-    from seasync.sea.index import Exact
-
 
 Move = tuple[str, str]
 MOVES = "seasync.moved"
+WITH_FEATURES = "found_0 IS NOT NULL"  # the condition that a clip keeps frame features
 
 
 def relocated(file: str, moves: Sequence[Move]) -> str:
@@ -117,10 +117,17 @@ class Snapshot:
             table = table.append_column(name, pa.nulls(len(table), pa.string()))
         return table
 
-    def expect_condition(self, where: str) -> None:
-        """Raise SeaError if `where` is not a condition on the record's columns."""
+    def condition(self, where: str | None, label: str | None) -> str | None:
+        """Both as one SQL condition.
+
+        Raises
+        ------
+        SeaError
+            If `where` is not a condition on the record's columns.
+        """
         try:
-            self.dataset.scanner(columns=[], filter=where, with_row_id=True).explain_plan()
+            if where is not None:
+                self.dataset.scanner(columns=[], filter=where, with_row_id=True).explain_plan()
         except ValueError as error:
             names = self.dataset.schema.names
             columns = ", ".join(names[: names.index("mean")])
@@ -128,6 +135,7 @@ class Snapshot:
                 f"where {where!r}: expected a condition on {columns}, such as "
                 "\"duration < 10 AND label = 'dive'\""
             ) from error
+        return all_of(where, None if label is None else f"label = {quoted(label)}")
 
     def take(self, row_ids: Sequence[int] | RowIds, columns: Sequence[str]) -> pa.Table:
         """These columns of these rows, in the order asked for."""
@@ -206,14 +214,11 @@ class Snapshot:
     @cached_property
     def vectors(self) -> Index | Exact:
         """Searches the clip vectors: the index, or exact search."""
-        from seasync.sea.index import Exact
-
         return self.index or Exact(self)
 
     @cached_property
     def clip_table(self) -> ClipTable:
         """Finds clips by id, content and row."""
-
         return ClipTable(self)
 
     @cached_property
@@ -251,14 +256,11 @@ def plain_errors(uri: str) -> Iterator[None]:
         raise SeaError(f"{uri}: {explained(str(error))}") from error
 
 
-# The clips of a snapshot by id, content and row; each search asks for them.
-
-
-COLUMNS = [*CLIP_COLUMNS, "content"]
+COLUMNS = [*layout.CLIP_COLUMNS, "content"]
 
 
 class ClipTable:
-    """`COLUMNS` of all clips, with their row ids.
+    """Finds clips by id, content and row: `COLUMNS` of all of them, with their row ids.
 
     Up to 50,000 clips they stay in memory (about 200 bytes each); of more, each call reads what it needs.
     """
@@ -276,7 +278,7 @@ class ClipTable:
             return snapshot.table(COLUMNS, f"{column} = {quoted(value)}")
         import pyarrow.compute as pc
 
-        return self._kept.take(np.flatnonzero(pc.equal(self._kept[column], value)))
+        return self._kept.filter(pc.equal(self._kept[column], value))
 
     def take(self, snapshot: Snapshot, rows: RowIds, more: Sequence[str] = ()) -> pa.Table:
         """The clips of these rows, in the order asked for, and `more` columns of the record."""
@@ -288,3 +290,49 @@ class ClipTable:
             for name in more:
                 table = table.append_column(name, read[name])
         return table
+
+
+@dataclass(frozen=True, eq=False)
+class StoredClips:
+    """Clips that keep frame features, in the order they were added, for work on many of them at once.
+
+    Attributes
+    ----------
+    clips : tuple of Clip
+    ends : ndarray [shape=(N,)]
+        When each clip's last frame ends, in seconds of its file.
+    tags : tuple of tuple of str
+    without_features : tuple of Clip
+        Clips that keep only their clip vector.
+    """
+
+    snapshot: Snapshot
+    clips: tuple[Clip, ...]
+    ends: Seconds
+    tags: tuple[tuple[str, ...], ...]
+    without_features: tuple[Clip, ...]
+    _rows: RowIds
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, *, label: str | None = None, where: str | None = None) -> StoredClips:
+        """The clips of a snapshot that have this label and fulfil this condition."""
+        asked = snapshot.condition(where, label)
+        table = snapshot.table([*layout.CLIP_COLUMNS, "tags"], all_of(asked, WITH_FEATURES))
+        clips = tuple(snapshot.clips_of(table))
+        without = tuple(snapshot.clips(all_of(asked, f"NOT ({WITH_FEATURES})")))
+        ends = np.array([clip.start for clip in clips]) + table["duration"].to_numpy()
+        tags = tuple(tuple(row or ()) for row in table["tags"].to_pylist())
+        return cls(snapshot, clips, ends, tags, without, table["_rowid"].to_numpy())
+
+    def __len__(self) -> int:
+        return len(self.clips)
+
+    def encodings(self, numbers: Sequence[int]) -> list[Encoding]:
+        """The encodings of clips by their numbers."""
+        found = self.snapshot.encodings(self._rows[np.asarray(numbers, np.int64)])
+        known = [encoding for encoding in found if encoding is not None]
+        if len(known) != len(found):
+            raise SeaError(
+                f"{self.snapshot.dataset.uri}: frame features are missing; run `seasync sea verify`"
+            )
+        return known

@@ -66,7 +66,7 @@ LOOK_SECONDS = 0.5
 _own_writers: set[str] = set()  # ids of the writers of this process
 
 
-class Writer:
+class SharedWriter:
     """A writer of the sea at `uri`, from `announce` to `withdraw`."""
 
     def __init__(self, uri: str, options: Mapping[str, str], *, alone: bool = False) -> None:
@@ -147,12 +147,12 @@ class Writer:
 def writing(
     uri: str,
     options: Mapping[str, str],
+    repair: Callable[[], None],
     *,
-    alone: bool = False,
-    wait: bool = True,
-    waiting: Callable[[], None] | None = None,
-    repair: Callable[[], None] = lambda: None,
-) -> Iterator[Writer]:
+    alone: bool,
+    wait: bool,
+    waiting: Callable[[], None] | None,
+) -> Iterator[SharedWriter]:
     """Be a writer of the sea at `uri`. `waiting` is called once if other writers are in the way.
 
     `repair` is called first if other writers have died, and at the end for those that died meanwhile.
@@ -162,7 +162,7 @@ def writing(
     Busy
         If others are in the way and `wait` is false.
     """
-    writer = Writer(uri, options, alone=alone)
+    writer = SharedWriter(uri, options, alone=alone)
     try:
         writer.announce()
         while not _free(writer):
@@ -182,7 +182,7 @@ def writing(
         writer.end()
 
 
-def _free(writer: Writer) -> bool:
+def _free(writer: SharedWriter) -> bool:
     """Whether this writer may write now. One that wants exclusive access gives way to those that do not."""
     others = writer.others()
     if not writer.alone:

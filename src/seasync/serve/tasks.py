@@ -106,7 +106,7 @@ def add(
     """
     from seasync.files import fetch
     from seasync.sea import ingest
-    from seasync.sea.plan import Failure
+    from seasync.sea.ingest import Failure
     from seasync.sea.sources import SourceVideo, find_videos
     from seasync.serve.inspection import check_container
     from seasync.serve.security import Roots
