@@ -113,7 +113,7 @@ class Ranking:
         """(1 − similarity to the query and to its best matches) · √(best score), shape (B,)."""
         best = order[:VOUCHERS]
         trust = 1 / np.maximum(self.keys("evidence")[best], 1e-6)
-        weights = np.where(np.arange(len(self))[:, None] == best, 0, trust)  # nobody vouches for itself
+        weights = np.where(np.arange(len(self))[:, None] == best, 0, trust)  # no clip is its own company
         company = (weights * near.kinship[:, best]).sum(1) / weights.sum(1)
         alike = (near.similarity + COMPANY * company) / (1 + COMPANY)
         return np.asarray((1 - alike) * self.scores.best_score**COMPANY_POWER)

@@ -383,8 +383,12 @@ class Added:
 
     def include(self, other: Added) -> None:
         """Add what is counted in another one."""
-        for name in ("done", "added", "present", "seconds", "failed", "damaged"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.done += other.done
+        self.added += other.added
+        self.present += other.present
+        self.seconds += other.seconds
+        self.failed += other.failed
+        self.damaged += other.damaged
 
 
 @dataclass
