@@ -135,7 +135,7 @@ def _checkpoint(file: Path) -> None:
 
 
 def _comparison(file: Path, folder: Path) -> None:
-    from seasync.serve.upload_store import content_hash
+    from seasync.serve.stores import content_hash
 
     videos = {
         side: {

@@ -177,11 +177,11 @@ def state_full(bench: Bench, stack: ExitStack, seed: int, played: Round) -> None
     """A server whose state folder is full refuses with a reason, never with an internal error."""
     from fastapi.testclient import TestClient
 
-    from seasync.serve import create_app, upload_store
+    from seasync.serve import create_app, stores
     from seasync.serve.tasks import SeaLocation
 
     rng, place = np.random.default_rng(seed), _disk(bench, stack)
-    upload_store.RESERVE_BYTES = 0  # the disk is smaller than what uploads leave free
+    stores.RESERVE_BYTES = 0  # the disk is smaller than what uploads leave free
     seas = {"small": SeaLocation(str(bench.folder / "served.sea"), bench.encoder)}
     if not (bench.folder / "served.sea").exists():
         Sea(bench.folder / "served.sea", bench.encoder).add(bench.footage)

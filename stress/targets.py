@@ -21,7 +21,7 @@ from seasync.evaluate.published import load_penn
 from seasync.sea.sea import Sea
 from seasync.serve import Limits, comparison_file
 from seasync.serve.backend import Backend
-from seasync.serve.inspection import inspect_video
+from seasync.serve.media import inspect_video
 from seasync.serve.tasks import SeaLocation
 
 COMMAND = get_command(app)  # once: typer takes longer to make it than a small file to be read

@@ -1,22 +1,27 @@
 """The JSON forms: what `--json`, `to_json` and the HTTP API say of a clip, an alignment, a match, a search.
 
 Each form is defined here once. The HTTP API extends some of them with what only a server knows.
-`docs/json.md` is made from the fields and their docstrings.
+`docs/json.md` and the schema of the HTTP API are made from the fields and their docstrings.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seasync.options import Side
 
 Span = tuple[float, float]
 PathRow = tuple[int, float, int, float]
+# The HTTP API describes fields by their docstrings.
+_FOR_PYDANTIC: Mapping[str, object] = {"use_attribute_docstrings": True, "extra": "forbid"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClipForm:
     """A stretch of a video file. Seconds count from the file's first frame."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
 
     id: str | None
     """Id of the clip in its sea; null outside of a sea."""
@@ -26,13 +31,15 @@ class ClipForm:
     """Where the clip begins in its file, in seconds."""
     end: float | None
     """Where the clip ends in its file, in seconds; null if it ends with the file."""
-    label: str | None
+    label: str | None = None
     """Label of the clip, if it has one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PieceForm:
     """A part of both videos that is in step, in seconds of each file."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
 
     query: Span
     """From when to when in the query."""
@@ -45,6 +52,8 @@ class PieceForm:
 @dataclass(frozen=True, kw_only=True)
 class ScoresForm:
     """How well two videos align."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
 
     recipe: str
     """Name of the recipe."""
@@ -94,9 +103,9 @@ class MatchForm(ScoresForm):
     """Place in the list, from 1."""
     clip: ClipForm
     """The clip; from `find`, the stretch of the film."""
-    match_start: float | None
+    match_start: float | None = None
     """Where the match begins in its file, if the footage around the clip fits better than the clip itself."""
-    match_end: float | None
+    match_end: float | None = None
     """Where it ends, likewise."""
     similarity: float
     """Similarity of the clip vectors, 1 at most."""
@@ -110,6 +119,8 @@ class MatchForm(ScoresForm):
 @dataclass(frozen=True, kw_only=True)
 class SearchForm:
     """The answer to one query."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
 
     query: ClipForm | None
     """The query; null if it was given as features."""

@@ -68,7 +68,7 @@ def _replace(folder: Path, aligned: Alignment) -> None:
 
 
 def _strip(folder: Path, aligned: Alignment) -> None:
-    from seasync.serve.inspection import write_picture_strip
+    from seasync.serve.media import write_picture_strip
 
     write_picture_strip(
         str(beside(aligned, "query.mp4")), [0.0, 0.1, 0.2], (320, 240), str(folder / "strip.jpg")

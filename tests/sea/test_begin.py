@@ -59,7 +59,7 @@ def test_marks_that_another_server_sets_first_are_kept(
     tmp_path: Path, meanwhile: Callable[[Callable[[], object]], None]
 ) -> None:
     pytest.importorskip("fastapi")
-    from seasync.serve.annotation_store import AnnotationStore
+    from seasync.serve.stores import AnnotationStore
 
     here, there = (AnnotationStore(str(tmp_path / "_notes"), {}) for _ in range(2))
     meanwhile(lambda: there.put("marks/a", [1]))
@@ -69,7 +69,7 @@ def test_marks_that_another_server_sets_first_are_kept(
 
 def test_marks_that_cannot_be_read_are_an_error_not_empty(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
-    from seasync.serve.annotation_store import AnnotationStore
+    from seasync.serve.stores import AnnotationStore
 
     store = AnnotationStore(str(tmp_path / "_notes"), {})
     store.put("marks/a", [1])

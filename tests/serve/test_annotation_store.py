@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeaError
-from seasync.serve.annotation_store import AnnotationStore
 from seasync.serve.served_sea import ServedSea
+from seasync.serve.stores import AnnotationStore
 from seasync.serve.tasks import SeaLocation
 from seasync.serve.worker import WorkerProcess
 

@@ -100,10 +100,10 @@ def test_a_video_without_a_body_says_so(client: Client, pair: list[str], tmp_pat
 
 
 def test_drawings_are_kept(client: Client, pair: list[str]) -> None:
-    drawing = models.Drawing(kind="angle", seconds=0.5, points=[(0.1, 0.2), (0.3, 0.4), (0.5, 0.2)])
+    drawing = models.DrawingForm(kind="angle", seconds=0.5, points=[(0.1, 0.2), (0.3, 0.4), (0.5, 0.2)])
     client.bodies.set_drawings("-", *pair, [drawing])
     assert client.bodies.drawings("-", *pair) == [drawing]
     client.bodies.set_drawings("-", *pair, [])
     assert client.bodies.drawings("-", *pair) == []
     with pytest.raises(ValueError, match="expected 2 points"):
-        models.Drawing(kind="line", seconds=0, points=[(0, 0), (1, 1), (0, 1)])
+        models.DrawingForm(kind="line", seconds=0, points=[(0, 0), (1, 1), (0, 1)])

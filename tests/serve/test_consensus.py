@@ -8,7 +8,7 @@ import pytest
 
 from seasync.alignment.consensus import apply_consensus
 from seasync.sea.sea import Sea
-from seasync.serve.models import AlignmentRequest, Span
+from seasync.serve.models import AlignmentRequest, SpanForm
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 
@@ -80,7 +80,7 @@ def test_takes_without_a_sea_correct_each_other_as_matches_of_a_search_do(
     alone = [
         backend.solver.solve(workspace, AlignmentRequest(query=takes[0], match=ref)) for ref in takes[1:]
     ]
-    clips = [backend.library.clip(workspace, Span(ref=ref)) for ref in takes[1:]]
+    clips = [backend.library.clip(workspace, SpanForm(ref=ref)) for ref in takes[1:]]
     matches = [workspace.query(clip, alone=True).encoding for clip in clips]
     leader, *followers = takes
     changed = 0

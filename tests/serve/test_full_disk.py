@@ -60,7 +60,7 @@ def test_errors_of_the_disk_are_told_apart(
     def fail(*given: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr("seasync.serve.routes.comparisons.comparison_file.save", fail)
+    monkeypatch.setattr("seasync.serve.comparison_file.save", fail)
     pair = film(server)["alignment"]
     kept = server.client.post("/api/v1/comparisons", json={"sea": "small", "alignment": pair}).json()
     answer = server.client.get(f"/api/v1/comparisons/{kept['id']}/file")

@@ -15,7 +15,7 @@ from seasync.errors import ServeError
 from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.serve.jobs import MOST_ATTEMPTS
-from seasync.serve.models import Job
+from seasync.serve.models import JobForm
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 from tests.serve.live import process
@@ -33,7 +33,7 @@ def test_a_job_tells_how_it_goes(start: Start, sea: Path, tmp_path: Path) -> Non
     with server.client.stream("GET", "/api/v1/jobs/events", params={"job": job["id"]}) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = [line[6:] for line in answer.iter_lines() if line.startswith("data: ")]
-    seen = [Job.model_validate_json(line) for line in lines]
+    seen = [JobForm.model_validate_json(line) for line in lines]
     assert [one.progress for one in seen] == sorted(one.progress for one in seen)
     assert (seen[-1].state, seen[-1].progress, seen[-1].attempts) == ("done", 1.0, 1)
     assert seen[-1].result == {
@@ -137,7 +137,9 @@ def serving(sea: Path, state: Path, root: Path) -> Iterator[tuple[subprocess.Pop
         yield running, client
 
 
-def kill_when(running: subprocess.Popen[str], news: Iterator[Job], due: Callable[[Job], bool]) -> None:
+def kill_when(
+    running: subprocess.Popen[str], news: Iterator[JobForm], due: Callable[[JobForm], bool]
+) -> None:
     for now in news:
         if due(now):
             running.kill()
@@ -203,7 +205,7 @@ def test_a_database_error_does_not_end_the_work_on_jobs(tmp_path: Path, statemen
     )
     queue = JobQueue(state, {"proxy": kind}, days=1, count=10)
 
-    def end(job: Job) -> Job:
+    def end(job: JobForm) -> JobForm:
         until = time.monotonic() + 30
         while not queue.get(job.id).is_over:
             assert time.monotonic() < until, "nobody works on this job"

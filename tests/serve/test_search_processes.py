@@ -16,8 +16,7 @@ from seasync.errors import ServeError
 from seasync.sea.sea import Sea
 from seasync.sea.search import Matches
 from seasync.serve import served_sea
-from seasync.serve.search_processes import SearchProcesses
-from seasync.serve.served_sea import ServedSea
+from seasync.serve.served_sea import SearchProcesses, ServedSea
 from seasync.serve.tasks import SeaLocation
 from seasync.serve.worker import WorkerProcess
 

@@ -10,7 +10,7 @@ import pytest
 
 from seasync.errors import ServeError
 from seasync.serve import Client
-from seasync.serve.phone import Access, phone
+from seasync.serve.security import Access, phone
 from tests.serve.films import film, pace
 from tests.serve.live import live
 

@@ -11,7 +11,7 @@ import pytest
 
 from seasync.errors import SeaError, ServeError
 from seasync.sea.sea import Sea
-from seasync.serve.run import default_state
+from seasync.serve.app import default_state
 from seasync.serve.security import WRONG_TOKEN_LIMITS, Hosts, Roots, WrongTokens, is_loopback
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from seasync.encoding import Encoding
-from seasync.serve.tasks import SeaLocation
-from seasync.serve.warm_up import load_encoder
+from seasync.serve.tasks import SeaLocation, load_encoder
 from tests.serve.conftest import Server
 
 

@@ -13,11 +13,11 @@ from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.serve.app import create_app as create_app
+    from seasync.serve.app import serve as serve
     from seasync.serve.client import Client as Client
-    from seasync.serve.run import serve as serve
     from seasync.serve.security import Limits as Limits
 
-_HOMES = {"Client": "client", "Limits": "security", "create_app": "app", "serve": "run"}
+_HOMES = {"Client": "client", "Limits": "security", "create_app": "app", "serve": "app"}
 __all__ = sorted(_HOMES)
 _load = loader(__name__, _HOMES)
 

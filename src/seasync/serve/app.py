@@ -1,18 +1,27 @@
-"""The application: routes under /api/v1, the page at /, one form for all errors."""
+"""The server: routes under /api/v1, the page at /, one form for all errors; and how it is run."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import re
+import secrets
+import socket
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.to_thread
+import platformdirs
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -20,124 +29,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
-from seasync.errors import SeasyncError
+from seasync.errors import SeasyncError, ServeError
 from seasync.serve.backend import Backend
-from seasync.serve.phone import Access
-from seasync.serve.routes import (
-    PROBLEMS,
-    alignments,
-    bodies,
-    comparisons,
-    footage,
-    jobs,
-    marks,
-    search,
-    seas,
-    uploads,
-)
-from seasync.serve.security import Guard, Hosts, Limits
+from seasync.serve.routes import PROBLEMS, alignments, marks, media, seas
+from seasync.serve.security import Access, Guard, Hosts, Limits, is_loopback
 from seasync.serve.tasks import SeaLocation
-
-# Examples in the OpenAPI schema: one for every parameter, body and answer, made from the schema itself.
-
-
-HEX = "5f0c3a1e9b7d4c2e8a6f1b3d5e7c9a0b"
-# What fields of these names look like, where the schema has no example of its own.
-KNOWN: dict[str, Any] = {
-    "sea": "footage",
-    "name": "swing.mp4",
-    "file": "/videos/swing.mp4",
-    "uri": "/seas/footage.sea",
-    "ref": f"clip:{HEX}",
-    "query": f"clip:{HEX}",
-    "match": f"upload:{HEX[::-1]}",
-    "leader": f"clip:{HEX}",
-    "id": HEX,
-    "clip": HEX,
-    "upload": HEX,
-    "job": HEX,
-    "comparison": HEX,
-    "encoder": "dinov2-small",
-    "version": "1.0.0",
-    "label": "squat",
-    "verdict": "The whole clip aligns.",
-    "reason": "DRAQ 0.31 is below the limit of 0.55.",
-    "title": "Film b in step with a",
-    "codec": "h264",
-    "text": "squat",
-    "at": [0.2, 0.6, 1.0],
-    "created": 1790000000.0,
-    "changed": 1790000000.0,
-}
-DEEPEST = 8
-
-
-def add_examples(schema: dict[str, Any]) -> dict[str, Any]:
-    """Put an example beside every parameter, JSON body and JSON answer that has none.
-
-    Parameters
-    ----------
-    schema
-        An OpenAPI document. It is changed in place.
-    """
-    forms = schema["components"]["schemas"]
-    for operations in schema["paths"].values():
-        for operation in operations.values():
-            for parameter in operation.get("parameters", ()):
-                parameter.setdefault("example", _example(parameter["schema"], forms, parameter["name"]))
-            good = [answer for code, answer in operation["responses"].items() if code < "3"]
-            for part in (operation.get("requestBody", {}), *good):
-                content = part.get("content", {}).get("application/json")
-                if content and content.get("schema"):
-                    content.setdefault("example", _example(content["schema"], forms, ""))
-    return schema
-
-
-def _example(schema: dict[str, Any], forms: dict[str, Any], name: str, depth: int = 0) -> Any:
-    """A value that the schema allows."""
-    if "$ref" in schema:
-        return _example(forms[schema["$ref"].rpartition("/")[2]], forms, name, depth + 1)
-    if schema.get("examples"):
-        return schema["examples"][0]
-    for key in ("const", "default"):
-        if schema.get(key) is not None:
-            return schema[key]
-    if "enum" in schema:
-        return schema["enum"][0]
-    if "anyOf" in schema:
-        named = next((one for one in schema["anyOf"] if one.get("type") != "null"), schema["anyOf"][0])
-        return None if "default" in schema else _example(named, forms, name, depth)
-    return _plain(schema, forms, name, depth)
-
-
-def _plain(schema: dict[str, Any], forms: dict[str, Any], name: str, depth: int) -> Any:
-    kind = schema.get("type")
-    if kind == "object" and "properties" in schema:
-        return {key: _example(value, forms, key, depth + 1) for key, value in schema["properties"].items()}
-    if kind == "object":
-        keys = schema.get("propertyNames", {}).get("enum", ["name"])
-        values = schema.get("additionalProperties")
-        inner = values if isinstance(values, dict) else {"type": "string"}
-        return {
-            key: _example(inner, forms, key if inner.get("type") == "string" else "", depth + 1)
-            for key in keys
-        }
-    if kind == "array":
-        if "prefixItems" in schema:
-            return [_example(one, forms, "", depth + 1) for one in schema["prefixItems"]]
-        count = max(schema.get("minItems", 1), 1)
-        return [] if depth > DEEPEST else [_example(schema.get("items", {}), forms, name, depth + 1)] * count
-    if name in KNOWN and kind == _kind(KNOWN[name]):
-        return KNOWN[name]
-    least = schema.get("minimum", 0)
-    return {"string": "text", "integer": max(int(least), 1), "number": max(least, 0.5), "boolean": True}.get(
-        str(kind)
-    )
-
-
-def _kind(value: Any) -> str:
-    return {str: "string", float: "number", list: "array"}[type(value)]
-
 
 WEB = Path(__file__).parent / "web"
 THREADS = 128  # requests that may wait for a worker process or a search at once
@@ -174,7 +70,7 @@ def create_app(
     limits
         Limits on what requests may use.
     warm
-        Whether to load encoder, kernels and worker processes at the start, in the background. Otherwise the
+        Whether to load encoder and worker processes at the start, in the background. Otherwise the
         first visitor waits for them.
     """
     limits = limits or Limits()
@@ -211,12 +107,12 @@ def create_app(
     )
     app.state.backend = backend
     for router in (
-        *(seas.router, footage.router, search.router, alignments.router, marks.report, bodies.router),
-        *(marks.marks, marks.labeling, comparisons.router, uploads.router, jobs.router),
+        *(seas.seas, media.footage, seas.searches, alignments.alignments, marks.report, media.bodies),
+        *(marks.marks, marks.labeling, alignments.comparisons, media.uploads, seas.jobs),
     ):
         app.include_router(router, prefix="/api/v1", responses=PROBLEMS)
     plain_schema = app.openapi
-    app.openapi = lambda: add_examples(plain_schema())  # type: ignore[method-assign]
+    app.openapi = cache(lambda: finish_schema(plain_schema()))  # type: ignore[method-assign]
     app.mount("/", GZipMiddleware(_Page(directory=WEB, html=True), compresslevel=6))
     _handle_errors(app, backend)
     app.add_middleware(
@@ -227,6 +123,141 @@ def create_app(
         body_bytes=limits.body_bytes,
     )
     return app
+
+
+def serve(
+    *seas: str | Path,
+    encoder: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    token: str | None = None,
+    roots: Sequence[str | Path] | None = None,
+    state: str | Path | None = None,
+    names: Sequence[str] = (),
+    root_path: str = "",
+    storage_options: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    open_browser: bool = False,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve seas, with the page, until Ctrl-C.
+
+    Parameters
+    ----------
+    seas
+        Paths or URIs. The page opens with the first. A sea that does not exist starts with the first `add`.
+    encoder
+        Encoder of seas that do not exist yet.
+    host, port
+        Address to listen on. Port 0 takes any free port.
+    token
+        Access token that every request must send. Generated if other machines can reach `host`.
+    roots
+        Folders whose files may be shown and added. Default: the folders that hold the seas' files.
+    state
+        Folder for jobs and uploads. Default: in the user's data folder, one per set of seas.
+    names
+        Other names of the server: the Host header of a request must be one of its names.
+    root_path
+        Path below which a reverse proxy serves it, such as "/sync", if not at the root of its host.
+    storage_options
+        Options for object storage.
+    limits
+        Limits on what requests may use.
+    open_browser
+        Whether to open the page in a browser.
+    ready
+        Called with the address of the page, token included, as soon as the server answers.
+
+    Raises
+    ------
+    ServeError
+        If the port is taken, the state folder is in use, or the root path is malformed.
+    """
+    if not seas:
+        raise ServeError("serve: name at least one sea")
+    if root_path and not re.fullmatch(r"(/[\w.~-]+)+", root_path):
+        raise ServeError(f"root path {root_path!r}: expected one such as /sync")
+    if token is None and not is_loopback(host):
+        token = secrets.token_urlsafe(24)
+    options = tuple(sorted((storage_options or {}).items()))
+    with _listening(host, port) as listening:  # first: a taken port leaves the state folder alone
+        app = create_app(
+            {name: SeaLocation(uri, encoder, options) for name, uri in _named(seas).items()},
+            state=state or default_state(seas),
+            roots=roots,
+            host=host,
+            names=names,
+            root_path=root_path,
+            token=token,
+            limits=limits,
+        )
+        address = _address(host, listening.getsockname()[1], root_path, token)
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+        )
+        server = _Server(config, lambda: _announce(address, ready, open_browser))
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+            server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Calls back when it answers requests."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._started()
+
+
+def default_state(seas: Sequence[str | Path]) -> Path:
+    """The default folder for the jobs and uploads of a server of these seas."""
+    uris = [str(sea) if "://" in str(sea) else str(Path(sea).absolute()) for sea in seas]
+    key = hashlib.sha256("\n".join(sorted(uris)).encode()).hexdigest()[:12]
+    return Path(platformdirs.user_data_dir("seasync", appauthor=False)) / "serve" / key
+
+
+def _named(seas: Sequence[str | Path]) -> dict[str, str]:
+    """Seas by short names that fit into addresses."""
+    named: dict[str, str] = {}
+    for sea in seas:
+        stem = str(sea).rstrip("/\\").replace("\\", "/").split("/")[-1].removesuffix(".sea")
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "sea"
+        number = 2
+        while name in named:
+            name, number = f"{name.rstrip('0123456789')}{number}", number + 1
+        named[name] = str(sea)
+    return named
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = (error.strerror or str(error)).split(" (while")[0]
+        raise ServeError(
+            f"{host}:{port}: cannot listen there ({reason}); choose another --port or --host"
+        ) from error
+
+
+def _address(host: str, port: int, root_path: str, token: str | None) -> str:
+    shown = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
+    name = f"[{shown}]" if ":" in shown else shown
+    return f"http://{name}:{port}{root_path}/" + (f"?token={token}" if token else "")
+
+
+def _announce(address: str, ready: Callable[[str], None], open_browser: bool) -> None:
+    ready(address)
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+# What the application is made of.
 
 
 class _Page(StaticFiles):
@@ -274,3 +305,79 @@ def _handle_errors(app: FastAPI, backend: Backend) -> None:
         answer = problem(error.status_code, f"{request.method} {request.url.path}: {error.detail}")
         answer.headers.update(error.headers or {})
         return answer
+
+
+# The OpenAPI schema: plain names of forms, and an example for every parameter, body and answer.
+
+
+EXAMPLES: dict[str, Any] = {  # of fields that have no example of their own, by their names
+    "sea": "footage",
+    "name": "swing.mp4",
+    "file": "/videos/swing.mp4",
+    "uri": "/seas/footage.sea",
+    "encoder": "dinov2-small",
+    "version": "1.0.0",
+    "label": "squat",
+    "verdict": "aligns in full",
+    "reason": "DRAQ 0.31 is below the limit of 0.55",
+    "title": "Film b in step with a",
+    "codec": "h264",
+    "text": "squat",
+}
+DEEPEST = 8
+
+
+def finish_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Give forms the names that the docs use; put an example beside what has none.
+
+    Parameters
+    ----------
+    schema
+        An OpenAPI document.
+    """
+    text = json.dumps(schema)
+    for name in schema["components"]["schemas"]:
+        text = re.sub(rf'(["/]){name}"', rf'\1{name.removeprefix("Served").removesuffix("Form")}"', text)
+    found: dict[str, Any] = json.loads(text)
+    forms = found["components"]["schemas"] = dict(sorted(found["components"]["schemas"].items()))
+    for operation in (one for operations in found["paths"].values() for one in operations.values()):
+        for parameter in operation.get("parameters", ()):
+            parameter.setdefault("example", _example(parameter["schema"], forms, parameter["name"]))
+        good = [answer for code, answer in operation["responses"].items() if code < "3"]
+        for part in (operation.get("requestBody", {}), *good):
+            content = part.get("content", {}).get("application/json")
+            if content and content.get("schema"):
+                content.setdefault("example", _example(content["schema"], forms, ""))
+    return found
+
+
+def _example(schema: dict[str, Any], forms: dict[str, Any], name: str, depth: int = 0) -> Any:
+    """A value that the schema allows."""
+    if "$ref" in schema:
+        return _example(forms[schema["$ref"].rpartition("/")[2]], forms, name, depth + 1)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    for key in ("const", "default"):
+        if schema.get(key) is not None:
+            return schema[key]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        named = next((one for one in schema["anyOf"] if one.get("type") != "null"), schema["anyOf"][0])
+        return None if "default" in schema else _example(named, forms, name, depth)
+    kind = schema.get("type")
+    if kind == "object" and "properties" in schema:
+        return {key: _example(value, forms, key, depth + 1) for key, value in schema["properties"].items()}
+    if kind == "object":
+        keys, values = schema.get("propertyNames", {}).get("enum", ["name"]), schema["additionalProperties"]
+        return {key: _example(values, forms, "", depth + 1) if values is not True else 1 for key in keys}
+    if kind == "array":
+        if "prefixItems" in schema:
+            return [_example(one, forms, "", depth + 1) for one in schema["prefixItems"]]
+        items = [_example(schema["items"], forms, name, depth + 1)] * max(schema.get("minItems", 1), 1)
+        return [] if depth > DEEPEST else items
+    if kind == "string":
+        return EXAMPLES.get(name, "text")
+    if kind == "boolean":
+        return True
+    return max(schema.get("minimum", 0), 1 if kind == "integer" else 0.5) if kind else None

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasync.errors import ServeError
+from seasync.errors import SeasyncError, ServeError
 from seasync.files import DiskCache, cache_folder, is_uri
 from seasync.sea.snapshot import quoted
-from seasync.serve import models, tasks
+from seasync.serve import media, models, tasks
 from seasync.serve.body_angles import find_body
-from seasync.serve.inspection import KnownFacts
 from seasync.serve.jobs import JobQueue, JobType
 from seasync.serve.library import VideoLibrary
 from seasync.serve.mark_tables import CarriedStore, marks_of, read_forms
-from seasync.serve.media import make_proxy
-from seasync.serve.phone import Access
-from seasync.serve.search_processes import SearchProcesses
-from seasync.serve.security import Limits, Roots
-from seasync.serve.served_sea import ServedSea
+from seasync.serve.security import Access, Limits, Roots
+from seasync.serve.served_sea import SearchProcesses, ServedSea
 from seasync.serve.solver import Solver
-from seasync.serve.stores import ComparisonStore, StateFolder
-from seasync.serve.upload_store import UploadStore
-from seasync.serve.warm_up import warm_up
+from seasync.serve.stores import ComparisonStore, StateFolder, UploadStore
 from seasync.serve.worker import WorkerProcess
 
+log = logging.getLogger("seasync.serve")
 FILM_IN_USE_SECONDS = 600.0  # a film that was just made or fetched is not deleted
 
 
@@ -47,7 +45,7 @@ class Backend:
     access
         Where the server listens, and its token.
     warm
-        Whether to load encoder, kernels and worker processes at the start, in the background.
+        Whether to load encoder and worker processes at the start, in the background.
     """
 
     def __init__(
@@ -85,7 +83,7 @@ class Backend:
             self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))
         self._workspace = self._make_workspace()
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
-        facts = KnownFacts(self.inspector, limits)
+        facts = media.KnownFacts(self.inspector, limits)
         self.uploads = UploadStore(self.state, facts, limits)
         openable = Roots([*self.roots.all, self.state.uploads])
         self.comparisons = ComparisonStore(self.state)
@@ -101,7 +99,7 @@ class Backend:
             "ahead": film,
             "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, self._after_film),
             "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments, lambda *_: None),
-            "proxy": JobType(self._maker, make_proxy, self._proxy_arguments, self._after_cached),
+            "proxy": JobType(self._maker, media.make_proxy, self._proxy_arguments, self._after_cached),
             "body": JobType(self._maker, find_body, self._body_arguments, self._after_cached),
         }
         self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
@@ -142,7 +140,8 @@ class Backend:
             )
         if any(job.sea == sea.name and not job.is_over for job in self.jobs.all()):
             raise ServeError(f"{sea.name}: a job works on this sea; wait for it or cancel it", status=409)
-        files = {clip.file for clip in sea.snapshot().clips()} if sea.exists() else set()
+        snapshot = sea.latest()
+        files = {clip.file for clip in snapshot.clips()} if snapshot else set()
         del self.seas[sea.name]
         sea.close()
         shutil.rmtree(sea.uri)
@@ -152,19 +151,17 @@ class Backend:
     def forget_upload(self, file: Path) -> None:
         """Delete an upload that no sea uses any more."""
         upload = self.uploads.owner(file)
-        others = any(
-            one.exists() and one.snapshot().clips(f"file = {quoted(str(file))}", limit=1)
-            for one in self.seas.values()
-        )
-        if upload and not others:
+        snapshots = (sea.latest() for sea in self.seas.values())
+        where = f"file = {quoted(str(file))}"
+        if upload and not any(snapshot and snapshot.clips(where, limit=1) for snapshot in snapshots):
             self.uploads.remove(upload)
 
     def _make_workspace(self) -> ServedSea:
         """Where uploads are compared without a sea, with the encoder of the first sea."""
-        first = next(iter(self.seas.values()), None)
         encoder = None
-        if first is not None:
-            encoder = first.location.encoder or (first.info()["encoder"] if first.exists() else None)
+        if first := next(iter(self.seas.values()), None):
+            snapshot = first.latest()
+            encoder = first.location.encoder or (snapshot.facts.encoder if snapshot else None)
         location = tasks.SeaLocation(str(self.state.folder / "workspace.sea"), encoder)
         place = str(self.state.folder / "annotations")
         return ServedSea(
@@ -180,7 +177,9 @@ class Backend:
         """Start to work on jobs, and load what the first visitors need."""
         self.jobs.start()
         if self._warm:
-            warm_up(self._workspace.location, encoder=self._encoder, others=(self.inspector, self._maker))
+            _run_in_background(lambda: self._encoder.run(tasks.load_encoder, self._workspace.location))
+            for worker in (self.inspector, self._maker):
+                _run_in_background(partial(worker.run, tasks.load_video))
         for sea in self.seas.values():
             sea.warm()
 
@@ -210,16 +209,17 @@ class Backend:
         kept = asked.alignment.query if asked.keep == "query" else asked.alignment.match
         marks = read_forms(marks_of(served, kept)) if asked.marks else []
         alignment = self.solver.solve_for_files(served, asked.alignment)
-        place = self.film_place(request)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return alignment, asked, marks, str(place)
+        return alignment, asked, marks, self._new_film(request)
 
     def _grid_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         asked, served = models.GridRequest(**request), self.sea(sea)
         alignments = [self.solver.solve_for_files(served, one) for one in asked.alignments]
+        return alignments, asked, self._new_film(request)
+
+    def _new_film(self, request: dict[str, Any]) -> str:
         place = self.film_place(request)
         place.parent.mkdir(parents=True, exist_ok=True)
-        return alignments, asked, str(place)
+        return str(place)
 
     def _after_film(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
         self.films.trim_after(Path(arguments[-1]))
@@ -228,22 +228,32 @@ class Backend:
         return self.sea(sea).location, models.LabelingRequest(**request), str(self.carried.place(sea))
 
     def _proxy_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
-        clip = self.library.opened(self.sea(sea), models.Span(ref=request["ref"]))
+        clip = self.library.opened(self.sea(sea), models.SpanForm(ref=request["ref"]))
         return clip.file, str(self.library.proxy_place(clip))
 
     def _body_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
-        clip = self.library.clip_to_encode(self.sea(sea), models.Span(**request))
+        clip = self.library.clip_to_encode(self.sea(sea), models.SpanForm(**request))
         return clip, str(self.library.body_place(clip))
 
     def _after_cached(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
         self.cache.trim_after(Path(arguments[-1]))
 
 
+def _run_in_background(work: Callable[[], object]) -> None:
+    def attempt() -> None:
+        try:
+            work()
+        except SeasyncError as error:  # it will be reported to whoever needs it
+            log.info("warm-up: %s", error)
+
+    threading.Thread(target=attempt, name="warm-up", daemon=True).start()
+
+
 def _folders(seas: Iterable[ServedSea]) -> list[str]:
     """The folders, local or at URIs, that hold the files of these seas."""
     found: set[str] = set()
     for sea in seas:
-        if sea.exists():
-            files = (clip.file for clip in sea.snapshot().clips())
+        if snapshot := sea.latest():
+            files = (clip.file for clip in snapshot.clips())
             found |= {file.rpartition("/")[0] if is_uri(file) else str(Path(file).parent) for file in files}
     return [folder for folder in found if is_uri(folder) or Path(folder).is_dir()]

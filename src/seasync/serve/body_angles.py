@@ -15,8 +15,7 @@ from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.files import atomic_write
 from seasync.options import Side
-from seasync.serve.models import Angles, JointAngle
-from seasync.serve.models import Body as BodyModel
+from seasync.serve.models import Angles, BodyForm, JointAngle
 
 if TYPE_CHECKING:
     from seasync.alignment import Alignment
@@ -64,11 +63,11 @@ def read_body(file: Path) -> Body:
     return Body(seconds, np.arange(len(seconds)), joints, known["aspect"])
 
 
-def body_model(ref: str, body: Body, name: str) -> BodyModel:
+def body_model(ref: str, body: Body, name: str) -> BodyForm:
     """A body as the API describes it."""
     from seasync.encoders.body import JOINT_NAMES
 
-    return BodyModel(
+    return BodyForm(
         ref=ref,
         found=round(body.found, 4),
         note=body_note(body, name),

@@ -1,13 +1,13 @@
-"""A typed client of the HTTP API. It uses the same models as the server."""
+"""A typed client of the HTTP API. It uses the same forms as the server."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import httpx
 import numpy as np
@@ -16,51 +16,18 @@ from pydantic import TypeAdapter
 from seasync.encoding import Floats
 from seasync.errors import ServeError
 from seasync.files import Location, Place, atomic_write, fetch
-from seasync.options import (
-    Audio,
-    FilmFormat,
-    FilmLayout,
-    Gaps,
-    MarkKind,
-    Order,
-    Partial,
-    RecipeName,
-    Rerank,
-    Side,
-    Smooth,
-    Split,
-    TimelineFormat,
-)
+from seasync.options import MarkKind, Side, TimelineFormat
 from seasync.serve import models
-from seasync.serve.models import (
-    NO_SEA,
-    AlignmentRequest,
-    Anchor,
-    Angles,
-    Body,
-    CarriedClip,
-    CarriedPage,
-    Clip,
-    Comparison,
-    ComparisonRequest,
-    ComparisonUpdate,
-    Drawing,
-    Drawings,
-    Job,
-    LabelingRequest,
-    MarkForm,
-    Marks,
-    SeaInfo,
-    Upload,
-)
-
-# The HTTP requests of the client, and their errors in plain words.
-
+from seasync.serve.models import AlignmentRequest, Comparison, JobForm
 
 if TYPE_CHECKING:
     from seasync.group.timing import Report
 
-M = TypeVar("M")
+T = TypeVar("T")
+MarksByRef = Mapping[str, Sequence[models.MarkForm]]
+PAGE = 500
+NOTHING: Mapping[str, Any] = {}
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 class Connection:
@@ -86,44 +53,47 @@ class Connection:
         """Close the connection."""
         self._http.close()
 
-    def model(
-        self,
-        kind: type[M],
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        json: Any = None,
-    ) -> M:
-        """Send a request; return its answer as a model."""
-        answer = self.ask(method, path, params=params, json=json).json()
-        return TypeAdapter(kind).validate_python(answer)
+    def get(self, kind: type[T], path: str, **params: Any) -> T:
+        """GET an answer of this kind."""
+        return self.read(kind, "GET", path, params=params)
+
+    def read(self, kind: type[T], method: str, path: str, **request: Any) -> T:
+        """Send a request; return its answer as one of this kind."""
+        answer: T = _adapter(kind).validate_json(self.ask(method, path, **request).content)
+        return answer
 
     def ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        json: Any = None,
-        content: IO[bytes] | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, method: str, path: str, *, params: Mapping[str, Any] = NOTHING, **body: Any
     ) -> httpx.Response:
         """Send a request; return its answer, or raise ServeError with the server's reason."""
+        given = {name: value for name, value in params.items() if value is not None}
         with self._explained():
-            return _raise_for(
-                self._http.request(
-                    method, f"/api/v1{path}", params=params, json=json, content=content, headers=headers
-                )
-            )
+            return _raise_for(self._http.request(method, f"/api/v1{path}", params=given, **body))
+
+    def send(self, kind: type[T], path: str, file: Place, **params: Any) -> T:
+        """POST a file."""
+        local = fetch(file)
+        length = {"Content-Length": str(local.stat().st_size)}
+        with local.open("rb") as opened:
+            return self.read(kind, "POST", path, params=params, content=opened, headers=length)
 
     @contextmanager
-    def stream(self, path: str, *, params: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
+    def stream(self, path: str, **params: Any) -> Iterator[httpx.Response]:
         """Get an answer piece by piece."""
         with self._explained(), self._http.stream("GET", f"/api/v1{path}", params=params) as answer:
             if answer.is_error:
                 answer.read()
             yield _raise_for(answer)
+
+    def save(self, path: str, file: Place, **params: Any) -> None:
+        """Write an answer to a file."""
+        with (
+            self.stream(path, **params) as answer,
+            atomic_write(file, error=ServeError) as part,
+            part.open("wb") as out,
+        ):
+            for chunk in answer.iter_bytes():
+                out.write(chunk)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -143,9 +113,6 @@ def _raise_for(answer: httpx.Response) -> httpx.Response:
     return answer
 
 
-# The part of the client for bodies: joints, angles, drawings.
-
-
 class BodiesClient:
     """Bodies in videos: `client.bodies`.
 
@@ -160,45 +127,33 @@ class BodiesClient:
     def __init__(self, http: Connection) -> None:
         self._http = http
 
-    def find(self, sea: str, ref: str, *, start: float | None = None, end: float | None = None) -> Job:
-        """Start to find the joints of the person who moves most in a video; see `Client.wait`."""
-        params = _span(start, end)
-        return self._http.model(Job, "POST", f"/seas/{sea}/footage/{ref}/body", params=params)
+    def find(self, sea: str, ref: str, **span: float | None) -> JobForm:
+        """Start to find the joints of the person who moves most in a video, or from its `start` to `end`.
 
-    def get(self, sea: str, ref: str, *, start: float | None = None, end: float | None = None) -> Body:
+        See `Client.wait`.
+        """
+        return self._http.read(JobForm, "POST", f"/seas/{sea}/footage/{ref}/body", params=span)
+
+    def get(self, sea: str, ref: str, **span: float | None) -> models.BodyForm:
         """The joints that `find` has found."""
-        params = _span(start, end)
-        return self._http.model(Body, "GET", f"/seas/{sea}/footage/{ref}/body", params=params)
+        return self._http.get(models.BodyForm, f"/seas/{sea}/footage/{ref}/body", **span)
 
-    def angles(
-        self, sea: str, request: AlignmentRequest, *, mirror: bool = False, raw: bool = False
-    ) -> Angles:
-        """The angles of both bodies over synced time; with `raw`, not smoothed."""
-        params = request.model_dump(exclude_none=True) | {"mirror": mirror, "raw": raw}
-        return self._http.model(Angles, "GET", f"/seas/{sea}/alignment/angles", params=params)
+    def angles(self, sea: str, request: AlignmentRequest, **how: bool) -> models.Angles:
+        """The angles of both bodies over synced time; `AnglesRequest` has the options."""
+        return self._http.get(models.Angles, f"/seas/{sea}/alignment/angles", **dict(request), **how)
 
-    def angles_table(
-        self, sea: str, request: AlignmentRequest, *, mirror: bool = False, raw: bool = False
-    ) -> str:
+    def angles_table(self, sea: str, request: AlignmentRequest, **how: bool) -> str:
         """The same as CSV."""
-        params = request.model_dump(exclude_none=True) | {"mirror": mirror, "raw": raw}
-        return self._http.ask("GET", f"/seas/{sea}/alignment/angles.csv", params=params).text
+        asked = dict(request) | how
+        return self._http.ask("GET", f"/seas/{sea}/alignment/angles.csv", params=asked).text
 
-    def drawings(self, sea: str, query: str, match: str) -> list[Drawing]:
+    def drawings(self, sea: str, query: str, match: str) -> list[models.DrawingForm]:
         """The drawings on two videos."""
-        return self._http.model(Drawings, "GET", f"/seas/{sea}/drawings/{query}/{match}").drawings
+        return self._http.get(models.Drawings, f"/seas/{sea}/drawings/{query}/{match}").drawings
 
-    def set_drawings(self, sea: str, query: str, match: str, drawings: Sequence[Drawing]) -> None:
+    def set_drawings(self, sea: str, query: str, match: str, drawings: Sequence[models.DrawingForm]) -> None:
         """Replace all drawings on two videos."""
-        place = f"/seas/{sea}/drawings/{query}/{match}"
-        self._http.ask("PUT", place, json=[one.model_dump() for one in drawings])
-
-
-def _span(start: float | None, end: float | None) -> dict[str, float]:
-    return {name: value for name, value in (("start", start), ("end", end)) if value is not None}
-
-
-# The part of the client that keeps, names, saves and opens comparisons.
+        self._http.ask("PUT", f"/seas/{sea}/drawings/{query}/{match}", json=_plain(drawings))
 
 
 class ComparisonsClient:
@@ -216,47 +171,33 @@ class ComparisonsClient:
 
     def all(self) -> list[Comparison]:
         """All comparisons, the most recently changed first."""
-        return [Comparison(**one) for one in self._http.ask("GET", "/comparisons").json()]
+        return self._http.get(list[Comparison], "/comparisons")
 
     def get(self, comparison: str) -> Comparison:
         """The comparison with this id."""
-        return self._http.model(Comparison, "GET", f"/comparisons/{comparison}")
+        return self._http.get(Comparison, f"/comparisons/{comparison}")
 
     def keep(
         self,
         query: str,
         match: str,
         *,
-        sea: str = NO_SEA,
+        sea: str = models.NO_SEA,
         name: str | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        match_start: float | None = None,
-        match_end: float | None = None,
-        takes: Sequence[str] = (),
         grid: bool = False,
+        **options: Any,
     ) -> Comparison:
         """Keep two videos, or spans of them, as a comparison. Without a sea, both are uploads.
 
-        With `grid`, the match and the `takes` follow the query in a grid.
+        With `grid`, the match and the `takes` follow the query in a grid. `AlignmentRequest` has the options.
         """
-        alignment = AlignmentRequest(
-            query=query,
-            match=match,
-            start=start,
-            end=end,
-            match_start=match_start,
-            match_end=match_end,
-            takes=list(takes),
-        )
-        asked = ComparisonRequest(sea=sea, name=name, alignment=alignment, grid=grid)
-        return self._http.model(Comparison, "POST", "/comparisons", json=asked.model_dump())
+        alignment = AlignmentRequest(query=query, match=match, **options)
+        asked = models.ComparisonRequest(sea=sea, name=name, alignment=alignment, grid=grid)
+        return self._http.read(Comparison, "POST", "/comparisons", json=asked.model_dump())
 
     def rename(self, comparison: Comparison, name: str) -> Comparison:
         """Give a comparison another name."""
-        asked = ComparisonUpdate(name=name)
-        place = f"/comparisons/{comparison.id}"
-        return self._http.model(Comparison, "PATCH", place, json=asked.model_dump(exclude_none=True))
+        return self._http.read(Comparison, "PATCH", f"/comparisons/{comparison.id}", json={"name": name})
 
     def remove(self, comparison: Comparison) -> None:
         """Forget a comparison."""
@@ -264,28 +205,11 @@ class ComparisonsClient:
 
     def save(self, comparison: Comparison, file: Place, *, embed: bool = True) -> None:
         """Save a comparison as a `.seasync` file, with its videos if `embed`."""
-        params = {"embed": str(embed).lower()}
-        with (
-            self._http.stream(f"/comparisons/{comparison.id}/file", params=params) as answer,
-            atomic_write(file, error=ServeError) as part,
-            part.open("wb") as out,
-        ):
-            for chunk in answer.iter_bytes():
-                out.write(chunk)
+        self._http.save(f"/comparisons/{comparison.id}/file", file, embed=embed)
 
     def open(self, file: Place) -> Comparison:
         """Open a `.seasync` file on the server."""
-        path = fetch(file)
-        length = {"Content-Length": str(path.stat().st_size)}
-        with path.open("rb") as opened:
-            answer = self._http.ask("POST", "/comparisons/file", content=opened, headers=length)
-        return Comparison(**answer.json())
-
-
-# The part of the client that labels a collection: marks of a few clips carried to all others.
-
-
-PAGE = 500
+        return self._http.send(Comparison, "/comparisons/file", file)
 
 
 class LabelingClient:
@@ -303,39 +227,31 @@ class LabelingClient:
     def __init__(self, http: Connection) -> None:
         self._http = http
 
-    def carry(
-        self,
-        sea: str,
-        marks: Mapping[str, Sequence[MarkForm]] | None = None,
-        *,
-        label: str | None = None,
-        tolerance: float = 0.1,
-    ) -> Job:
+    def carry(self, sea: str, marks: MarksByRef | None = None, **options: Any) -> JobForm:
         """Start to carry marks to all other clips of a sea; see `Client.wait`.
 
         Parameters
         ----------
         marks
             Marks by the reference of their clip. Default: all marks that the sea keeps.
-        label
-            Only clips with this label.
-        tolerance
-            Confidence is how likely a mark is this near to the truth, in seconds.
+        options
+            `label` and `tolerance`; see `LabelingRequest`.
         """
-        given = None if marks is None else [Marks(ref=ref, marks=list(own)) for ref, own in marks.items()]
-        asked = LabelingRequest(marks=given, label=label, tolerance=tolerance)
-        return self._http.model(Job, "POST", f"/seas/{sea}/carry", json=asked.model_dump())
+        given = None
+        if marks is not None:
+            given = [models.Marks(ref=ref, marks=list(own)) for ref, own in marks.items()]
+        asked = models.LabelingRequest(marks=given, **options)
+        return self._http.read(JobForm, "POST", f"/seas/{sea}/carry", json=asked.model_dump())
 
-    def summary(self, sea: str) -> CarriedPage:
+    def summary(self, sea: str) -> models.CarriedPage:
         """How many clips the marks were carried to, and the most doubtful of them."""
-        return self._http.model(CarriedPage, "GET", f"/seas/{sea}/carried")
+        return self._http.get(models.CarriedPage, f"/seas/{sea}/carried")
 
-    def carried(self, sea: str, *, sure: bool = True) -> Iterator[CarriedClip]:
+    def carried(self, sea: str, *, sure: bool = True) -> Iterator[models.CarriedClip]:
         """The clips with carried marks, the most doubtful first; without `sure` ones, only those to check."""
         offset, total = 0, 1
         while offset < total:
-            asked = {"offset": offset, "limit": PAGE}
-            page = self._http.model(CarriedPage, "GET", f"/seas/{sea}/carried", params=asked)
+            page = self._http.get(models.CarriedPage, f"/seas/{sea}/carried", offset=offset, limit=PAGE)
             yield from (each for each in page.clips if sure or not each.sure)
             total = page.total if sure else page.doubtful
             offset += PAGE
@@ -345,178 +261,10 @@ class LabelingClient:
         return self._http.ask("GET", f"/seas/{sea}/carried.csv").content
 
 
-# The part of the client that follows jobs and fetches what they make.
+class Client:
+    """Talks to a server. Every call returns a form of `seasync.serve.models`, or raises ServeError.
 
-
-class JobsClient:
-    """Jobs of a server. `Client` inherits these calls."""
-
-    def __init__(self, http: Connection) -> None:
-        self._http = http
-
-    def fetch(self, job: Job, file: Place) -> None:
-        """Write the film that a job has made to `file`."""
-        with (
-            self._http.stream(f"/jobs/{job.id}/result") as answer,
-            atomic_write(file, error=ServeError) as part,
-            part.open("wb") as out,
-        ):
-            for chunk in answer.iter_bytes():
-                out.write(chunk)
-
-    def jobs(self) -> list[Job]:
-        """All jobs, newest first."""
-        return [Job(**one) for one in self._http.ask("GET", "/jobs").json()]
-
-    def job(self, job: str) -> Job:
-        """The job with this id, as it is now."""
-        return self._http.model(Job, "GET", f"/jobs/{job}")
-
-    def cancel(self, job: Job) -> Job:
-        """Cancel a job."""
-        return self._http.model(Job, "DELETE", f"/jobs/{job.id}")
-
-    def watch(self, job: Job) -> Iterator[Job]:
-        """Yield the job whenever it changes, until it ends."""
-        with self._http.stream("/jobs/events", params={"job": job.id}) as answer:
-            for line in answer.iter_lines():
-                if line.startswith("data: "):
-                    yield Job(**json.loads(line[6:]))
-
-    def wait(self, job: Job) -> Job:
-        """Wait for a job, and return it when it is done.
-
-        Raises
-        ------
-        ServeError
-            If it failed, with the reason.
-        """
-        for now in self.watch(job):
-            job = now
-        if job.state != "done":
-            raise ServeError(job.error or f"{job.title}: {job.state}")
-        return job
-
-
-# The part of the client for seas and their clips, uploads and adding.
-
-
-class SeasClient(JobsClient):
-    """Seas of a server. `Client` inherits these calls."""
-
-    def server(self) -> models.ServerInfo:
-        """Describe the server: its seas, its limits, and the choices that requests offer."""
-        return self._http.model(models.ServerInfo, "GET", "")
-
-    def seas(self) -> list[SeaInfo]:
-        """All seas with their statistics."""
-        return [SeaInfo(**one) for one in self._http.ask("GET", "/seas").json()]
-
-    def sea(self, sea: str) -> SeaInfo:
-        """One sea with its statistics."""
-        return self._http.model(SeaInfo, "GET", f"/seas/{sea}")
-
-    def make_sea(self, name: str) -> SeaInfo:
-        """Make an empty sea in the server's own folder."""
-        return self._http.model(SeaInfo, "POST", "/seas", json={"name": name})
-
-    def delete_sea(self, sea: str) -> None:
-        """Delete a sea that `make_sea` has made."""
-        self._http.ask("DELETE", f"/seas/{sea}")
-
-    def phone(self) -> models.Phone:
-        """The address for a phone on the same network, with the token, also as a QR code."""
-        return self._http.model(models.Phone, "GET", "/phone")
-
-    def clips(
-        self,
-        sea: str,
-        *,
-        text: str = "",
-        label: str | None = None,
-        order: models.ClipOrder = "added",
-        reverse: bool = False,
-    ) -> Iterator[Clip]:
-        """All clips with this text in their path, name, label or tags, and with this label; page by page."""
-        asked: dict[str, Any] = {"text": text, "limit": 500, "order": order, "reverse": reverse}
-        asked |= {} if label is None else {"label": label}
-        offset = 0
-        while True:
-            asked["offset"] = offset
-            page = self._http.model(models.ClipPage, "GET", f"/seas/{sea}/clips", params=asked)
-            yield from page.clips
-            offset += len(page.clips)
-            if offset >= page.total or not page.clips:
-                return
-
-    def clip(self, sea: str, clip: str) -> Clip:
-        """The clip with this id."""
-        return self._http.model(Clip, "GET", f"/seas/{sea}/clips/{clip}")
-
-    def change(
-        self,
-        sea: str,
-        clip: str,
-        *,
-        name: str | None = None,
-        label: str | None = None,
-        tags: Sequence[str] | None = None,
-    ) -> Clip:
-        """Change the name, the label or the tags of the clip with this id. "" removes a name or label."""
-        asked = models.ClipUpdate(name=name, label=label, tags=None if tags is None else list(tags))
-        body = asked.model_dump(exclude_none=True)
-        return self._http.model(Clip, "PATCH", f"/seas/{sea}/clips/{clip}", json=body)
-
-    def remove(self, sea: str, clip: str) -> None:
-        """Remove the clip with this id from the sea."""
-        self._http.ask("DELETE", f"/seas/{sea}/clips/{clip}")
-
-    def upload(self, file: Place, *, compare: bool = False) -> Upload:
-        """Upload a video. With `compare`, the server starts to encode it at once, for a comparison."""
-        path = fetch(file)
-        params = {"name": Location(file).name, "compare": str(compare).lower()}
-        length = {"Content-Length": str(path.stat().st_size)}
-        with path.open("rb") as opened:
-            answer = self._http.ask("POST", "/uploads", params=params, content=opened, headers=length)
-        return Upload(**answer.json())
-
-    def uploads(self) -> list[Upload]:
-        """All uploads, the most recently used first."""
-        return [Upload(**one) for one in self._http.ask("GET", "/uploads").json()]
-
-    def uploaded(self, upload: str) -> Upload:
-        """The upload with this id."""
-        return self._http.model(Upload, "GET", f"/uploads/{upload}")
-
-    def delete_upload(self, upload: str) -> None:
-        """Delete an upload that is part of no sea and no comparison."""
-        self._http.ask("DELETE", f"/uploads/{upload}")
-
-    def add(
-        self,
-        sea: str,
-        *,
-        paths: Sequence[str] = (),
-        uploads: Sequence[str] = (),
-        split: Split | float = "none",
-        label: str | None = None,
-        labels: Literal["folder"] | None = None,
-        tags: Sequence[str] = (),
-    ) -> Job:
-        """Start to add videos in the background; `AddRequest` has the arguments. See `wait`."""
-        asked = models.AddRequest(
-            paths=list(paths),
-            uploads=list(uploads),
-            split=split,
-            label=label,
-            labels=labels,
-            tags=list(tags),
-        )
-        return self._http.model(Job, "POST", f"/seas/{sea}/add", json=asked.model_dump())
-
-
-class Client(SeasClient):
-    """Talks to a server. Every call returns a model of `seasync.serve.models`, or raises ServeError.
+    The options that a call passes on are the fields of the request's form, such as `SearchRequest`.
 
     Parameters
     ----------
@@ -535,52 +283,98 @@ class Client(SeasClient):
     """
 
     def __init__(self, address: str, *, token: str | None = None, timeout: float = 600.0) -> None:
-        super().__init__(Connection(address, token=token, timeout=timeout))
+        self._http = Connection(address, token=token, timeout=timeout)
         self.bodies = BodiesClient(self._http)
         self.comparisons = ComparisonsClient(self._http)
         self.labeling = LabelingClient(self._http)
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._http.close()
 
-    def search(
-        self,
-        sea: str,
-        query: str,
-        *,
-        start: float | None = None,
-        end: float | None = None,
-        k: int = 10,
-        recipe: RecipeName = "motion",
-        rerank: Rerank | None = None,
-        candidates: int | None = None,
-        max_draq: float | None = None,
-        partial: Partial = "auto",
-        consensus: bool | None = None,
-        label: str | None = None,
-    ) -> models.SearchResult:
-        """Find the clips that move in step with the video `query`, or with the span from `start` to `end`."""
-        asked = models.SearchRequest(
-            query=models.Span(ref=query, start=start, end=end),
-            k=k,
-            recipe=recipe,
-            rerank=rerank,
-            candidates=candidates,
-            max_draq=max_draq,
-            partial=partial,
-            consensus=consensus,
-            label=label,
-        )
-        return self._http.model(models.SearchResult, "POST", f"/seas/{sea}/search", json=asked.model_dump())
+    # The server, its seas and their clips.
 
-    def footage(self, sea: str, ref: str) -> models.Footage:
+    def server(self) -> models.ServerInfo:
+        """Describe the server: its seas, its limits, and the choices that requests offer."""
+        return self._http.get(models.ServerInfo, "")
+
+    def phone(self) -> models.Phone:
+        """The address for a phone on the same network, with the token, also as a QR code."""
+        return self._http.get(models.Phone, "/phone")
+
+    def seas(self) -> list[models.SeaInfo]:
+        """All seas with their statistics."""
+        return self._http.get(list[models.SeaInfo], "/seas")
+
+    def sea(self, sea: str) -> models.SeaInfo:
+        """One sea with its statistics."""
+        return self._http.get(models.SeaInfo, f"/seas/{sea}")
+
+    def make_sea(self, name: str) -> models.SeaInfo:
+        """Make an empty sea in the server's own folder."""
+        return self._http.read(models.SeaInfo, "POST", "/seas", json={"name": name})
+
+    def delete_sea(self, sea: str) -> None:
+        """Delete a sea that `make_sea` has made."""
+        self._http.ask("DELETE", f"/seas/{sea}")
+
+    def clips(self, sea: str, **options: Any) -> Iterator[models.ServedClip]:
+        """The clips of a sea, page by page.
+
+        Parameters
+        ----------
+        options
+            `text` in their path, name, label or tags; `label`; `order`: "added", "name", "label" or "length";
+            `reverse`: last first.
+        """
+        offset, total = 0, 1
+        while offset < total:
+            asked = options | {"offset": offset, "limit": PAGE}
+            page = self._http.get(models.ClipPage, f"/seas/{sea}/clips", **asked)
+            yield from page.clips
+            offset, total = offset + PAGE, page.total
+
+    def clip(self, sea: str, clip: str) -> models.ServedClip:
+        """The clip with this id."""
+        return self._http.get(models.ServedClip, f"/seas/{sea}/clips/{clip}")
+
+    def change(self, sea: str, clip: str, **changes: Any) -> models.ServedClip:
+        """Change `name`, `label` or `tags` of the clip with this id. "" removes a name or label."""
+        body = models.ClipUpdate(**changes).model_dump(exclude_none=True)
+        return self._http.read(models.ServedClip, "PATCH", f"/seas/{sea}/clips/{clip}", json=body)
+
+    def remove(self, sea: str, clip: str) -> None:
+        """Remove the clip with this id from the sea."""
+        self._http.ask("DELETE", f"/seas/{sea}/clips/{clip}")
+
+    def add(self, sea: str, **options: Any) -> JobForm:
+        """Start to add videos in the background; `AddRequest` has the options. See `wait`."""
+        asked = models.AddRequest(**options).model_dump()
+        return self._http.read(JobForm, "POST", f"/seas/{sea}/add", json=asked)
+
+    # Videos.
+
+    def upload(self, file: Place, *, compare: bool = False) -> models.Upload:
+        """Upload a video. With `compare`, the server starts to encode it at once, for a comparison."""
+        return self._http.send(models.Upload, "/uploads", file, name=Location(file).name, compare=compare)
+
+    def uploads(self) -> list[models.Upload]:
+        """All uploads, the most recently used first."""
+        return self._http.get(list[models.Upload], "/uploads")
+
+    def uploaded(self, upload: str) -> models.Upload:
+        """The upload with this id."""
+        return self._http.get(models.Upload, f"/uploads/{upload}")
+
+    def delete_upload(self, upload: str) -> None:
+        """Delete an upload that is part of no sea and no comparison."""
+        self._http.ask("DELETE", f"/uploads/{upload}")
+
+    def footage(self, sea: str, ref: str) -> models.FootageForm:
         """Describe a video: its size and rate, when each frame is shown."""
-        return self._http.model(models.Footage, "GET", f"/seas/{sea}/footage/{ref}")
+        return self._http.get(models.FootageForm, f"/seas/{sea}/footage/{ref}")
 
     def thumbnail(self, sea: str, ref: str) -> bytes:
         """A frame from the middle of a video, as a JPEG."""
@@ -595,134 +389,91 @@ class Client(SeasClient):
         """The file of a video: the original, or as browsers play it."""
         return self._http.ask("GET", f"/seas/{sea}/footage/{ref}/video", params={"form": form}).content
 
-    def prepare(self, sea: str, ref: str) -> Job:
+    def prepare(self, sea: str, ref: str) -> JobForm:
         """Start to make a copy of a video that every browser plays; see `wait`."""
-        return self._http.model(Job, "POST", f"/seas/{sea}/footage/{ref}/proxy")
+        return self._http.read(JobForm, "POST", f"/seas/{sea}/footage/{ref}/proxy")
 
-    def align(
-        self,
-        sea: str,
-        query: str,
-        match: str,
-        *,
-        start: float | None = None,
-        end: float | None = None,
-        match_start: float | None = None,
-        match_end: float | None = None,
-        recipe: RecipeName = "motion",
-        partial: Partial = "auto",
-        order: Order = "same",
-        consensus: bool = False,
-        takes: Sequence[str] = (),
-        anchor: Sequence[str] = (),
-    ) -> models.Alignment:
-        """Align two videos. Other calls about an alignment take its `request`."""
-        asked = AlignmentRequest(
-            query=query,
-            match=match,
-            start=start,
-            end=end,
-            match_start=match_start,
-            match_end=match_end,
-            recipe=recipe,
-            partial=partial,
-            order=order,
-            consensus=consensus,
-            takes=list(takes),
-            anchor=list(anchor),
-        )
-        return self._http.model(models.Alignment, "GET", f"/seas/{sea}/alignment", params=_params(asked))
+    # Searches, alignments and what is made from them.
+
+    def search(
+        self, sea: str, query: str, *, start: float | None = None, end: float | None = None, **options: Any
+    ) -> models.SearchResult:
+        """Find the clips that move in step with the video `query`, or with its span from `start` to `end`.
+
+        `SearchRequest` has the other options.
+        """
+        span = models.SpanForm(ref=query, start=start, end=end)
+        asked = models.SearchRequest(query=span, **options).model_dump()
+        return self._http.read(models.SearchResult, "POST", f"/seas/{sea}/search", json=asked)
+
+    def align(self, sea: str, query: str, match: str, **options: Any) -> models.ServedAlignment:
+        """Align two videos. Other calls about an alignment take its `request`, which has the options."""
+        asked = AlignmentRequest(query=query, match=match, **options)
+        return self._http.get(models.ServedAlignment, f"/seas/{sea}/alignment", **dict(asked))
 
     def cost(self, sea: str, request: AlignmentRequest) -> Floats:
         """The cost matrix of an alignment [shape=(n, m)]."""
-        answer = self._http.ask("GET", f"/seas/{sea}/alignment/cost.npy", params=_params(request))
-        return np.asarray(np.load(io.BytesIO(answer.content), allow_pickle=False), np.float32)
+        data = io.BytesIO(self._made(sea, request, "cost.npy"))
+        return np.asarray(np.load(data, allow_pickle=False), np.float32)
 
     def cost_picture(self, sea: str, request: AlignmentRequest) -> bytes:
         """The cost matrix as a PNG, one pixel per cell."""
-        return self._http.ask("GET", f"/seas/{sea}/alignment/cost.png", params=_params(request)).content
+        return self._made(sea, request, "cost.png")
 
     def picture(self, sea: str, request: AlignmentRequest) -> bytes:
         """The alignment in one PNG: matrix, path, and frames that correspond."""
-        return self._http.ask("GET", f"/seas/{sea}/alignment/picture.png", params=_params(request)).content
+        return self._made(sea, request, "picture.png")
 
     def timeline(
         self, sea: str, request: AlignmentRequest, form: TimelineFormat, *, keep: Side = "query"
     ) -> bytes:
         """A timeline for an editor, as the content of a file."""
-        asked = _params(request) | {"keep": keep}
-        return self._http.ask("GET", f"/seas/{sea}/alignment/timeline.{form}", params=asked).content
-
-    def film(
-        self,
-        sea: str,
-        request: AlignmentRequest,
-        *,
-        layout: FilmLayout = "side",
-        keep: Side = "query",
-        audio: Audio = "query",
-        smooth: Smooth = "nearest",
-        gaps: Gaps = "dim",
-        form: FilmFormat = "mp4",
-        size: tuple[int, int] | None = None,
-        labels: bool = True,
-        marks: bool = False,
-        ahead: bool = False,
-    ) -> Job:
-        """Start to make a film in the background; see `wait` and `fetch`."""
-        asked = models.FilmRequest(
-            alignment=request,
-            layout=layout,
-            keep=keep,
-            audio=audio,
-            smooth=smooth,
-            gaps=gaps,
-            form=form,
-            size=size,
-            labels=labels,
-            marks=marks,
-            ahead=ahead,
-        )
-        return self._http.model(Job, "POST", f"/seas/{sea}/alignment/film", json=asked.model_dump())
-
-    def grid_film(self, sea: str, request: models.GridRequest) -> Job:
-        """Start to make a film of a leader and its followers; see `wait` and `fetch`."""
-        return self._http.model(Job, "POST", f"/seas/{sea}/alignment/grid", json=request.model_dump())
+        return self._made(sea, request, f"timeline.{form}", keep=keep)
 
     def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> Report:
         """How the timing of two videos differs; times count from the second `since` of the query."""
-        place, asked = f"/seas/{sea}/alignment/report", models.ReportRequest(**dict(request), since=since)
+        asked = dict(request) | {"since": since}
         from seasync.group.timing import Report
 
-        return self._http.model(Report, "GET", place, params=_params(asked))
+        return self._http.get(Report, f"/seas/{sea}/alignment/report", **asked)
 
     def report_table(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> str:
         """The report as CSV."""
-        asked = models.ReportRequest(**dict(request), since=since)
-        return self._http.ask("GET", f"/seas/{sea}/alignment/report.csv", params=_params(asked)).text
+        return self._made(sea, request, "report.csv", since=since).decode()
 
     def carried_marks(self, sea: str, request: AlignmentRequest, *, to: Side = "match") -> str:
         """The marks of one video carried over to the other, as CSV."""
-        params = _params(request) | {"to": to}
-        return self._http.ask("GET", f"/seas/{sea}/alignment/marks.csv", params=params).text
+        return self._made(sea, request, "marks.csv", to=to).decode()
 
-    def anchors(self, sea: str, query: str, match: str) -> list[Anchor]:
+    def film(self, sea: str, request: AlignmentRequest, **options: Any) -> JobForm:
+        """Start to make a film in the background; `FilmRequest` has the options. See `wait` and `fetch`."""
+        asked = models.FilmRequest(alignment=request, **options).model_dump()
+        return self._http.read(JobForm, "POST", f"/seas/{sea}/alignment/film", json=asked)
+
+    def grid_film(self, sea: str, request: models.GridRequest) -> JobForm:
+        """Start to make a film of a leader and its followers; see `wait` and `fetch`."""
+        return self._http.read(JobForm, "POST", f"/seas/{sea}/alignment/grid", json=request.model_dump())
+
+    def _made(self, sea: str, request: AlignmentRequest, what: str, **more: Any) -> bytes:
+        return self._http.ask("GET", f"/seas/{sea}/alignment/{what}", params=dict(request) | more).content
+
+    # Anchors and marks.
+
+    def anchors(self, sea: str, query: str, match: str) -> list[models.Anchor]:
         """The anchors between two videos."""
-        return self._http.model(models.Anchors, "GET", f"/seas/{sea}/anchors/{query}/{match}").anchors
+        return self._http.get(models.Anchors, f"/seas/{sea}/anchors/{query}/{match}").anchors
 
-    def set_anchors(self, sea: str, query: str, match: str, anchors: Sequence[Anchor]) -> None:
+    def set_anchors(self, sea: str, query: str, match: str, anchors: Sequence[models.Anchor]) -> None:
         """Replace all anchors between two videos."""
-        self._http.ask(
-            "PUT", f"/seas/{sea}/anchors/{query}/{match}", json=[one.model_dump() for one in anchors]
-        )
+        self._http.ask("PUT", f"/seas/{sea}/anchors/{query}/{match}", json=_plain(anchors))
 
-    def marks(self, sea: str, ref: str) -> list[MarkForm]:
+    def marks(self, sea: str, ref: str) -> list[models.MarkForm]:
         """The marks of a video."""
-        return self._http.model(models.Marks, "GET", f"/seas/{sea}/marks/{ref}").marks
+        return self._http.get(models.Marks, f"/seas/{sea}/marks/{ref}").marks
 
     def all_marks(self, sea: str) -> list[models.Marks]:
         """The marks of every marked video."""
-        return [models.Marks(**one) for one in self._http.ask("GET", f"/seas/{sea}/marks").json()]
+        return self._http.get(list[models.Marks], f"/seas/{sea}/marks")
 
     def marks_table(self, sea: str, *, form: Literal["events", "phases"] = "events") -> str:
         """All marks as the CSV that `seasync evaluate` reads."""
@@ -730,13 +481,51 @@ class Client(SeasClient):
 
     def mark_names(self, sea: str) -> dict[MarkKind, list[str]]:
         """The names of marks in use, in the order in which they usually come."""
-        found: dict[MarkKind, list[str]] = self._http.ask("GET", f"/seas/{sea}/mark-names").json()
-        return found
+        return self._http.get(dict[MarkKind, list[str]], f"/seas/{sea}/mark-names")
 
-    def set_marks(self, sea: str, ref: str, marks: Sequence[MarkForm]) -> None:
+    def set_marks(self, sea: str, ref: str, marks: Sequence[models.MarkForm]) -> None:
         """Replace all marks of a video."""
-        self._http.ask("PUT", f"/seas/{sea}/marks/{ref}", json=[mark.model_dump() for mark in marks])
+        self._http.ask("PUT", f"/seas/{sea}/marks/{ref}", json=_plain(marks))
+
+    # Jobs.
+
+    def jobs(self) -> list[JobForm]:
+        """All jobs, newest first."""
+        return self._http.get(list[JobForm], "/jobs")
+
+    def job(self, job: str) -> JobForm:
+        """The job with this id, as it is now."""
+        return self._http.get(JobForm, f"/jobs/{job}")
+
+    def cancel(self, job: JobForm) -> JobForm:
+        """Cancel a job."""
+        return self._http.read(JobForm, "DELETE", f"/jobs/{job.id}")
+
+    def watch(self, job: JobForm) -> Iterator[JobForm]:
+        """Yield the job whenever it changes, until it ends."""
+        with self._http.stream("/jobs/events", job=job.id) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: "):
+                    yield JobForm(**json.loads(line[6:]))
+
+    def wait(self, job: JobForm) -> JobForm:
+        """Wait for a job, and return it when it is done.
+
+        Raises
+        ------
+        ServeError
+            If it failed, with the reason.
+        """
+        for now in self.watch(job):
+            job = now
+        if job.state != "done":
+            raise ServeError(job.error or f"{job.title}: {job.state}")
+        return job
+
+    def fetch(self, job: JobForm, file: Place) -> None:
+        """Write the film that a job has made to `file`."""
+        self._http.save(f"/jobs/{job.id}/result", file)
 
 
-def _params(request: AlignmentRequest) -> dict[str, Any]:
-    return request.model_dump(exclude_none=True)
+def _plain(values: Sequence[models.Model]) -> list[dict[str, Any]]:
+    return [value.model_dump() for value in values]

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -19,21 +19,20 @@ from seasync.encoders.encode import content_hash as sea_content_hash
 from seasync.errors import SeasyncError, ServeError
 from seasync.files import fetch
 from seasync.options import Side
-from seasync.serve.annotation_store import AnnotationStore
+from seasync.serve import models
 from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of
 from seasync.serve.media import open_held
-from seasync.serve.models import NO_SEA, AlignmentRequest, Anchor, Comparison, Drawing, MarkForm, Model
+from seasync.serve.models import NO_SEA, SIDES, AlignmentRequest, Anchor
 from seasync.serve.served_sea import ServedSea
-from seasync.serve.upload_store import content_hash
+from seasync.serve.stores import AnnotationStore, content_hash
 
 FORMAT = 1
 MANIFEST = "comparison.json"
 MANIFEST_BYTES = 1 << 24
-SIDES: tuple[Side, ...] = get_args(Side)
 
 
-class Video(Model):
+class Video(models.Model):
     """A video of a `.seasync` file."""
 
     name: str = Field(max_length=255)
@@ -46,7 +45,7 @@ class Video(Model):
     entry: str | None = Field(default=None, description="Name in the archive, if embedded.")
 
 
-class Manifest(Model):
+class Manifest(models.Model):
     """What `comparison.json` has."""
 
     format: int
@@ -54,12 +53,12 @@ class Manifest(Model):
     request: dict[str, Any] = Field(description="Recipe, partial, order.")
     videos: dict[Side, Video]
     anchors: list[Anchor] = Field(max_length=64)
-    marks: dict[Side, list[MarkForm]]
-    drawings: list[Drawing] = Field(default=[], max_length=200)
+    marks: dict[Side, list[models.MarkForm]]
+    drawings: list[models.DrawingForm] = Field(default=[], max_length=200)
     alignment: dict[str, Any] | None = None
 
 
-def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -> None:
+def save(backend: Backend, comparison: models.Comparison, file: Path, *, embed: bool) -> None:
     """Write a comparison to a `.seasync` file.
 
     Parameters
@@ -101,7 +100,7 @@ def save(backend: Backend, comparison: Comparison, file: Path, *, embed: bool) -
         archive.writestr(MANIFEST, manifest.model_dump_json(indent=1), zipfile.ZIP_DEFLATED)
 
 
-def load(backend: Backend, file: Path) -> Comparison:
+def load(backend: Backend, file: Path) -> models.Comparison:
     """Open a `.seasync` file: its videos become uploads, its anchors and marks are kept.
 
     Raises

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from seasync.errors import ServeError
-from seasync.serve.models import Job
+from seasync.serve.models import JobForm
 from seasync.serve.stores import StateFolder
 from seasync.serve.worker import INTERNAL_ERROR, Cancelled, Report, WorkerProcess
 
@@ -66,7 +66,7 @@ class JobQueue:
     def __init__(self, state: StateFolder, types: Mapping[str, JobType], *, days: float, count: int) -> None:
         self._state, self._types, self._days, self._count = state, types, days, count
         self._news = threading.Condition()
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, JobForm] = {}
         self._cancel: dict[str, threading.Event] = {}
         self._texts: dict[str, str] = {}  # the requests of jobs that are not over
         self._closing = False
@@ -85,7 +85,9 @@ class JobQueue:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, kind: str, sea: str, request: dict[str, Any], *, title: str, again: bool = True) -> Job:
+    def submit(
+        self, kind: str, sea: str, request: dict[str, Any], *, title: str, again: bool = True
+    ) -> JobForm:
         """Queue a job. The same request again, while it waits or runs, is the same job.
 
         Without `again`, that holds for a job that is done, too.
@@ -96,7 +98,7 @@ class JobQueue:
                 counts = not job.is_over or (job.state == "done" and not again)
                 if counts and (job.kind, job.sea) == (kind, sea) and self._text(job.id) == text:
                     return job
-            job = Job(
+            job = JobForm(
                 id=secrets.token_hex(16),
                 kind=kind,  # type: ignore[arg-type]
                 sea=sea,
@@ -117,7 +119,7 @@ class JobQueue:
             self._changed(job)
         return job
 
-    def get(self, job: str) -> Job:
+    def get(self, job: str) -> JobForm:
         """The job with this id, or ServeError."""
         with self._news:
             if job not in self._jobs:
@@ -129,12 +131,12 @@ class JobQueue:
         found: dict[str, Any] = json.loads(self._text(job))
         return found
 
-    def all(self) -> list[Job]:
+    def all(self) -> list[JobForm]:
         """All jobs, newest first."""
         with self._news:
             return sorted(self._jobs.values(), key=lambda job: -job.created)
 
-    def cancel(self, job: str) -> Job:
+    def cancel(self, job: str) -> JobForm:
         """Cancel a job. What it has done already stays."""
         with self._news:
             found = self.get(job)
@@ -144,7 +146,7 @@ class JobQueue:
                     found = self._finish(job, state="cancelled")
             return found
 
-    async def events(self, job: str | None = None) -> AsyncIterator[Job | None]:
+    async def events(self, job: str | None = None) -> AsyncIterator[JobForm | None]:
         """Yield every job (or one) as it is now, then whenever it changes; None after a quiet while.
 
         The events of one job end with it.
@@ -181,7 +183,7 @@ class JobQueue:
             if thread.ident:
                 thread.join()
 
-    def _resume(self, job: Job, request: str) -> None:
+    def _resume(self, job: JobForm, request: str) -> None:
         """Take a job over from the server before this one."""
         if job.is_over:
             self._changed(job)
@@ -210,12 +212,12 @@ class JobQueue:
                 job = self._save(job, state="running", started=time.time(), attempts=job.attempts + 1)
             self._do(worker, job)
 
-    def _next(self, worker: WorkerProcess) -> Job | None:
+    def _next(self, worker: WorkerProcess) -> JobForm | None:
         waiting = [job for job in self._jobs.values() if job.state == "queued"]
         ours = [job for job in waiting if self._types[job.kind].worker is worker]
         return min(ours, key=lambda job: (job.kind == "ahead", job.created), default=None)
 
-    def _do(self, worker: WorkerProcess, job: Job) -> None:
+    def _do(self, worker: WorkerProcess, job: JobForm) -> None:
         kind, cancel = self._types[job.kind], self._cancel[job.id]
         try:
             request = self.request(job.id)
@@ -255,7 +257,7 @@ class JobQueue:
 
         return report
 
-    def _finish(self, job: str, **fields: Any) -> Job:
+    def _finish(self, job: str, **fields: Any) -> JobForm:
         with self._news:
             finished = self._save(self._jobs[job], ended=time.time(), **fields)
             self._cancel.pop(job, None)
@@ -272,17 +274,17 @@ class JobQueue:
                 self._state.if_possible(partial(self._state, "DELETE FROM jobs WHERE id = ?", job.id))
                 del self._jobs[job.id], self._changes[job.id]
 
-    def _save(self, job: Job, **fields: Any) -> Job:
+    def _save(self, job: JobForm, **fields: Any) -> JobForm:
         job = job.model_copy(update=fields)
         self._write(job)
         self._changed(job)
         return job
 
-    def _write(self, job: Job) -> None:
+    def _write(self, job: JobForm) -> None:
         """Write a job that is not over yet, or that has just ended."""
         self._state.put_if_possible("jobs", _to_row(job) | {"request": self._texts[job.id]})
 
-    def _changed(self, job: Job) -> None:
+    def _changed(self, job: JobForm) -> None:
         with self._news:
             self._number += 1
             self._jobs[job.id] = job
@@ -304,11 +306,11 @@ class JobQueue:
         return str(rows[0]["request"])
 
 
-def _to_row(job: Job) -> dict[str, Any]:
+def _to_row(job: JobForm) -> dict[str, Any]:
     row = job.model_dump()
     return row | {"result": None if job.result is None else json.dumps(job.result)}
 
 
-def _from_row(row: Any) -> Job:
+def _from_row(row: Any) -> JobForm:
     values = {name: row[name] for name in row.keys() if name != "request"}  # noqa: SIM118 - a sqlite3.Row
-    return Job(**values | {"result": json.loads(row["result"]) if row["result"] else None})
+    return JobForm(**values | {"result": json.loads(row["result"]) if row["result"] else None})

@@ -15,11 +15,12 @@ from seasync.files import DiskCache, fetch
 from seasync.files.cache import stamp
 from seasync.forms import ClipForm
 from seasync.sea.rows import CLIP_COLUMNS
+from seasync.sea.snapshot import Snapshot
 from seasync.serve import models
-from seasync.serve.inspection import KnownFacts, VideoFacts, write_picture_strip
+from seasync.serve.media import KnownFacts, VideoFacts, write_picture_strip
 from seasync.serve.security import Limits, Roots
 from seasync.serve.served_sea import ServedSea
-from seasync.serve.upload_store import UploadStore
+from seasync.serve.stores import UploadStore
 from seasync.serve.worker import WorkerProcess
 
 if TYPE_CHECKING:
@@ -43,8 +44,13 @@ class VideoLibrary:
         self._roots, self._uploads, self._worker, self._cache = roots, uploads, worker, cache
         self._facts, self._limits = facts, limits
 
-    def clip(self, sea: ServedSea, span: models.Span) -> Clip:
+    def clip(self, sea: ServedSea, span: models.SpanForm, snapshot: Snapshot | None = None) -> Clip:
         """The clip that a span refers to. The file of a whole clip of the sea is not touched: it may be gone.
+
+        Parameters
+        ----------
+        snapshot
+            The version of the sea. Default: the newest.
 
         Raises
         ------
@@ -52,11 +58,11 @@ class VideoLibrary:
             If there is no such video, the span is not in it, or it is too long to be encoded in a request.
         """
         if _is_whole_clip(span):
-            return sea.clip(_id(span))
-        clip = self.opened(sea, span)
+            return sea.clip(_id(span), snapshot)
+        clip = self.opened(sea, span, snapshot)
         return clip if clip.id is not None else self._expect_short(clip)
 
-    def clip_to_encode(self, sea: ServedSea, span: models.Span) -> Clip:
+    def clip_to_encode(self, sea: ServedSea, span: models.SpanForm) -> Clip:
         """`opened`, for a clip that has to be encoded: it must not be too long."""
         return self._expect_short(self.opened(sea, span))
 
@@ -73,13 +79,13 @@ class VideoLibrary:
             )
         return clip
 
-    def query_clip(self, sea: ServedSea, span: models.Span) -> Clip:
+    def query_clip(self, sea: ServedSea, span: models.SpanForm, snapshot: Snapshot | None = None) -> Clip:
         """`clip` for a search. A whole clip of the sea comes by its id alone: the search looks it up."""
         if _is_whole_clip(span):
             return Clip(span.ref, id=_id(span))
-        return self.clip(sea, span)
+        return self.clip(sea, span, snapshot)
 
-    def opened(self, sea: ServedSea, span: models.Span) -> Clip:
+    def opened(self, sea: ServedSea, span: models.SpanForm, snapshot: Snapshot | None = None) -> Clip:
         """The clip that a span refers to, in a file that exists, may be opened, and is a video.
 
         Raises
@@ -88,7 +94,7 @@ class VideoLibrary:
             If it is not, or the span is not in the file.
         """
         is_clip = span.ref.startswith("clip:")
-        clip = sea.clip(_id(span)) if is_clip else Clip(str(self._uploads.get(_id(span))[0]))
+        clip = sea.clip(_id(span), snapshot) if is_clip else Clip(str(self._uploads.get(_id(span))[0]))
         clip = replace(clip, file=self._roots.resolve(clip.file))
         start = clip.start if span.start is None else span.start
         end = clip.end if span.end is None else span.end
@@ -104,24 +110,20 @@ class VideoLibrary:
         """The facts about the file of an opened clip, inspected once."""
         return self._facts.of(fetch(clip.file))
 
-    def describe(self, ref: str, clip: Clip, *, name: str | None = None) -> models.Footage:
+    def describe(self, ref: str, clip: Clip, *, name: str | None = None) -> models.FootageForm:
         """An opened clip as the API describes it; `name` is the one that somebody gave it."""
         facts, end = self.facts(clip), self._end(clip)
         first = max(0, int(np.searchsorted(facts.seconds, clip.start + TOLERANCE, "right")) - 1)
         last = max(first + 1, int(np.searchsorted(facts.seconds, end - TOLERANCE)))
-        return models.Footage(
+        same = ("width", "height", "fps", "length", "audio", "codec")
+        return models.FootageForm(
             ref=ref,
             name=name or Path(clip.file).name,
             file=clip.file,
             label=clip.label,
             start=clip.start,
             end=end,
-            width=facts.width,
-            height=facts.height,
-            fps=facts.fps,
-            length=facts.length,
-            audio=facts.audio,
-            codec=facts.codec,
+            **{field: getattr(facts, field) for field in same},
             plays="proxy" if self._proxy(clip) else "direct" if facts.direct else "needs proxy",
             first=first,
             seconds=facts.seconds[first:last].round(6).tolist(),
@@ -136,9 +138,10 @@ class VideoLibrary:
         limit: int,
         order: models.ClipOrder = "added",
         reverse: bool = False,
-    ) -> list[models.Clip]:
+        snapshot: Snapshot | None = None,
+    ) -> list[models.ServedClip]:
         """Clips of a sea that fulfill a condition, from the `offset`-th on."""
-        snapshot, names = sea.snapshot(), sea.clip_names()
+        snapshot, names = snapshot or sea.snapshot(), sea.clip_names()
         in_order = order == "added" and not reverse
         scanner = snapshot.dataset.scanner(
             columns=[*CLIP_COLUMNS, "tags"],
@@ -152,41 +155,26 @@ class VideoLibrary:
             keys = _sort_keys(table, order, names)
             chosen = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)[offset : offset + limit]
             table = table.take(chosen)
-        durations, tags = table["duration"].to_pylist(), table["tags"].to_pylist()
+        rows = zip(snapshot.clips_of(table), table["duration"], table["tags"], strict=True)
         return [
-            self.clip_model(clip, duration, tags=tag, names=names)
-            for clip, duration, tag in zip(snapshot.clips_of(table), durations, tags, strict=True)
+            self.served_clip(clip.form(end=clip.start + length.as_py()), names, tags.as_py() or ())
+            for clip, length, tags in rows
         ]
 
-    def clip_model(
-        self,
-        clip: Clip,
-        duration: float,
-        *,
-        tags: Sequence[str] | None = None,
-        names: Mapping[str, str] | None = None,
-    ) -> models.Clip:
-        """A clip of a sea as the API describes it.
+    def served_clip(
+        self, clip: ClipForm, names: Mapping[str, str], tags: Sequence[str] = ()
+    ) -> models.ServedClip:
+        """A clip of a sea, with its end, as the API describes it.
 
         Parameters
         ----------
         names
             The names that people gave to clips, by their ids.
         """
-        return self.found_clip(clip.form(end=clip.start + duration), names or {}, tags or ())
-
-    def found_clip(self, clip: ClipForm, names: Mapping[str, str], tags: Sequence[str] = ()) -> models.Clip:
-        """`clip_model` of a clip in the form that JSON has, with its end."""
-        assert clip.id is not None
-        assert clip.end is not None
-        return models.Clip(
+        return models.ServedClip(
+            **vars(clip),
             ref=f"clip:{clip.id}",
-            id=clip.id,
-            name=names.get(clip.id) or Path(clip.file).name,
-            file=clip.file,
-            start=clip.start,
-            end=clip.end,
-            label=clip.label,
+            name=names.get(str(clip.id)) or Path(clip.file).name,
             tags=list(tags),
             viewable=self._is_viewable(clip.file),
         )
@@ -250,9 +238,9 @@ def _sort_keys(table: pa.Table, order: models.ClipOrder, names: Mapping[str, str
     return list(range(len(table)))
 
 
-def _is_whole_clip(span: models.Span) -> bool:
+def _is_whole_clip(span: models.SpanForm) -> bool:
     return span.ref.startswith("clip:") and span.start is None and span.end is None
 
 
-def _id(span: models.Span) -> str:
+def _id(span: models.SpanForm) -> str:
     return span.ref.partition(":")[2]

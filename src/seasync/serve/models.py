@@ -1,45 +1,48 @@
-"""What the API takes and gives. Server and client share these models."""
+"""What the API takes and gives. Server and client share these models.
+
+Answers that Python gives too extend `seasync.forms`. The schema of the API leaves out the `Served` and `Form`
+of names.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
-
-from seasync.options import (
-    CHOICES,
-    AnimationFormat,
-    Audio,
-    FilmFormat,
-    FilmLayout,
-    Gaps,
-    MarkKind,
-    Order,
-    Partial,
-    RecipeName,
-    Rerank,
-    Side,
-    Smooth,
-    Split,
-    values,
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    model_validator,
 )
+
+from seasync import options
+from seasync.forms import AlignmentForm, ClipForm, MatchForm, SearchForm
+from seasync.options import MarkKind, Partial, RecipeName, Side
+
+if TYPE_CHECKING:
+    from seasync.alignment import Recipe
 
 # Types of fields that several models share.
 
 
 HEX = "[0-9a-f]{32}"
 LATEST = 1e6  # seconds; no video is longer
+Detail = Literal["full", "coarse"]
+SIDES: tuple[Side, Side] = ("query", "match")
+EXAMPLE_ID = "5f0c3a1e9b7d4c2e8a6f1b3d5e7c9a0b"
 
-Id = Annotated[
-    str, StringConstraints(pattern=f"^{HEX}$"), Field(examples=["5f0c3a1e9b7d4c2e8a6f1b3d5e7c9a0b"])
-]
+Id = Annotated[str, StringConstraints(pattern=f"^{HEX}$"), Field(examples=[EXAMPLE_ID])]
 Ref = Annotated[
     str,
     StringConstraints(pattern=f"^(clip|upload):{HEX}$"),
     Field(
         description="A video: `clip:ID` for a clip of the sea, `upload:ID` for an upload.",
-        examples=["clip:5f0c3a1e9b7d4c2e8a6f1b3d5e7c9a0b"],
+        examples=[f"clip:{EXAMPLE_ID}"],
     ),
 ]
 Moment = Annotated[float, Field(ge=0, le=LATEST, allow_inf_nan=False)]
@@ -62,7 +65,18 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(Model):
+def _describe_inherited(schema: dict[str, Any], kind: type) -> None:
+    """Describe inherited fields as the forms do: Pydantic reads only the docstrings of a class's own."""
+    for form in kind.__mro__[1:-1]:
+        for name, known in TypeAdapter(form).json_schema()["properties"].items():
+            if "description" in known and name not in kind.__annotations__:
+                schema["properties"][name].setdefault("description", known["description"])
+
+
+_DESCRIBED = ConfigDict(use_attribute_docstrings=True, extra="forbid", json_schema_extra=_describe_inherited)
+
+
+class ProblemForm(Model):
     """Why a request failed."""
 
     detail: str = Field(description="One line: what is wrong, and what to do.", examples=["Not found."])
@@ -90,7 +104,7 @@ class ServerInfo(Model):
     video_seconds: float = Field(description="Longest video.")
     span_seconds: float = Field(description="Longest span that a request may ask to encode.")
     choices: dict[str, list[str]] = Field(
-        default_factory=lambda: {name: list(values) for name, values in CHOICES.items()},
+        default_factory=lambda: {name: list(values) for name, values in options.CHOICES.items()},
         description="The allowed values of each choice, by the name of the request's field.",
     )
 
@@ -112,18 +126,20 @@ class SeaInfo(Model):
     deletable: bool = Field(default=False, description="Whether it was made here and can be deleted here.")
 
 
-class Clip(Model):
+@dataclass(frozen=True, kw_only=True)
+class ServedClip(ClipForm):
     """A clip of a sea. Seconds count from the first frame of the file."""
+
+    __pydantic_config__ = _DESCRIBED
 
     ref: Ref
     id: Id
-    name: str = Field(description="The name that somebody gave it, else the name of the file.")
-    file: str
-    start: float
+    name: str
+    """The name that somebody gave it, else the name of the file."""
     end: float
-    label: str | None = None
-    tags: list[str] = Field(default=[])
-    viewable: bool = Field(description="Whether the file exists inside the served folders.")
+    tags: list[str] = field(default_factory=list)
+    viewable: bool
+    """Whether the file exists inside the served folders."""
 
 
 class ClipUpdate(Model):
@@ -158,7 +174,7 @@ class ClipPage(Model):
 
     total: int = Field(description="Number of all clips that match.")
     offset: int
-    clips: list[Clip]
+    clips: list[ServedClip]
 
 
 class AddRequest(Model):
@@ -166,7 +182,7 @@ class AddRequest(Model):
 
     paths: list[FilePath] = Field(default=[], max_length=1000)
     uploads: list[Id] = Field(default=[], max_length=1000)
-    split: Split | Annotated[float, Field(ge=0.2, le=3600, allow_inf_nan=False)] = Field(
+    split: options.Split | Annotated[float, Field(ge=0.2, le=3600, allow_inf_nan=False)] = Field(
         default="none", description="How to split long videos: `none`, `shots`, or a length in seconds."
     )
     label: Name | None = Field(default=None, description="Label of all clips.")
@@ -179,7 +195,7 @@ class AddRequest(Model):
 # Models of a search.
 
 
-class Span(Model):
+class SpanForm(Model):
     """A video, or the part of it from `start` to `end`."""
 
     ref: Ref
@@ -187,77 +203,52 @@ class Span(Model):
     end: Moment | None = Field(default=None, description="Seconds. Default: the end of the clip.")
 
 
+def recipe_named(name: RecipeName) -> Recipe:
+    """The recipe that a request names."""
+    from seasync.alignment import MOTION, PAPER
+
+    return PAPER if name == "paper" else MOTION
+
+
 class SearchRequest(Model):
     """A search for clips that move in step with the query."""
 
-    query: Span
+    query: SpanForm
     k: int = Field(default=10, ge=1, le=100, description="Number of matches.")
     recipe: RecipeName = "motion"
-    rerank: Rerank | None = Field(default=None, description="What decides the order. Default: the recipe's.")
+    rerank: options.Rerank | None = Field(
+        default=None, description="What decides the order. Default: the recipe's."
+    )
     candidates: int | None = Field(default=None, ge=1, le=1000)
     max_draq: float | None = Field(default=None, ge=0, le=100, allow_inf_nan=False)
     partial: Partial = "auto"
-    consensus: bool | None = Field(
-        default=None,
-        description="Without effect: the answer has no paths, and nothing else changes when matches correct "
-        "each other. Ask for it with the alignment of a match.",
-    )
     label: Name | None = Field(default=None, description="Search only clips with this label.")
 
-
-class Piece(Model):
-    """A part of both videos that is in step: its start and end, in seconds of each video."""
-
-    query: tuple[float, float]
-    match: tuple[float, float]
-    draq: float
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Sea.search`, besides the query."""
+        return self.model_dump(exclude={"query"}) | {"recipe": recipe_named(self.recipe)}
 
 
-class Scores(Model):
-    """How well two videos align: `seasync.forms.ScoresForm`."""
-
-    recipe: RecipeName
-    draq: float = Field(description="Cost of the path over the mean cost of random ones. Lower is better.")
-    likelihood: float | None = Field(
-        description="Probability that both show the same movement. From 0.5 on they align. Null if it is not "
-        "known; then DRAQ decides."
-    )
-    threshold: float = Field(description="Where DRAQ decides, it must be below this limit.")
-    dtw_cost: float
-    random_cost: float
-    score: float = Field(description="DRAQ, raised by the share of the query that is left out.")
-    coverage: dict[Side, float] = Field(description="Share of the movement of each video that is in step.")
-    pieces: list[Piece] = Field(description="The parts in step, in the query's order.")
-    alignable: bool
-    verdict: str = Field(description="Whether and where the two align, in words.")
-    reason: str = Field(description="The number that decides the verdict, and its limit.")
-
-
-class Match(Scores):
+@dataclass(frozen=True, kw_only=True)
+class ServedMatch(MatchForm):
     """A clip that a search found: `seasync.forms.MatchForm`, with the clip as the API describes it."""
 
-    rank: int
-    clip: Clip
-    match_start: float | None = Field(
-        default=None, description="Start of the match in its file, if footage around the clip fits better."
-    )
-    match_end: float | None = None
-    similarity: float = Field(description="Cosine of the clip vectors.")
-    alignability: float | None = Field(description="Probability that both show the same movement.")
-    better_than: float | None = Field(description="Share of random pairs that fit worse.")
+    __pydantic_config__ = _DESCRIBED
+
+    recipe: RecipeName
+    clip: ServedClip
 
 
-class SearchResult(Model):
+@dataclass(frozen=True, kw_only=True)
+class SearchResult(SearchForm):
     """The matches of a query, best first."""
 
-    query: Span
-    encoder: str
+    __pydantic_config__ = _DESCRIBED
+
+    query: SpanForm  # type: ignore[assignment]
     recipe: RecipeName
-    threshold: float = Field(description="Where DRAQ decides, clips with a DRAQ below this align.")
-    candidates: int = Field(description="Number of clips that were compared.")
-    best_draq: float | None
-    verdict: str
-    matches: list[Match]
+    matches: list[ServedMatch]  # type: ignore[assignment]
 
 
 # Models of alignments and of what is made from them.
@@ -274,7 +265,7 @@ class AlignmentRequest(Model):
     match_end: Moment | None = None
     recipe: RecipeName = "motion"
     partial: Partial = Field(default="auto", description="Whether parts of the videos may be left out.")
-    order: Order = Field(default="same", description="`any`: parts may come in a different order.")
+    order: options.Order = Field(default="same", description="`any`: parts may come in a different order.")
     consensus: bool = Field(
         default=False,
         description="Let the query's other matches in the sea correct the alignment, as a search does. "
@@ -291,10 +282,15 @@ class AlignmentRequest(Model):
     )
 
     @property
-    def spans(self) -> tuple[Span, Span]:
+    def method(self) -> Recipe:
+        """How the two are aligned."""
+        return recipe_named(self.recipe)
+
+    @property
+    def spans(self) -> tuple[SpanForm, SpanForm]:
         """Query and match."""
-        query = Span(ref=self.query, start=self.start, end=self.end)
-        return query, Span(ref=self.match, start=self.match_start, end=self.match_end)
+        query = SpanForm(ref=self.query, start=self.start, end=self.end)
+        return query, SpanForm(ref=self.match, start=self.match_start, end=self.match_end)
 
     @property
     def anchors(self) -> list[tuple[float, float]]:
@@ -306,7 +302,7 @@ class AlignmentRequest(Model):
 class AlignmentQuery(AlignmentRequest):
     """An alignment, and how exact it has to be."""
 
-    detail: Literal["full", "coarse"] = Field(
+    detail: Detail = Field(
         default="full",
         description="`coarse`: a first, quick answer from few frames, unless the full one is known already "
         "or comes about as soon, as for short clips.",
@@ -325,7 +321,7 @@ class CarryRequest(AlignmentRequest):
     to: Side = Field(default="match", description="The video that gets the marks of the other one.")
 
 
-class Stretch(Model):
+class StretchForm(Model):
     """A connected part of a warp: linear between its knots, with slope 1 from the last knot to `end`."""
 
     times: list[float]
@@ -341,33 +337,35 @@ class Axis(Model):
     count: int
 
 
-class Alignment(Scores):
+@dataclass(frozen=True, kw_only=True)
+class ServedAlignment(AlignmentForm):
     """Which moments of two videos correspond: `seasync.forms.AlignmentForm`, and what the page needs."""
 
+    __pydantic_config__ = _DESCRIBED
+
+    recipe: RecipeName
     request: AlignmentRequest
-    path: list[tuple[int, float, int, float]] = Field(
-        description="Rows of query frame, query seconds, match frame, match seconds."
-    )
-    warnings: list[str] = Field(description="What to check: long stretches at an absurd speed.")
-    uncertainty: list[tuple[float, float, float]] | None = Field(
-        description="Rows of query seconds and the earliest and latest match seconds that could go with them."
-    )
-    warps: dict[Side, list[Stretch]] = Field(description="Maps of time, by the video whose clock is kept.")
+    warps: dict[Side, list[StretchForm]]
+    """Maps of time, by the video whose clock is kept."""
     axes: dict[Side, Axis]
-    has_cost: bool = Field(description="Whether the cost matrix is available.")
-    detail: Literal["full", "coarse"] = Field(description="`coarse`: ask again for the full alignment.")
+    has_cost: bool
+    """Whether the cost matrix is available."""
+    detail: Detail
+    """`coarse`: ask again for the full alignment."""
 
 
 class FilmRequest(Model):
     """A film of an alignment."""
 
     alignment: AlignmentRequest
-    layout: FilmLayout = "side"
+    layout: options.FilmLayout = "side"
     keep: Side = Field(default="query", description="The video that plays at its own speed.")
-    audio: Audio = "query"
-    smooth: Smooth = "nearest"
-    gaps: Gaps = Field(default="dim", description="How to show frames without a counterpart.")
-    form: FilmFormat = Field(default="mp4", description="`webp` and `gif` are animations without sound.")
+    audio: options.Audio = "query"
+    smooth: options.Smooth = "nearest"
+    gaps: options.Gaps = Field(default="dim", description="How to show frames without a counterpart.")
+    form: options.FilmFormat = Field(
+        default="mp4", description="`webp` and `gif` are animations without sound."
+    )
     size: tuple[Pixels, Pixels] | None = Field(default=None, description="Largest width and height.")
     labels: bool = Field(default=True, description="Whether the picture shows names, time codes and DRAQ.")
     marks: bool = Field(default=False, description="Whether the picture shows the marks of the kept video.")
@@ -379,7 +377,7 @@ class FilmRequest(Model):
 
     @model_validator(mode="after")
     def _animations_show_both(self) -> Self:
-        if self.layout == "retime" and self.form in values(AnimationFormat):
+        if self.layout == "retime" and self.form in options.values(options.AnimationFormat):
             raise ValueError("retime makes films; an animation shows both videos")
         return self
 
@@ -399,27 +397,20 @@ class GridRequest(Model):
     audio: Literal["query", "match", "none"] = Field(
         default="query", description="`query`: the leader's sound."
     )
-    form: FilmFormat = "mp4"
+    form: options.FilmFormat = "mp4"
     size: tuple[Pixels, Pixels] | None = Field(default=None, description="Largest width and height.")
     labels: bool = True
 
     @property
     def alignments(self) -> list[AlignmentRequest]:
         """The alignment of the leader with each follower."""
+        shared = self.model_dump(include={"start", "end", "recipe", "partial", "consensus"})
+        others = self.followers if self.takes else []
         return [
             AlignmentRequest(
-                query=self.leader,
-                match=follower,
-                start=self.start,
-                end=self.end,
-                match_start=None,
-                match_end=None,
-                recipe=self.recipe,
-                partial=self.partial,
-                consensus=self.consensus,
-                takes=[one for one in self.followers if one != follower] if self.takes else [],
+                query=self.leader, match=one, takes=[take for take in others if take != one], **shared
             )
-            for follower in self.followers
+            for one in self.followers
         ]
 
 
@@ -431,7 +422,7 @@ Share = Annotated[float, Field(ge=-1, le=2, allow_inf_nan=False)]
 POINTS = {"line": 2, "angle": 3, "circle": 2}
 
 
-class Body(Model):
+class BodyForm(Model):
     """The joints of the person who moves most in a video, frame by frame."""
 
     ref: Ref
@@ -475,7 +466,7 @@ class Angles(Model):
     notes: list[str] = Field(description="What to know about the result, such as a video without a person.")
 
 
-class Drawing(Model):
+class DrawingForm(Model):
     """A shape that somebody drew on the pictures of a synced frame."""
 
     kind: Literal["line", "angle", "circle"]
@@ -501,7 +492,7 @@ class Drawings(Model):
 
     query: Ref
     match: Ref
-    drawings: list[Drawing] = Field(default=[], max_length=200)
+    drawings: list[DrawingForm] = Field(default=[], max_length=200)
 
 
 # Models of comparisons: pairs of videos that people keep, name and reopen.
@@ -550,7 +541,7 @@ class Comparison(Model):
 # Models of videos as the page shows them.
 
 
-class Footage(Model):
+class FootageForm(Model):
     """A video or a part of one, and when each of its frames is shown."""
 
     ref: Ref
@@ -588,7 +579,7 @@ class Upload(Model):
 # Models of background jobs.
 
 
-class Job(Model):
+class JobForm(Model):
     """A background job and its progress."""
 
     id: Id
@@ -680,7 +671,7 @@ class CarriedMark(Model):
 class CarriedClip(Model):
     """A clip and the marks that were carried to it."""
 
-    clip: Clip
+    clip: ServedClip
     confidence: float = Field(description="Of the most doubtful mark; 0 if nothing aligns with this clip.")
     sure: bool = Field(description="Whether nobody needs to check it.")
     sources: int = Field(description="How many clips the marks come from.")
@@ -713,58 +704,3 @@ class ReportRequest(AlignmentRequest):
         description="Second of the query from which times count. Default: the first moment whose partner is "
         "sure, which is the start of what both show unless somebody waits there.",
     )
-
-
-__all__ = [
-    "HEX",
-    "LATEST",
-    "NO_SEA",
-    "AddRequest",
-    "Alignment",
-    "AlignmentQuery",
-    "AlignmentRequest",
-    "Anchor",
-    "Anchors",
-    "Angles",
-    "AnglesRequest",
-    "Axis",
-    "Body",
-    "CarriedClip",
-    "CarriedMark",
-    "CarriedPage",
-    "CarryRequest",
-    "Clip",
-    "ClipOrder",
-    "ClipPage",
-    "ClipUpdate",
-    "Comparison",
-    "ComparisonRequest",
-    "ComparisonUpdate",
-    "Drawing",
-    "Drawings",
-    "FilmRequest",
-    "Footage",
-    "GridRequest",
-    "Job",
-    "JointAngle",
-    "LabelingRequest",
-    "MarkForm",
-    "Marks",
-    "Match",
-    "Model",
-    "Moment",
-    "Phone",
-    "Piece",
-    "Problem",
-    "ReportRequest",
-    "SeaInfo",
-    "SeaRequest",
-    "SearchRequest",
-    "SearchResult",
-    "ServerInfo",
-    "Side",
-    "Span",
-    "Stretch",
-    "TimelineRequest",
-    "Upload",
-]

@@ -1,13 +1,19 @@
-"""A sea as the server uses it: encoding runs in a worker process, searches take turns."""
+"""A sea as the server uses it: encoding runs in a worker process, searches take turns.
+
+Python runs one thread at a time between the kernels of a search. So a second thread hardly helps, but a
+second process does. Until more searches wait than there are cores, no process is started for them.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -16,21 +22,17 @@ from seasync.alignment.costs import in_this_thread
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
+from seasync.forms import SearchForm
 from seasync.sea.sea import Sea
-from seasync.sea.search import Query
+from seasync.sea.search import Matches, Query, resolve
+from seasync.sea.snapshot import Snapshot
 from seasync.serve import tasks
-from seasync.serve.annotation_store import AnnotationStore
-from seasync.serve.search_processes import Answer, Find, SearchProcesses, find_form, find_matches
-from seasync.serve.worker import WorkerProcess
+from seasync.serve.stores import AnnotationStore
+from seasync.serve.worker import Turn, WorkerProcess
 
-if TYPE_CHECKING:
-    from seasync.alignment import Recipe
-    from seasync.forms import SearchForm
-    from seasync.options import Partial, Rerank
-    from seasync.sea.search import Matches
-    from seasync.sea.snapshot import Snapshot
-
+log = logging.getLogger("seasync.serve")
 CORES = os.cpu_count() or 1
+OPEN_SEAS = 8  # that a process keeps open
 
 
 class ServedSea:
@@ -61,14 +63,9 @@ class ServedSea:
         self.name, self.location = name, location
         self._worker, self._seconds, self._processes = worker, seconds, processes
         self._key = uuid4().hex  # another one if it is deleted and made again
-        self.sea = Sea(
-            location.uri,
-            location.encoder,
-            storage_options=dict(location.storage_options),
-            encode=self._encode,
-        )
-        place = annotations or f"{self.sea.uri.rstrip('/')}/_notes"
-        self.annotations = AnnotationStore(place, dict(location.storage_options))
+        options = dict(location.storage_options)
+        self.sea = Sea(location.uri, location.encoder, storage_options=options, encode=self._encode)
+        self.annotations = AnnotationStore(annotations or f"{self.sea.uri.rstrip('/')}/_notes", options)
         self._prepare = threading.Lock()
         self._warmed: str | None = None
         self._info: tuple[int, dict[str, Any]] | None = None
@@ -91,22 +88,26 @@ class ServedSea:
         """The newest version of the sea."""
         return self.sea.record.snapshot()
 
-    def info(self) -> dict[str, Any]:
+    def latest(self) -> Snapshot | None:
+        """The newest version of the sea; None as long as it is empty."""
+        return self.snapshot() if self.exists() else None
+
+    def info(self, snapshot: Snapshot) -> dict[str, Any]:
         """`Sea.info`, computed once per version of the sea."""
-        version = self.snapshot().version
-        if self._info is None or self._info[0] != version:
-            self._info = version, self.sea.info()
+        if self._info is None or self._info[0] != snapshot.version:
+            self._info = snapshot.version, self.sea.info()
         return self._info[1]
 
-    def clip(self, clip_id: str) -> Clip:
-        """The clip with this id.
+    def clip(self, clip_id: str, snapshot: Snapshot | None = None) -> Clip:
+        """The clip with this id, in the newest version of the sea unless another one is given.
 
         Raises
         ------
         ServeError
             If the sea has no such clip.
         """
-        found = self.snapshot().clips(f"id = '{clip_id}'", limit=1) if self.exists() else []
+        snapshot = snapshot or self.latest()
+        found = snapshot.clips(f"id = '{clip_id}'", limit=1) if snapshot else []
         if not found:
             raise ServeError(f"clip:{clip_id}: no such clip in this sea", status=404)
         return found[0]
@@ -123,12 +124,21 @@ class ServedSea:
         """Give a clip a name to show. An empty one removes it."""
         self.annotations.put(f"name/{clip_id}", name or None)
 
-    def expect_clips(self) -> None:
-        """Raise ServeError if the sea is empty."""
-        if not self.exists():
+    def expect_clips(self) -> Snapshot:
+        """The newest version of the sea, or ServeError if it is empty."""
+        snapshot = self.latest()
+        if snapshot is None:
             raise ServeError("the sea is empty; add videos first", status=409)
+        return snapshot
 
-    def query(self, clip: Clip, *, frames: int | None = None, alone: bool = False) -> Query:
+    def query(
+        self,
+        clip: Clip,
+        *,
+        frames: int | None = None,
+        alone: bool = False,
+        snapshot: Snapshot | None = None,
+    ) -> Query:
         """The encoding of a clip: as kept in the sea, or made by a worker process.
 
         Parameters
@@ -137,70 +147,50 @@ class ServedSea:
             Make a coarse encoding from so many frames, unless the sea has the clip.
         alone
             Sample it as for `seasync.align`: neither it nor what it is aligned with is in the sea.
+        snapshot
+            The version of the sea. Default: the newest.
         """
-        if self.exists() and not alone and (frames is None or clip.id is not None):
-            return self.sea.query(clip)
-        encoding, end = self._worker.run(
-            tasks.encode, self.location, clip, None, frames, alone, seconds=self._seconds
-        )
+        snapshot = snapshot or self.latest()
+        if snapshot and not alone and (frames is None or clip.id is not None):
+            return resolve(snapshot, clip, self._encode)
+        encoding, end = self._run(clip, None, frames, alone)
         return Query(encoding, clip, np.empty(0, np.uint64), end)
 
-    @property
-    def version(self) -> int:
-        """Version of the sea; 0 as long as it is empty."""
-        return self.snapshot().version if self.exists() else 0
+    def search(self, query: Clip, **options: Any) -> SearchForm:
+        """The answer of `Sea.search` with these options, when it is this search's turn."""
+        return self._search(query, options).form()
 
-    def search(
-        self,
-        query: Clip,
-        *,
-        k: int,
-        recipe: Recipe,
-        rerank: Rerank | None = None,
-        candidates: int | None = None,
-        max_draq: float | None = None,
-        partial: Partial = "auto",
-        label: str | None = None,
-    ) -> SearchForm:
-        """The answer of `Sea.search`, when it is this search's turn."""
-        options = {
-            "k": k,
-            "recipe": recipe,
-            "rerank": rerank,
-            "candidates": candidates,
-            "max_draq": max_draq,
-            "partial": partial,
-            "label": label,
-        }
-        return self._find(find_form, query, options)
-
-    def matches(self, query: Clip, *, k: int, recipe: Recipe, partial: Partial = "auto") -> Matches:
-        """`Sea.search` without consensus, when it is this search's turn."""
-        found = self._find(find_matches, query, {"k": k, "recipe": recipe, "partial": partial})
+    def matches(self, query: Clip, **options: Any) -> Matches:
+        """The same, with matches that can be aligned, each on its own."""
+        found = self._search(query, options)
         if not found.can_align:
-            found.reopen(self.snapshot(), self.sea.query(query), self._encode)
+            found.reopen(self.snapshot(), self.query(query), self._encode)
         return found
 
-    def _find(self, find: Find[Answer], query: Clip, options: dict[str, Any]) -> Answer:
+    def _search(self, query: Clip, options: dict[str, Any]) -> Matches:
         """Search here or in another process.
 
         A query that must be encoded is encoded before: a search that waits for the worker process takes no
         turn from those that need none.
         """
-        self.expect_clips()
-        asked = query if query.id is not None else self.sea.query(query)
-        search = find, self._key, self.location, asked, options
+        snapshot = self.expect_clips()
+        asked = query if query.id is not None else self.query(query, snapshot=snapshot)
+        alone = options | {"consensus": False}  # who asks for it aligns each match alone first
+        search = self._key, self.location, asked, alone
         try:
             with self._counted() as others:
-                if others >= CORES and self._processes is not None:
-                    if self._processes.ready:
-                        return self._processes.search(*search)
-                    self._processes.start(*search)
-                return self._in_turn(lambda: self._find_here(find, asked, options))
+                processes = self._processes if others >= CORES else None
+                if processes and processes.ready:
+                    found = processes.search(*search)
+                else:
+                    if processes:
+                        processes.start(*search)
+                    found = self._in_turn(snapshot, asked, alone)
         except (SeaError, ServeError):
             if query.id is not None:
                 self.clip(query.id)  # a missing clip gets its own error
             raise
+        return found
 
     @contextmanager
     def _counted(self) -> Iterator[int]:
@@ -214,13 +204,13 @@ class ServedSea:
             with self._counting:
                 self._asked -= 1
 
-    def _find_here(self, find: Find[Answer], asked: Clip | Query, options: dict[str, Any]) -> Answer:
-        self._load()
-        # Threads for one search would only hinder the others.
-        with in_this_thread() if self._asked > 1 else nullcontext():
-            return find(self.sea, asked, options)
+    def _in_turn(self, snapshot: Snapshot, asked: Clip | Query, options: dict[str, Any]) -> Matches:
+        def search() -> Matches:
+            self._load(snapshot)
+            # Threads for one search would only hinder the others.
+            with in_this_thread() if self._asked > 1 else nullcontext():
+                return self.sea.search(asked, **options)
 
-    def _in_turn(self, search: Callable[[], Answer]) -> Answer:
         closed = ServeError("this sea is being closed", status=503)
         try:
             turn = self._searches.submit(search)
@@ -233,24 +223,122 @@ class ServedSea:
 
     def warm(self) -> None:
         """Search once in the background, so that the first visitor does not wait for the index to load."""
-        if self.exists() and self.info()["with_frame_features"]:
-            (clip,) = self.snapshot().clips(limit=1)
-            self._searches.submit(self._load)
+        snapshot = self.latest()
+        if snapshot and self.info(snapshot)["with_frame_features"]:
+            (clip,) = snapshot.clips(limit=1)
+            self._searches.submit(self._load, snapshot)
             self._searches.submit(self.sea.search, clip, k=1)
 
-    def _load(self) -> None:
+    def _load(self, snapshot: Snapshot) -> None:
         """Load the clip vectors or their index, once for everybody who waits."""
         with self._prepare:
-            snapshot = self.snapshot()
             _ = snapshot.vectors
             if snapshot.index and snapshot.index.column != self._warmed:
                 snapshot.index.prewarm(snapshot)
                 self._warmed = snapshot.index.column
 
     def _encode(self, clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
-        encoding, end = self._worker.run(tasks.encode, self.location, clip, content, seconds=self._seconds)
+        return self._run(clip, content)
+
+    def _run(self, *asked: Any) -> tuple[Encoding, float]:
+        """`tasks.encode` in the worker process."""
+        encoding, end = self._worker.run(tasks.encode, self.location, *asked, seconds=self._seconds)
         return encoding, end
 
     def close(self) -> None:
         """Stop searching."""
         self._searches.shutdown(cancel_futures=True)
+
+
+class SearchProcesses:
+    """Processes that search the seas of a server, one search at a time each.
+
+    Parameters
+    ----------
+    count
+        How many processes. 0: the server searches by itself only.
+    wait_seconds
+        How long a search waits for its turn at most.
+    """
+
+    def __init__(self, count: int, *, wait_seconds: float | None) -> None:
+        self._workers = [WorkerProcess(f"search-{number}") for number in range(count)]
+        self._turn = Turn(wait_seconds, places=max(count, 1))
+        self._guard = threading.Lock()
+        self._starting = self._ready = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether the processes are up."""
+        return self._ready
+
+    def start(self, *search: Any) -> None:
+        """Start the processes in the background, unless that was done before; each does this search first.
+
+        Parameters
+        ----------
+        search
+            The arguments of `search_in_process`.
+        """
+        with self._guard:
+            if self._starting or not self._workers:
+                return
+            self._starting = True
+        threading.Thread(target=self._start, args=search, name="search-start", daemon=True).start()
+
+    def _start(self, *search: Any) -> None:
+        for worker in self._workers:
+            try:
+                worker.run(search_in_process, *search)
+            except ServeError as error:  # whoever asked for this search gets the error as well
+                log.info("start of %s: %s", worker.name, error)
+        self._ready = True
+
+    def search(self, *search: Any) -> Matches:
+        """Search in the next process that is free.
+
+        Parameters
+        ----------
+        search
+            The arguments of `search_in_process`.
+
+        Raises
+        ------
+        ServeError
+            With the message of a SeasyncError; also if the wait takes too long.
+        """
+        with self._turn.taken() as place:
+            found: Matches = self._workers[place].run(search_in_process, *search)
+        return found
+
+    def close(self) -> None:
+        """End the processes. Searches that run or wait fail."""
+        for worker in self._workers:
+            worker.close()
+
+
+def search_in_process(
+    served: str, location: tasks.SeaLocation, asked: Clip | Query, options: dict[str, Any]
+) -> Matches:
+    """Search a sea that stays open.
+
+    Parameters
+    ----------
+    served
+        Names the served sea: one that is deleted and made again at the same place has another name.
+    asked
+        A clip of the sea by its id, or what `Sea.query` returned.
+    options
+        Options of the search.
+    """
+    with in_this_thread():  # other processes keep the cores busy
+        return _opened(served, location).search(asked, **options)
+
+
+@lru_cache(maxsize=OPEN_SEAS)
+def _opened(served: str, location: tasks.SeaLocation) -> Sea:
+    sea = location.open()
+    snapshot = sea.record.snapshot()
+    if snapshot.index:
+        snapshot.index.prewarm(snapshot)
+    return sea

@@ -1,20 +1,33 @@
-"""What a server remembers between runs: its state folder, and the comparisons that people keep."""
+"""What a server remembers: its state folder with comparisons and uploads, and annotations of seas."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import re
 import secrets
+import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from seasync.errors import ServeError
+from starlette.concurrency import run_in_threadpool
+
+from seasync.errors import SeaError, ServeError
 from seasync.options import Side
-from seasync.serve.models import AlignmentRequest, Comparison
+from seasync.sea.record import create_dataset
+from seasync.sea.snapshot import plain_errors, quoted
+from seasync.serve.media import KnownFacts
+from seasync.serve.models import AlignmentRequest, Comparison, Upload
+from seasync.serve.security import Limits
+
+if TYPE_CHECKING:
+    import lance
 
 log = logging.getLogger("seasync.serve")
 
@@ -152,11 +165,11 @@ class ComparisonStore:
 
     def get(self, comparison: str) -> Comparison:
         """The comparison with this id, or ServeError."""
-        return _model(self._row(comparison))
+        return _comparison(self._row(comparison))
 
     def all(self) -> list[Comparison]:
         """All comparisons, the most recently changed first."""
-        return [_model(row) for row in self._state("SELECT * FROM comparisons ORDER BY changed DESC")]
+        return [_comparison(row) for row in self._state("SELECT * FROM comparisons ORDER BY changed DESC")]
 
     def update(
         self,
@@ -200,14 +213,291 @@ def _shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:40]}…{name[len(name) - LONGEST_NAME + 41 :]}"
 
 
-def _model(row: sqlite3.Row) -> Comparison:
-    return Comparison(
+def _comparison(row: sqlite3.Row) -> Comparison:
+    known = {name: row[name] for name in row.keys() if name not in ("query", "match")}  # noqa: SIM118
+    return Comparison(**known | {name: json.loads(row[name]) for name in ("alignment", "videos")})
+
+
+# Uploaded videos: received in pieces, checked by decoding, kept within a quota.
+
+
+CHUNK = 1 << 20
+RESERVE_BYTES = 1 << 29  # of the disk that uploads leave free
+
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # of Windows, with any suffix
+
+
+class UploadStore:
+    """The uploaded videos of a server, named by the hash of their content."""
+
+    def __init__(self, state: StateFolder, facts: KnownFacts, limits: Limits) -> None:
+        self._state, self._facts, self._limits = state, facts, limits
+        self._incoming = state.folder / "incoming"
+        shutil.rmtree(self._incoming, ignore_errors=True)  # left over from an earlier run
+        self._incoming.mkdir(mode=0o700)
+        self._lock = threading.Lock()
+        self._reserved = 0
+        self.expire()
+
+    async def receive(self, name: str, size: int, chunks: AsyncIterator[bytes]) -> Upload:
+        """Receive `size` bytes as a video called `name`.
+
+        Raises
+        ------
+        ServeError
+            If it is too large, does not fit into the quota, or is not a video. Nothing of it is kept then.
+        """
+        async with self.received(size, chunks) as part:
+            return await run_in_threadpool(self.take, part, name)
+
+    @asynccontextmanager
+    async def received(self, size: int, chunks: AsyncIterator[bytes]) -> AsyncIterator[Path]:
+        """Receive `size` bytes into a temporary file."""
+        with self.incoming(size) as part:
+            await self._write(part, size, chunks)
+            yield part
+
+    @contextmanager
+    def incoming(self, size: int) -> Iterator[Path]:
+        """A place for a temporary file of `size` bytes, which count against the quota until it is deleted.
+
+        Raises
+        ------
+        ServeError
+            If the file is too large or does not fit into the quota.
+        """
+        self._reserve(size)
+        part = self._incoming / secrets.token_hex(16)
+        try:
+            yield part
+        finally:
+            part.unlink(missing_ok=True)
+            with self._lock:
+                self._reserved -= size
+
+    def take(self, part: Path, name: str) -> Upload:
+        """Check a received file and keep it as an upload.
+
+        Raises
+        ------
+        ServeError
+            If it is not a video that this server accepts.
+        """
+        content, name, size = content_hash(part), _safe_name(name), part.stat().st_size
+        if self._state("SELECT * FROM uploads WHERE id = ?", content):
+            return self.get(content)[1]
+        named = part.with_name(f"{part.name}.{name}")  # FFmpeg uses file names too
+        part.rename(named)
+        try:
+            facts = self._facts.of(named)
+            file = self._file(content, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            named.replace(file)  # on Windows, `rename` would not replace one that a crash left
+            self._facts.remember(file, facts)
+        finally:
+            named.unlink(missing_ok=True)
+        known = {"width": facts.width, "height": facts.height, "seconds": facts.length}
+        row = {"id": content, "name": name, "bytes": size, "facts": json.dumps(known), "kept": 0}
+        self._state.put("uploads", row | {"used": time.time()})
+        return self.get(content)[1]
+
+    def get(self, upload: str) -> tuple[Path, Upload]:
+        """The file of an upload and its description. The upload counts as used now."""
+        rows = self._state("SELECT * FROM uploads WHERE id = ?", upload)
+        if not rows or not (file := self._file(upload, rows[0]["name"])).exists():
+            raise ServeError(
+                f"upload:{upload}: no such upload; it may have expired, upload the video again", status=404
+            )
+        self._state("UPDATE uploads SET used = ? WHERE id = ?", time.time(), upload)
+        return file, _upload(rows[0])
+
+    def all(self) -> list[Upload]:
+        """All uploads, the most recently used first."""
+        return [_upload(row) for row in self._state("SELECT * FROM uploads ORDER BY used DESC")]
+
+    def keep(self, uploads: list[str]) -> None:
+        """Keep uploads permanently: they are part of a sea now."""
+        for upload in uploads:
+            self._state("UPDATE uploads SET kept = 1 WHERE id = ?", upload)
+
+    def remove(self, upload: str) -> None:
+        """Delete an upload."""
+        self.get(upload)
+        self._forget(upload)
+
+    def owner(self, file: Path) -> str | None:
+        """The id of the upload whose file this is, or None."""
+        inside = file.is_relative_to(self._state.uploads)
+        return file.relative_to(self._state.uploads).parts[0] if inside else None
+
+    def expire(self) -> None:
+        """Delete uploads that nobody has used for a while and no comparison needs."""
+        old = time.time() - self._limits.upload_hours * 3600
+        for row in self._state(
+            "SELECT id FROM uploads WHERE kept = 0 AND used < ? AND NOT EXISTS (SELECT 1 FROM comparisons "
+            "WHERE alignment LIKE '%upload:' || uploads.id || '%')",  # its takes, too
+            old,
+        ):
+            self._forget(row["id"])
+
+    def _reserve(self, size: int) -> None:
+        limit, quota = self._limits.upload_bytes, self._limits.quota_bytes
+        if size > limit:
+            raise ServeError(
+                f"the file has {size / 1e6:.0f} MB; an upload may have at most {limit / 1e6:.0f} MB",
+                status=413,
+            )
+        self.expire()
+        with self._lock:
+            (row,) = self._state("SELECT COALESCE(SUM(bytes), 0) AS total FROM uploads")
+            if row["total"] + self._reserved + size > quota:
+                raise ServeError(
+                    f"no room: all uploads together may have at most {quota / 1e6:.0f} MB; delete some",
+                    status=507,
+                )
+            if shutil.disk_usage(self._state.folder).free < self._reserved + size + RESERVE_BYTES:
+                raise ServeError("no room: the server's disk is full", status=507)
+            self._reserved += size
+
+    async def _write(self, part: Path, size: int, chunks: AsyncIterator[bytes]) -> None:
+        buffer, count = bytearray(), 0
+        with part.open("xb") as file:
+            async for chunk in chunks:
+                count += len(chunk)
+                if count > size:
+                    raise ServeError("the request has more bytes than its Content-Length", status=400)
+                buffer += chunk
+                if len(buffer) >= CHUNK:
+                    await run_in_threadpool(file.write, bytes(buffer))
+                    buffer.clear()
+            file.write(buffer)
+        if count < size:
+            raise ServeError(
+                "the request has fewer bytes than its Content-Length; try the upload again", status=400
+            )
+
+    def _file(self, upload: str, name: str) -> Path:
+        return self._state.uploads / upload / name
+
+    def _forget(self, upload: str) -> None:
+        self._state("DELETE FROM uploads WHERE id = ?", upload)
+        shutil.rmtree(self._state.uploads / upload, ignore_errors=True)
+
+
+def content_hash(file: Path) -> str:
+    """The hash of a file's content, by which uploads are known."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:32]
+
+
+def _safe_name(name: str) -> str:
+    """A file name that is harmless on every system, with its suffix."""
+    stem, dot, kind = re.sub(r"[^\w .()+-]+", "_", name.replace("\\", "/").split("/")[-1]).rpartition(".")
+    stem, kind = (stem, kind) if dot else (kind, "")
+    kind = re.sub(r"[^A-Za-z0-9]", "", kind)[:8]
+    stem = stem.strip(" .")[:80] or "video"
+    if _DEVICE.match(stem):
+        stem = f"_{stem}"
+    return stem + (f".{kind}" if kind else "")
+
+
+def _upload(row: sqlite3.Row) -> Upload:
+    facts = json.loads(row["facts"])
+    return Upload(
         id=row["id"],
+        ref=f"upload:{row['id']}",
         name=row["name"],
-        sea=row["sea"],
-        alignment=AlignmentRequest.model_validate_json(row["alignment"]),
-        grid=bool(row["grid"]),
-        videos=json.loads(row["videos"]),
-        created=row["created"],
-        changed=row["changed"],
+        bytes=row["bytes"],
+        kept=bool(row["kept"]),
+        **facts,
     )
+
+
+# Anchors, marks and names that people set by hand. They live in the sea, so every server of it sees them.
+
+
+CLEANUP_INTERVAL = 64  # commits
+
+
+class AnnotationStore:
+    """JSON values by name, in a small Lance dataset at a path or a URI.
+
+    A value is replaced as a whole, in one commit. Of two writers, the later one wins.
+
+    Parameters
+    ----------
+    uri
+        Path or URI of the dataset. The first value creates it.
+    storage_options
+        Options for object storage.
+    """
+
+    def __init__(self, uri: str, storage_options: Mapping[str, str]) -> None:
+        self._uri, self._storage_options = uri, dict(storage_options)
+        self._lock = threading.Lock()
+        self._commits = 0
+        self._seen: lance.LanceDataset | None = None  # stays open, to ask for the newest version
+
+    def get(self, name: str) -> Any:
+        """The value with this name, or None."""
+        return self._select(f"name = {quoted(name)}").get(name)
+
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """All values whose names start with `prefix`."""
+        return self._select(f"starts_with(name, {quoted(prefix)})")
+
+    @property
+    def version(self) -> int:
+        """Another number after each change by this or another server; 0 as long as nothing has been set."""
+        if self._seen is not None:
+            with suppress(SeaError), plain_errors(self._uri):
+                return int(self._seen.latest_version)
+        self._seen = self._open()
+        return 0 if self._seen is None else int(self._seen.version)
+
+    def _select(self, where: str) -> dict[str, Any]:
+        dataset = self._open()
+        if dataset is None:
+            return {}
+        with plain_errors(self._uri):
+            rows = dataset.to_table(columns=["name", "value"], filter=where).to_pylist()
+        return {row["name"]: json.loads(row["value"]) for row in rows}
+
+    def put(self, name: str, value: Any) -> None:
+        """Set a value. None removes it."""
+        import pyarrow as pa
+
+        with self._lock, plain_errors(self._uri):
+            dataset = self._open()
+            if value is None:
+                if dataset is not None:
+                    dataset.delete(f"name = {quoted(name)}")
+                return
+            table = pa.table({"name": [name], "value": [json.dumps(value)], "changed": [time.time()]})
+            if dataset is None:
+                if create_dataset(table, self._uri, self._options()):
+                    return
+                dataset = self._open()
+                assert dataset is not None
+            merge = dataset.merge_insert("name").when_matched_update_all().when_not_matched_insert_all()
+            merge.execute(table)
+            self._commits += 1
+            if self._commits % CLEANUP_INTERVAL == 0:
+                dataset = self._open()
+                assert dataset is not None
+                dataset.optimize.compact_files()
+                dataset.cleanup_old_versions()
+
+    def _options(self) -> dict[str, str] | None:
+        return self._storage_options or None
+
+    def _open(self) -> lance.LanceDataset | None:
+        import lance
+
+        try:
+            with plain_errors(self._uri):
+                return lance.dataset(self._uri, storage_options=self._options())
+        except SeaError as error:
+            if "was not found" not in str(error):  # the store may be out of reach, with notes in it
+                raise
+            return None  # nothing has been set yet

@@ -6,22 +6,28 @@ so that it is never computed twice.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from seasync import render, video
 from seasync.clip import Clip
-from seasync.errors import SeaError, SeasyncError, ServeError
+from seasync.errors import EncoderError, SeaError, SeasyncError, ServeError
+from seasync.files import fetch
+from seasync.options import MarkKind, Side
+from seasync.serve import media, models
+from seasync.serve.security import Roots
 
 if TYPE_CHECKING:
     from seasync.alignment import Alignment
     from seasync.encoding import Encoding
     from seasync.marks.mark import Mark
-    from seasync.options import MarkKind
     from seasync.sea.ingest import Added
     from seasync.sea.sea import Sea
-    from seasync.serve.models import AddRequest, FilmRequest, GridRequest, LabelingRequest, Side
 
 Progress = Callable[[tuple[float, str]], None]
 
@@ -89,7 +95,7 @@ def add(
     uploads: Sequence[str],
     roots: Sequence[str],
     pixels: int,
-    request: AddRequest,
+    request: models.AddRequest,
     report: Progress,
 ) -> dict[str, Any]:
     """Add files and uploads to a sea. Files outside `roots` and files that are not videos are left out.
@@ -104,12 +110,9 @@ def add(
     SeaError
         If no file could be added.
     """
-    from seasync.files import fetch
     from seasync.sea import ingest
     from seasync.sea.ingest import Failure
     from seasync.sea.sources import SourceVideo, find_videos
-    from seasync.serve.inspection import check_container
-    from seasync.serve.security import Roots
 
     report((0.0, "looking for videos"))
     tags, allowed = tuple(request.tags), Roots(roots)
@@ -121,7 +124,7 @@ def add(
         try:
             if not allowed.contains(source.file):
                 raise ServeError(f"{Path(source.file).name}: it is outside the served folders")
-            check_container(fetch(source.file), pixels)
+            media.check_container(fetch(source.file), pixels)
             sources.append(source if request.label is None else replace(source, label=request.label))
         except (SeasyncError, OSError) as error:
             refused.append(Failure(str(source.file), str(error)))
@@ -156,66 +159,46 @@ def _counts(added: Added) -> str:
 
 
 def film(
-    alignment: Alignment, request: FilmRequest, marks: Sequence[Mark], out: str, report: Progress
+    alignment: Alignment,
+    request: models.FilmRequest,
+    marks: Sequence[Mark],
+    out: str,
+    report: Progress,
 ) -> dict[str, Any]:
     """Write the film of an alignment to `out`."""
-    from seasync.render import compare, retime
-
-    def progress(done: int, total: int) -> None:
-        if done % 15 == 0:
-            report((done / total, f"frame {done} of {total}"))
-
+    how = request.model_dump(include={"keep", "audio", "smooth", "gaps", "size"})
     if request.layout == "retime":
-        retime(
-            alignment,
-            out,
-            keep=request.keep,
-            audio=request.audio,
-            smooth=request.smooth,
-            gaps=request.gaps,
-            size=request.size,
-            progress=progress,
-        )
+        render.retime(alignment, out, **how, progress=_by_frames(report))
     else:
-        compare(
-            alignment,
-            out,
-            layout=request.layout,
-            keep=request.keep,
-            audio=request.audio,
-            smooth=request.smooth,
-            gaps=request.gaps,
-            size=request.size,
-            labels=request.labels,
-            marks=marks,
-            progress=progress,
-        )
-    return {"file": Path(out).name, "bytes": Path(out).stat().st_size}
+        how |= {"layout": request.layout, "labels": request.labels, "marks": marks}
+        render.compare(alignment, out, **how, progress=_by_frames(report))
+    return _written(out)
 
 
 def grid_film(
-    alignments: Sequence[Alignment], request: GridRequest, out: str, report: Progress
+    alignments: Sequence[Alignment], request: models.GridRequest, out: str, report: Progress
 ) -> dict[str, Any]:
     """Write the film of a leader and its followers to `out`."""
-    from seasync.render import grid
+    how = request.model_dump(include={"columns", "audio", "size", "labels"})
+    render.grid(alignments, out, **how, progress=_by_frames(report))
+    return _written(out)
 
+
+def _by_frames(report: Progress) -> Callable[[int, int], None]:
     def progress(done: int, total: int) -> None:
         if done % 15 == 0:
             report((done / total, f"frame {done} of {total}"))
 
-    grid(
-        alignments,
-        out,
-        columns=request.columns,
-        audio=request.audio,
-        size=request.size,
-        labels=request.labels,
-        progress=progress,
-    )
+    return progress
+
+
+def _written(out: str) -> dict[str, Any]:
     return {"file": Path(out).name, "bytes": Path(out).stat().st_size}
 
 
-def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Progress) -> dict[str, Any]:
+def carry_marks(
+    sea: SeaLocation, request: models.LabelingRequest, out: str, report: Progress
+) -> dict[str, Any]:
     """Carry marks to all clips of a sea, and write the `LabelingRun` to `out`.
 
     Returns
@@ -226,7 +209,6 @@ def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Pr
     from seasync.group import carry_over_sea
     from seasync.marks import Mark
     from seasync.serve.mark_tables import CarriedRow, LabelingRun
-    from seasync.serve.models import CarriedMark
 
     def progress(what: str, done: int, total: int) -> None:
         if done % max(total // 100, 1) == 0:
@@ -245,7 +227,7 @@ def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Pr
     rows = []
     for each in sorted(carried, key=lambda each: each.confidence):
         marks = [
-            CarriedMark(kind=kind, name=name, seconds=mark.seconds, confidence=mark.confidence or 0.0)
+            models.CarriedMark(kind=kind, name=name, seconds=mark.seconds, confidence=mark.confidence or 0.0)
             for mark in each.marks
             for kind, name in [known[mark.name]]
         ]
@@ -266,20 +248,54 @@ def carry_marks(sea: SeaLocation, request: LabelingRequest, out: str, report: Pr
 
 def timeline(alignment: Alignment, keep: Side, file: str) -> list[str]:
     """Write a timeline; return the paths of all files written."""
-    from seasync.render.timelines import export
-
-    return [str(written) for written in export(alignment, Path(file), keep=keep)]
+    return [str(written) for written in render.export(alignment, Path(file), keep=keep)]
 
 
 def picture(alignment: Alignment, file: str) -> None:
     """Draw an alignment with its cost matrix."""
-    from seasync.render import alignment_picture
-
-    alignment_picture(alignment, file)
+    render.alignment_picture(alignment, file)
 
 
 def carried_marks(alignment: Alignment, labels: str, to: Side, file: str) -> None:
     """Carry the marks in the file `labels` along an alignment to the clip on side `to`."""
-    from seasync.render import transfer
+    render.transfer(alignment, labels, file, to=to)
 
-    transfer(alignment, labels, file, to=to)
+
+# What a server loads at its start, so that the first visitor does not wait for it.
+
+
+OFFLINE = "SEASYNC_OFFLINE"
+WARM_UP_FRAMES = 8  # of noise
+
+
+def load_encoder(location: SeaLocation) -> Encoding | None:
+    """Load the encoder of a sea into this process, and run it once. None if that needs a download.
+
+    Returns
+    -------
+    Encoding or None
+        The encoding of a moment of noise.
+    """
+    from seasync.encoders.encoder import TakesFrames
+
+    before = os.environ.get(OFFLINE)
+    os.environ[OFFLINE] = "1"  # nothing is fetched meanwhile
+    try:
+        encoder = location.open().encoder()
+    except EncoderError:
+        return None
+    finally:
+        del os.environ[OFFLINE]
+        os.environ |= {} if before is None else {OFFLINE: before}
+    if not isinstance(encoder, TakesFrames):
+        return None
+    numbers = np.arange(WARM_UP_FRAMES)
+    noise = np.random.default_rng(0).integers(0, 255, (len(numbers), *encoder.input_size, 3), np.uint8)
+    return encoder.encode([video.Frames(noise, numbers / encoder.fps, numbers)])
+
+
+def load_video() -> None:
+    """Import what reads and writes videos into this process."""
+    import seasync.render.films
+    import seasync.render.frames
+    import seasync.video.timetable  # noqa: F401

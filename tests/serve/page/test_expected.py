@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from seasync.serve import Client
-from seasync.serve.models import Anchor, Drawing
+from seasync.serve.models import Anchor, DrawingForm
 from tests.serve.browser import Tab, drop, expect_count
 from tests.serve.films import film, frame, pace
 from tests.serve.live import live
@@ -43,7 +43,7 @@ def test_a_reload_shows_the_same_moment_speed_and_layout(tab: Tab, refs: dict[st
 def test_swapping_takes_anchors_and_drawings_along(tab: Tab, client: Client, refs: dict[str, str]) -> None:
     query, match = refs["right/b"], refs["right/a"]
     client.set_anchors("small", query, match, [Anchor(query=1.0, match=0.8)])
-    line = Drawing(kind="line", points=[(0.1, 0.1), (0.5, 0.5)], seconds=1.0)
+    line = DrawingForm(kind="line", points=[(0.1, 0.1), (0.5, 0.5)], seconds=1.0)
     client.bodies.set_drawings("small", query, match, [line])
     page = tab.sync(query, match)
     page.get_by_role("button", name="Swap").click()

@@ -1,66 +1,52 @@
-"""Alignments and what is made from them. The request says all they depend on: there is nothing to store."""
+"""Alignments and what is made from them, bodies over synced time, and comparisons that people keep.
+
+The request for an alignment says all that it depends on: there is nothing to store.
+"""
 
 from __future__ import annotations
 
 import io
-import shutil
-import tempfile
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
-from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 
+from seasync.alignment import Alignment
+from seasync.alignment.warp import Stretch
+from seasync.encoding import Floats, Seconds
 from seasync.errors import ServeError
-from seasync.options import TimelineFormat
-from seasync.serve import models, tasks
+from seasync.options import Side, TimelineFormat, values
+from seasync.serve import comparison_file, models, routes, tasks
 from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import moments_csv
-from seasync.serve.routes import BackendDep, SeaDep
+from seasync.serve.routes import BackendDep, IdPath, SeaDep
 
-if TYPE_CHECKING:
-    from seasync.alignment import Alignment
-    from seasync.alignment.warp import Stretch
-    from seasync.encoding import Floats, Seconds
-
-router = APIRouter(prefix="/seas/{sea}/alignment", tags=["alignment"])
+alignments = APIRouter(prefix="/seas/{sea}/alignment", tags=["alignment"])
+comparisons = APIRouter(prefix="/comparisons", tags=["comparisons"])
 RequestQuery = Annotated[models.AlignmentRequest, Query()]
-MEDIA_TYPES = {
-    ".csv": "text/csv",
-    ".json": "application/json",
-    ".otio": "application/json",
-    ".fcpxml": "application/xml",
-    ".edl": "text/plain",
-    ".zip": "application/zip",
-    ".xml": "application/xml",
-    ".png": "image/png",
-}
-PNG: dict[int | str, dict[str, object]] = {200: {"content": {"image/png": {}}}}
-NPY: dict[int | str, dict[str, object]] = {200: {"content": {"application/octet-stream": {}}}}
-CSV: dict[int | str, dict[str, object]] = {200: {"content": {"text/csv": {}}}}
-TIMELINES: dict[int | str, dict[str, object]] = {
-    200: {"content": {kind: {} for kind in sorted(set(MEDIA_TYPES.values()) - {"image/png"})}}
-}
+TIMELINE_TYPES = sorted(
+    {"application/zip", *(routes.MEDIA_TYPES[f".{form}"] for form in values(TimelineFormat) if form != "mlt")}
+)
+COMPARISON_TYPE = "application/vnd.seasync+zip"
 
 
-@router.get("")
+@alignments.get("")
 def get_alignment(
     sea: SeaDep, backend: BackendDep, request: Annotated[models.AlignmentQuery, Query()]
-) -> models.Alignment:
+) -> models.ServedAlignment:
     """Align two videos: which moments correspond, how well, and the maps of time in both directions."""
     solved, detail = backend.solver.solve_soon(sea, request)
-    return models.Alignment(
-        **solved.to_json(),
+    return models.ServedAlignment(
+        **solved.to_json() | {"pieces": solved.scores().pieces},
         request=models.AlignmentRequest(**request.model_dump(exclude={"detail"})),
         detail=detail,
-        warps={
-            "query": [_stretch(one) for one in solved.warp(keep="query").stretches],
-            "match": [_stretch(one) for one in solved.warp(keep="match").stretches],
-        },
+        warps={side: [_stretch(one) for one in solved.warp(keep=side).stretches] for side in models.SIDES},
         axes={
             "query": _axis(solved.query_seconds, solved.query_step),
             "match": _axis(solved.match_seconds, solved.match_step),
@@ -69,7 +55,7 @@ def get_alignment(
     )
 
 
-@router.get("/cost.png", response_class=Response, responses=PNG)
+@alignments.get("/cost.png", response_class=Response, responses=routes.announce("image/png"))
 def get_cost_picture(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> Response:
     """The cost matrix as a picture, one pixel per cell: the query to the right, the match upward."""
     from PIL import Image
@@ -81,7 +67,7 @@ def get_cost_picture(sea: SeaDep, backend: BackendDep, request: RequestQuery) ->
     return Response(data.getvalue(), media_type="image/png")
 
 
-@router.get("/cost.npy", response_class=Response, responses=NPY)
+@alignments.get("/cost.npy", response_class=Response, responses=routes.announce("application/octet-stream"))
 def get_cost_array(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> Response:
     """The cost matrix as a NumPy file: float32, query samples by match samples."""
     data = io.BytesIO()
@@ -89,7 +75,7 @@ def get_cost_array(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> R
     return Response(data.getvalue(), media_type="application/octet-stream")
 
 
-@router.get("/picture.png", response_class=FileResponse, responses=PNG)
+@alignments.get("/picture.png", response_class=FileResponse, responses=routes.announce("image/png"))
 def get_picture(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> FileResponse:
     """The alignment in one picture: matrix, path, and frames that correspond."""
     alignment = backend.solver.solve_for_files(sea, request, cost=True)
@@ -99,10 +85,10 @@ def get_picture(sea: SeaDep, backend: BackendDep, request: RequestQuery) -> File
         _run(backend, tasks.picture, alignment, str(file))
         return file
 
-    return _send(backend, make)
+    return routes.send_made(backend, make)
 
 
-@router.get("/timeline.{form}", response_class=FileResponse, responses=TIMELINES)
+@alignments.get("/timeline.{form}", response_class=FileResponse, responses=routes.announce(*TIMELINE_TYPES))
 def get_timeline(
     sea: SeaDep,
     backend: BackendDep,
@@ -122,10 +108,10 @@ def get_timeline(
                 packed.write(one, Path(one).name)
         return file.with_suffix(".zip")
 
-    return _send(backend, make)
+    return routes.send_made(backend, make)
 
 
-@router.get("/marks.csv", response_class=FileResponse, responses=CSV)
+@alignments.get("/marks.csv", response_class=FileResponse, responses=routes.announce("text/csv"))
 def get_carried_marks(
     sea: SeaDep, backend: BackendDep, request: Annotated[models.CarryRequest, Query()]
 ) -> FileResponse:
@@ -139,11 +125,11 @@ def get_carried_marks(
         _run(backend, tasks.carried_marks, alignment, str(labels), request.to, str(file))
         return file
 
-    return _send(backend, make)
+    return routes.send_made(backend, make)
 
 
-@router.post("/film", status_code=202)
-def make_film(sea: SeaDep, backend: BackendDep, request: models.FilmRequest) -> models.Job:
+@alignments.post("/film", status_code=202)
+def make_film(sea: SeaDep, backend: BackendDep, request: models.FilmRequest) -> models.JobForm:
     """Make a film in the background. `GET /api/v1/jobs/ID/result` gives it when the job is done."""
     title, asked = backend.solver.title(sea, request.alignment), request.model_dump(exclude={"ahead"})
     if not request.ahead:
@@ -152,31 +138,15 @@ def make_film(sea: SeaDep, backend: BackendDep, request: models.FilmRequest) -> 
     return backend.jobs.submit("ahead", sea.name, asked, title=f"Film {title}", again=not made)
 
 
-@router.post("/grid", status_code=202)
-def make_grid_film(sea: SeaDep, backend: BackendDep, request: models.GridRequest) -> models.Job:
+@alignments.post("/grid", status_code=202)
+def make_grid_film(sea: SeaDep, backend: BackendDep, request: models.GridRequest) -> models.JobForm:
     """Make a film of a leader and up to eight followers in a grid, in the background."""
-    title = f"{Path(backend.library.opened(sea, models.Span(ref=request.leader)).file).stem} in a grid"
+    title = f"{Path(backend.library.opened(sea, models.SpanForm(ref=request.leader)).file).stem} in a grid"
     return backend.jobs.submit("grid", sea.name, request.model_dump(), title=f"Film {title}")
 
 
 def _run(backend: Backend, function: Callable[..., Any], *args: object) -> Any:
     return backend.inspector.run(function, *args, seconds=backend.limits.inspect_seconds)
-
-
-def _send(backend: Backend, make: Callable[[Path], Path]) -> FileResponse:
-    """Send a file that `make` writes into a temporary folder; the folder is deleted afterwards."""
-    folder = Path(tempfile.mkdtemp(dir=backend.state.folder))
-    try:
-        file = make(folder)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return FileResponse(
-        file,
-        media_type=MEDIA_TYPES.get(file.suffix, "text/plain"),
-        filename=file.name,
-        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
-    )
 
 
 def _title(alignment: Alignment) -> str:
@@ -191,8 +161,8 @@ def _cost(solved: Alignment) -> Floats:
     return solved.cost
 
 
-def _stretch(stretch: Stretch) -> models.Stretch:
-    return models.Stretch(
+def _stretch(stretch: Stretch) -> models.StretchForm:
+    return models.StretchForm(
         times=stretch.times.round(6).tolist(),
         values=stretch.values.round(6).tolist(),
         end=round(stretch.end, 6),
@@ -202,3 +172,84 @@ def _stretch(stretch: Stretch) -> models.Stretch:
 def _axis(seconds: Seconds, step: float) -> models.Axis:
     half = float(np.median(np.diff(seconds))) / 2 if len(seconds) > 1 else step / 2
     return models.Axis(start=float(seconds[0]) - half, end=float(seconds[-1]) + half, count=len(seconds))
+
+
+# Comparisons.
+
+
+@comparisons.get("")
+def list_comparisons(backend: BackendDep) -> list[models.Comparison]:
+    """All comparisons, the most recently changed first."""
+    return backend.comparisons.all()
+
+
+@comparisons.post("", status_code=201)
+def keep_comparison(backend: BackendDep, request: models.ComparisonRequest) -> models.Comparison:
+    """Keep two videos as a comparison, or several as a grid.
+
+    It needs no sea: uploads are compared in the sea called `-`.
+    """
+    videos = _names(backend, request.sea, request.alignment)
+    return backend.comparisons.add(
+        request.sea, request.alignment, videos, name=request.name, grid=request.grid
+    )
+
+
+def _names(backend: Backend, sea: str, alignment: models.AlignmentRequest) -> dict[Side, str]:
+    """The names of the files of query and match, which must be there."""
+    opened = backend.sea(sea)
+    query, match = (Path(backend.library.opened(opened, span).file).name for span in alignment.spans)
+    return {"query": query, "match": match}
+
+
+@comparisons.post("/file", status_code=201, openapi_extra=routes.RAW_BODY)
+async def open_comparison_file(request: Request, backend: BackendDep) -> models.Comparison:
+    """Open a `.seasync` file, sent as the body of the request."""
+    async with backend.uploads.received(routes.length_of(request), request.stream()) as file:
+        return await run_in_threadpool(comparison_file.load, backend, file)
+
+
+@comparisons.get("/{comparison}")
+def get_comparison(backend: BackendDep, comparison: IdPath) -> models.Comparison:
+    """One comparison."""
+    return backend.comparisons.get(comparison)
+
+
+@comparisons.patch("/{comparison}")
+def change_comparison(
+    backend: BackendDep, comparison: IdPath, change: models.ComparisonUpdate
+) -> models.Comparison:
+    """Rename a comparison, or change its alignment."""
+    videos = None
+    if change.alignment is not None:
+        videos = _names(backend, backend.comparisons.get(comparison).sea, change.alignment)
+    return backend.comparisons.update(comparison, name=change.name, alignment=change.alignment, videos=videos)
+
+
+@comparisons.delete("/{comparison}", status_code=204)
+def delete_comparison(backend: BackendDep, comparison: IdPath) -> Response:
+    """Forget a comparison. Its uploads expire like others from now on."""
+    backend.comparisons.remove(comparison)
+    return Response(status_code=204)
+
+
+@comparisons.get(
+    "/{comparison}/file", response_class=FileResponse, responses=routes.announce(COMPARISON_TYPE)
+)
+def save_comparison_file(
+    backend: BackendDep,
+    comparison: IdPath,
+    embed: Annotated[bool, Query(description="Whether the file includes the videos.")] = True,
+) -> FileResponse:
+    """A comparison as one `.seasync` file, with anchors and marks, to open on another machine."""
+    found = backend.comparisons.get(comparison)
+    if found.grid:
+        raise ServeError("a grid cannot be saved as a file; save the pairs that you open from it", status=409)
+    name = re.sub(r"[^\w .()+-]+", "_", found.name).strip(" .")[:80] or "comparison"
+
+    def make(folder: Path) -> Path:
+        file = folder / f"{name}.seasync"
+        comparison_file.save(backend, found, file, embed=embed)
+        return file
+
+    return routes.send_made(backend, make, COMPARISON_TYPE)

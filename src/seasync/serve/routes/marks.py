@@ -104,7 +104,7 @@ def set_marks(sea: SeaDep, ref: RefPath, marks: list[models.MarkForm]) -> models
 
 
 @labeling.post("/carry", status_code=202)
-def carry_marks(sea: SeaDep, backend: BackendDep, request: models.LabelingRequest) -> models.Job:
+def carry_marks(sea: SeaDep, backend: BackendDep, request: models.LabelingRequest) -> models.JobForm:
     """Carry the marks of the labeled clips to all other clips of the sea, in the background.
 
     `carried` then lists the clips. Set the marks of a doubtful clip right, and carry again: it counts as

@@ -1,30 +1,33 @@
-"""Seas and their clips."""
+"""Seas and their clips, searches, and background jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path as File
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse, StreamingResponse
 
 from seasync.errors import ServeError
+from seasync.options import FilmFormat, values
 from seasync.sea.maintenance import edit_clip
 from seasync.sea.snapshot import one_of, quoted
 from seasync.sea.writers import Busy
-from seasync.serve import models
+from seasync.serve import models, routes
 from seasync.serve.backend import Backend
-from seasync.serve.phone import phone
-from seasync.serve.routes import BackendDep, SeaDep
+from seasync.serve.routes import BackendDep, IdPath, SeaDep
+from seasync.serve.security import phone
 from seasync.serve.served_sea import ServedSea
 
-router = APIRouter(tags=["seas"])
-ClipId = Annotated[str, Path(pattern=f"^{models.HEX}$")]
+seas, searches = APIRouter(tags=["seas"]), APIRouter(tags=["search"])
+jobs = APIRouter(prefix="/jobs", tags=["jobs"])
+FILM_TYPES = [routes.MEDIA_TYPES[f".{form}"] for form in values(FilmFormat)]
 
 
-@router.get("")
+@seas.get("")
 def get_server(backend: BackendDep) -> models.ServerInfo:
     """Describe the server: its seas, its limits, and the choices that requests offer."""
     return models.ServerInfo(
@@ -37,38 +40,38 @@ def get_server(backend: BackendDep) -> models.ServerInfo:
     )
 
 
-@router.get("/phone")
+@seas.get("/phone")
 def get_phone(request: Request, backend: BackendDep) -> models.Phone:
     """The address for a phone on the same network, with the token, also as a QR code."""
     return phone(backend.access, request.url.port)
 
 
-@router.get("/seas")
+@seas.get("/seas")
 def list_seas(backend: BackendDep) -> list[models.SeaInfo]:
     """All seas with their statistics."""
     return [_info(backend, sea) for sea in backend.seas.values()]
 
 
-@router.get("/seas/{sea}")
+@seas.get("/seas/{sea}")
 def get_sea(sea: SeaDep, backend: BackendDep) -> models.SeaInfo:
     """One sea with its statistics."""
     return _info(backend, sea)
 
 
-@router.post("/seas", status_code=201)
+@seas.post("/seas", status_code=201)
 def make_sea(backend: BackendDep, request: models.SeaRequest) -> models.SeaInfo:
     """Make an empty sea in the server's own folder."""
     return _info(backend, backend.make_sea(request.name))
 
 
-@router.delete("/seas/{sea}", status_code=204)
+@seas.delete("/seas/{sea}", status_code=204)
 def delete_sea(sea: SeaDep, backend: BackendDep) -> Response:
     """Delete a sea that was made here. Its uploads are deleted with it, unless another sea uses them."""
     backend.delete_sea(sea)
     return Response(status_code=204)
 
 
-@router.get("/seas/{sea}/clips")
+@seas.get("/seas/{sea}/clips")
 def list_clips(
     sea: SeaDep,
     backend: BackendDep,
@@ -82,15 +85,15 @@ def list_clips(
     limit: Annotated[int, Query(ge=1, le=500)] = 60,
 ) -> models.ClipPage:
     """Clips, page by page."""
-    if not sea.exists():
+    snapshot = sea.latest()
+    if snapshot is None:
         return models.ClipPage(total=0, offset=offset, clips=[])
     where = _condition(sea, text, label)
-    total = int(sea.snapshot().dataset.count_rows(filter=where))
+    total = int(snapshot.dataset.count_rows(filter=where))
     found = []
     if offset < total:
-        found = backend.library.clip_models(
-            sea, where, offset=offset, limit=limit, order=order, reverse=reverse
-        )
+        how: dict[str, Any] = {"order": order, "reverse": reverse, "snapshot": snapshot}
+        found = backend.library.clip_models(sea, where, offset=offset, limit=limit, **how)
     return models.ClipPage(total=total, offset=offset, clips=found)
 
 
@@ -107,16 +110,19 @@ def _condition(sea: ServedSea, text: str, label: str | None) -> str | None:
     return " AND ".join(conditions) or None
 
 
-@router.get("/seas/{sea}/clips/{clip}")
-def get_clip(sea: SeaDep, clip: ClipId, backend: BackendDep) -> models.Clip:
+@seas.get("/seas/{sea}/clips/{clip}")
+def get_clip(sea: SeaDep, clip: IdPath, backend: BackendDep) -> models.ServedClip:
     """One clip."""
-    sea.clip(clip)
-    (found,) = backend.library.clip_models(sea, f"id = '{clip}'", offset=0, limit=1)
+    snapshot = sea.latest()
+    sea.clip(clip, snapshot)
+    (found,) = backend.library.clip_models(sea, f"id = '{clip}'", offset=0, limit=1, snapshot=snapshot)
     return found
 
 
-@router.patch("/seas/{sea}/clips/{clip}")
-def change_clip(sea: SeaDep, clip: ClipId, backend: BackendDep, change: models.ClipUpdate) -> models.Clip:
+@seas.patch("/seas/{sea}/clips/{clip}")
+def change_clip(
+    sea: SeaDep, clip: IdPath, backend: BackendDep, change: models.ClipUpdate
+) -> models.ServedClip:
     """Change the name, the label or the tags of a clip. Its file keeps its name."""
     known = get_clip(sea, clip, backend)
     if change.name is not None:
@@ -129,8 +135,8 @@ def change_clip(sea: SeaDep, clip: ClipId, backend: BackendDep, change: models.C
     return get_clip(sea, clip, backend)
 
 
-@router.delete("/seas/{sea}/clips/{clip}", status_code=204)
-def remove_clip(sea: SeaDep, clip: ClipId, backend: BackendDep) -> Response:
+@seas.delete("/seas/{sea}/clips/{clip}", status_code=204)
+def remove_clip(sea: SeaDep, clip: IdPath, backend: BackendDep) -> Response:
     """Remove a clip from the sea. Its file stays, unless it is an upload that no other clip uses."""
     file = File(sea.clip(clip).file)
     with _unless_busy():
@@ -139,8 +145,8 @@ def remove_clip(sea: SeaDep, clip: ClipId, backend: BackendDep) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/seas/{sea}/add", status_code=202)
-def add_videos(sea: SeaDep, request: models.AddRequest, backend: BackendDep) -> models.Job:
+@seas.post("/seas/{sea}/add", status_code=202)
+def add_videos(sea: SeaDep, request: models.AddRequest, backend: BackendDep) -> models.JobForm:
     """Add videos in the background. Videos that the sea has already are skipped."""
     count = len(request.paths) + len(request.uploads)
     if not count:
@@ -162,11 +168,69 @@ def _unless_busy() -> Iterator[None]:
 
 
 def _info(backend: Backend, sea: ServedSea) -> models.SeaInfo:
-    mine = backend.is_made_here(sea)
-    if not sea.exists():
-        return models.SeaInfo(name=sea.name, uri=sea.uri, clips=0, deletable=mine)
-    known = sea.info()
-    fields = models.SeaInfo.model_fields.keys() & known.keys()
-    return models.SeaInfo(
-        name=sea.name, uri=sea.uri, deletable=mine, **{field: known[field] for field in fields}
-    )
+    snapshot = sea.latest()
+    known = {"clips": 0} | (sea.info(snapshot) if snapshot else {})
+    known |= {"name": sea.name, "uri": sea.uri, "deletable": backend.is_made_here(sea)}
+    return models.SeaInfo(**{name: known[name] for name in models.SeaInfo.model_fields if name in known})
+
+
+@searches.post("/seas/{sea}/search")
+def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> models.SearchResult:
+    """Find the clips that move in step with a clip, an upload, or a span of either; best first."""
+    found = sea.search(backend.library.query_clip(sea, request.query), **request.arguments)
+    names = sea.clip_names()
+    matches = [
+        models.ServedMatch(**vars(match) | {"clip": backend.library.served_clip(match.clip, names)})
+        for match in found.matches
+    ]
+    return models.SearchResult(**vars(found) | {"query": request.query, "matches": matches})
+
+
+@jobs.get("")
+def list_jobs(backend: BackendDep) -> list[models.JobForm]:
+    """All jobs, newest first. Finished jobs are remembered for a week."""
+    return backend.jobs.all()
+
+
+@jobs.get("/events", response_class=StreamingResponse, responses=routes.announce("text/event-stream"))
+async def stream_events(
+    backend: BackendDep, job: Annotated[models.Id | None, Query()] = None
+) -> StreamingResponse:
+    """Server-sent events: each job as it is now, then whenever it changes. With `job`, until it ends."""
+    if job is not None:
+        backend.jobs.get(job)
+
+    async def lines() -> AsyncIterator[str]:
+        async for news in backend.jobs.events(job):
+            yield ":\n\n" if news is None else f"data: {news.model_dump_json()}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@jobs.get("/{job}")
+def get_job(backend: BackendDep, job: IdPath) -> models.JobForm:
+    """One job."""
+    return backend.jobs.get(job)
+
+
+@jobs.delete("/{job}")
+def cancel_job(backend: BackendDep, job: IdPath) -> models.JobForm:
+    """Cancel a job. What it has done already stays."""
+    return backend.jobs.cancel(job)
+
+
+@jobs.get(
+    "/{job}/result",
+    response_class=FileResponse,
+    responses=routes.announce(*FILM_TYPES),
+)
+def get_result(backend: BackendDep, job: IdPath) -> FileResponse:
+    """The film that a job has made."""
+    found = backend.jobs.get(job)
+    if found.kind not in ("ahead", "film", "grid") or found.state != "done":
+        raise ServeError(f"{found.title}: {found.state}; there is no film to fetch", status=409)
+    file = backend.film_place(backend.jobs.request(job))
+    if not file.exists():
+        raise ServeError("the film has been deleted to make room; make it again", status=404)
+    name = f"{found.title.removeprefix('Film ')}{file.suffix}"
+    return FileResponse(file, media_type=routes.MEDIA_TYPES[file.suffix], filename=name)

@@ -124,7 +124,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
     let answer;
     try {
       const query = { ref, start: span.start, end: span.end };
-      answer = await post(`/seas/${sea}/search`, { query, k: options.k, recipe: options.recipe, label: options.label || null, consensus: options.consensus ? null : false });
+      answer = await post(`/seas/${sea}/search`, { query, k: options.k, recipe: options.recipe, label: options.label || null });
     } catch (error) {
       if (mine === turn) results.replaceChildren(notice("bad", "The search did not work", error.message, h("button.primary", { type: "button", onclick: () => search() }, "Try again")));
       return;
