@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.alignment import MOTION
+from seasync.alignment import MOTION, PAPER
 from seasync.clip import Clip
 from seasync.errors import ServeError
 from seasync.sea.sea import Sea
@@ -70,3 +70,19 @@ def test_a_server_that_is_not_busy_starts_no_process(sea: Path, processes: Searc
     assert not processes.ready
     assert not any(thread.name == "search-start" for thread in threading.enumerate())
     served.close()
+
+
+def test_the_matches_of_an_answer_are_opened_without_another_search(sea: Path) -> None:
+    served = ServedSea("small", SeaLocation(str(sea)), WorkerProcess("test"), 60)
+    (clip,) = served.snapshot().clips(limit=1)
+    query = Clip("by its id", id=clip.id)
+    assert len(served.search(query, k=4, recipe=MOTION).matches) == 4
+    assert served.search(query, k=5, recipe=MOTION, max_draq=0.0).matches == []  # says nothing of the others
+    served.close()  # whoever searches from now on fails
+    found = served.matches(query, k=3, recipe=MOTION)
+    expected = Sea(sea).search(str(clip.id), k=4, consensus=False)
+    assert_same(found, expected)
+    with pytest.raises(ServeError, match="being closed"):
+        served.matches(query, k=5, recipe=MOTION)
+    with pytest.raises(ServeError, match="being closed"):
+        served.matches(query, k=3, recipe=PAPER)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -18,11 +19,13 @@ from uuid import uuid4
 
 import numpy as np
 
+from seasync.alignment import Recipe
 from seasync.alignment.costs import in_this_thread
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
 from seasync.forms import SearchForm
+from seasync.options import Partial
 from seasync.sea.sea import Sea
 from seasync.sea.search import Matches, Query, resolve
 from seasync.sea.snapshot import Snapshot
@@ -33,6 +36,7 @@ from seasync.serve.worker import Turn, WorkerProcess
 log = logging.getLogger("seasync.serve")
 CORES = os.cpu_count() or 1
 OPEN_SEAS = 8  # that a process keeps open
+KEPT_ANSWERS = 4
 
 
 class ServedSea:
@@ -72,6 +76,9 @@ class ServedSea:
         self._names: tuple[int, dict[str, str]] | None = None
         self._counting = threading.Lock()
         self._asked = 0  # searches that run or wait
+        self._answering = threading.Lock()
+        # By what was asked for: how many matches at most, and the answer.
+        self._answers = OrderedDict[Hashable, tuple[int, Matches]]()
         # More searches at once than cores only slow each other down: they take turns.
         self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
@@ -160,11 +167,21 @@ class ServedSea:
         """The answer of `Sea.search` with these options, when it is this search's turn."""
         return self._search(query, options).form()
 
-    def matches(self, query: Clip, **options: Any) -> Matches:
-        """The same, with matches that can be aligned, each on its own."""
-        found = self._search(query, options)
+    def matches(self, query: Clip, *, k: int, recipe: Recipe, partial: Partial = "auto") -> Matches:
+        """The k best matches, perhaps more, which can be aligned, each on its own.
+
+        People open one match of an answer after the other, so the latest answers are remembered.
+        """
+        snapshot = self.snapshot()
+        with self._answering:
+            most, found = self._answers.get((snapshot.version, query, recipe, partial), (0, None))
+        if found is None or most < k:
+            found = self._search(query, {"k": k, "recipe": recipe, "partial": partial})
         if not found.can_align:
-            found.reopen(self.snapshot(), self.query(query), self._encode)
+            asked = self.query(query, snapshot=snapshot)
+            with self._answering:
+                if not found.can_align:
+                    found.reopen(snapshot, asked, self._encode)
         return found
 
     def _search(self, query: Clip, options: dict[str, Any]) -> Matches:
@@ -190,7 +207,28 @@ class ServedSea:
             if query.id is not None:
                 self.clip(query.id)  # a missing clip gets its own error
             raise
+        self._remember(snapshot.version, query, found, **options)
         return found
+
+    def _remember(
+        self,
+        version: int,
+        query: Clip,
+        found: Matches,
+        *,
+        k: int,
+        recipe: Recipe,
+        partial: Partial = "auto",
+        **others: Any,
+    ) -> None:
+        """Keep an answer whose first matches are those of every such search with a smaller k."""
+        if k <= recipe.candidates and all(option is None for option in others.values()):
+            key = version, query, recipe, partial
+            with self._answering:
+                self._answers[key] = k, found
+                self._answers.move_to_end(key)
+                if len(self._answers) > KEPT_ANSWERS:
+                    self._answers.popitem(last=False)
 
     @contextmanager
     def _counted(self) -> Iterator[int]:

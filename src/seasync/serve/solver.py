@@ -256,7 +256,8 @@ class Solver:
         if asked.snapshot is None or asked.is_alone:
             return []
         query = self._library.query_clip(sea, request.spans[0], asked.snapshot)
-        found = sea.matches(query, k=recipe.helpers + 1, recipe=recipe, partial=request.partial)
+        count = recipe.helpers + 1
+        found = sea.matches(query, k=count, recipe=recipe, partial=request.partial)[:count]
         others = [one for one in found if one.part is None and f"clip:{one.clip.id}" != request.match]
         return [(one.alignment, sea.query(one.clip, snapshot=asked.snapshot).encoding) for one in others]
 
