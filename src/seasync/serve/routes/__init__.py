@@ -47,6 +47,14 @@ SeaDep = Annotated[ServedSea, Depends(sea_of)]
 RefPath = Annotated[models.Ref, Path(description="`clip:ID` or `upload:ID`.")]
 IdPath = Annotated[models.Id, Path()]
 SecondsQuery = Annotated[models.Moment | None, Query()]
+
+
+async def span_of(ref: RefPath, start: SecondsQuery = None, end: SecondsQuery = None) -> models.SpanForm:
+    """The video that the path names, or the part of it from `start` to `end`."""
+    return models.SpanForm(ref=ref, start=start, end=end)
+
+
+SpanDep = Annotated[models.SpanForm, Depends(span_of)]
 RAW_BODY = {
     "requestBody": {
         "required": True,

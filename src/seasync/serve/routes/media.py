@@ -9,12 +9,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 
 from seasync.clip import Clip
+from seasync.encoders.body import Body
 from seasync.errors import ServeError
 from seasync.files import fetch
 from seasync.serve import body_angles, models, routes
 from seasync.serve.backend import Backend
 from seasync.serve.media import HeldFileResponse
-from seasync.serve.routes import BackendDep, IdPath, RefPath, SeaDep, SecondsQuery
+from seasync.serve.routes import BackendDep, IdPath, RefPath, SeaDep, SpanDep
 from seasync.serve.served_sea import ServedSea
 
 footage = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])
@@ -26,12 +27,10 @@ KEEP = {"Cache-Control": "private, max-age=86400"}
 
 
 @footage.get("")
-def get_footage(
-    sea: SeaDep, backend: BackendDep, ref: RefPath, start: SecondsQuery = None, end: SecondsQuery = None
-) -> models.FootageForm:
+def get_footage(sea: SeaDep, backend: BackendDep, span: SpanDep) -> models.FootageForm:
     """Describe a video: its size and rate, how a browser plays it, when each frame is shown."""
-    clip = backend.library.opened(sea, models.SpanForm(ref=ref, start=start, end=end))
-    return backend.library.describe(ref, clip, name=sea.annotations.get(f"name/{ref.partition(':')[2]}"))
+    clip, name = backend.library.opened(sea, span), f"name/{span.ref.partition(':')[2]}"
+    return backend.library.describe(span.ref, clip, name=sea.annotations.get(name))
 
 
 @footage.get(
@@ -145,26 +144,18 @@ def delete_upload(backend: BackendDep, upload: IdPath) -> Response:
 
 
 @bodies.post("/footage/{ref}/body", status_code=202)
-def find_body(
-    sea: SeaDep, backend: BackendDep, ref: RefPath, start: SecondsQuery = None, end: SecondsQuery = None
-) -> models.JobForm:
+def find_body(sea: SeaDep, backend: BackendDep, span: SpanDep) -> models.JobForm:
     """Find the joints of the person who moves most, in the background. `GET` gives them when it is done."""
-    span = models.SpanForm(ref=ref, start=start, end=end)
     clip = backend.library.clip_to_encode(sea, span)
     title = f"Find the body in {Path(clip.file).name}"
     return backend.jobs.submit("body", sea.name, span.model_dump(), title=title)
 
 
 @bodies.get("/footage/{ref}/body")
-def get_body(
-    sea: SeaDep, backend: BackendDep, ref: RefPath, start: SecondsQuery = None, end: SecondsQuery = None
-) -> models.BodyForm:
+def get_body(sea: SeaDep, backend: BackendDep, span: SpanDep) -> models.BodyForm:
     """The joints of the person who moves most. `409` until they have been found by `POST`."""
-    span = models.SpanForm(ref=ref, start=start, end=end)
     clip = backend.library.opened(sea, span)
-    return body_angles.body_model(
-        ref, body_angles.read_body(_place(backend, sea, span)), Path(clip.file).name
-    )
+    return body_angles.body_model(span.ref, _found_body(backend, clip), Path(clip.file).name)
 
 
 @bodies.get("/alignment/angles")
@@ -197,18 +188,20 @@ def set_drawings(
 
 
 def _angles(backend: Backend, sea: ServedSea, request: models.AnglesRequest) -> models.Angles:
-    sides = models.SIDES
-    spans = dict(zip(sides, request.spans, strict=True))
-    bodies = {side: body_angles.read_body(_place(backend, sea, spans[side])) for side in sides}
-    names = {side: Path(backend.library.opened(sea, spans[side]).file).name for side in sides}
+    clips = {
+        side: backend.library.opened(sea, span)
+        for side, span in zip(models.SIDES, request.spans, strict=True)
+    }
+    bodies = {side: _found_body(backend, clip) for side, clip in clips.items()}
+    names = {side: Path(clip.file).name for side, clip in clips.items()}
     alignment = backend.solver.solve(sea, request)
     return body_angles.compare_angles(alignment, bodies, names, mirror=request.mirror, raw=request.raw)
 
 
-def _place(backend: Backend, sea: ServedSea, span: models.SpanForm) -> Path:
-    file = backend.library.body_place(backend.library.opened(sea, span))
+def _found_body(backend: Backend, clip: Clip) -> Body:
+    file = backend.library.body_place(clip)
     if not file.exists():
         raise ServeError(
             "the body in this video has not been found yet; POST to its `body` first", status=409
         )
-    return file
+    return body_angles.read_body(file)
