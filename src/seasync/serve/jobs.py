@@ -281,7 +281,7 @@ class JobQueue:
         return job
 
     def _write(self, job: JobForm) -> None:
-        """Write a job that is not over yet, or that has just ended."""
+        """Write a job that is not over yet, or ends now."""
         self._state.put_if_possible("jobs", _to_row(job) | {"request": self._texts[job.id]})
 
     def _changed(self, job: JobForm) -> None:
