@@ -16,7 +16,9 @@ enum { MEAN = 1, MOVES = 2, PRICED = 4, FREE = 8, FILM = 16, HELD = 32 }; /* fla
 #define LOAD(from) ({ NUMBER loaded; memcpy(&loaded, from, sizeof loaded); loaded; })
 #define LOAD_WHOLE(from) ({ WHOLE loaded; memcpy(&loaded, from, sizeof loaded); loaded; })
 #define STORE(to, value) ({ const __typeof__(value) stored = value; memcpy(to, &stored, sizeof stored); })
-#define CHOOSE(mask, chosen, other) (((mask) & (chosen)) | (~(mask) & (other)))
+/* By a branch where it is foreseen: DTW of one matrix takes .85 of the time then, a priced path 2.3 times. */
+#define CHOOSE(mask, chosen, other) (WIDTH == 1 && !(flags & FREE) ? (WHOLE){(mask)[0] ? (chosen)[0] : (other)[0]} \
+                                                                   : ((mask) & (chosen)) | (~(mask) & (other)))
 #define SELECT(mask, chosen, other) ((NUMBER)CHOOSE(mask, (WHOLE)(chosen), (WHOLE)(other)))
 typedef uint8_t bytes __attribute__((vector_size(LANES)));
 typedef float one_float __attribute__((vector_size(4)));
