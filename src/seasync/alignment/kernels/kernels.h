@@ -54,11 +54,11 @@ typedef struct {
     double motion_cap, scale_floor;
 } Settings;
 
-void widen(const uint16_t *halves, int64_t count, float *out);
-void clock_of(const double *seconds, int64_t length, double limit, double *out);
+EXPORT void widen(const uint16_t *halves, int64_t count, float *out);
+EXPORT void clock_of(const double *seconds, int64_t length, double limit, double *out);
 void resample(const double *seconds, const float *features, int64_t length, int64_t width, double rate,
               int64_t count, float *out);
-int64_t prepare_frames(const float *features, const int64_t *shots, int64_t shot_count, const Windows *windows,
-                       const Settings *settings, const double *weight, const Stream *out);
+EXPORT int64_t prepare_frames(const float *features, const int64_t *shots, int64_t shot_count, const Windows *windows,
+                              const Settings *settings, const double *weight, const Stream *out);
 void transpose(const float *const *starts, int64_t offset, float *out);
 void interleave(const float *const *starts, const int64_t *widths, int64_t m, float *out);
