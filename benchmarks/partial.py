@@ -27,7 +27,7 @@ from benchmarks.world_sets import load_events
 from seasync.alignment import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
-from seasync.encoders.encoder import is_cut
+from seasync.encoders.patches import is_cut
 from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.film import find_in
@@ -240,64 +240,57 @@ KINDS: dict[str, Builder] = {
 # ---- other ways, on the same cost matrix: each gives a path (L, 2)
 
 
-def _open_path(cost, asymmetric):  # type: ignore[no-untyped-def]
-    """The whole query in an open match: with DTW's moves, or 1 step of the query and 0 to 2 of the match."""
+SUBSEQUENCE, OPEN_ENDS = ((1, 1), (1, 0), (0, 1)), ((1, 1), (1, 0), (1, 2))  # steps of query and match
+
+
+def _open_path(cost: Doubles, steps: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """The whole query in an open match, by these steps."""
     n, m = cost.shape
-    total = np.full((n, m), np.inf)
-    came = np.full((n, m, 2), -1, np.int64)
-    for i in range(n):
-        for j in range(m):
-            best = 0.0 if i == 0 else np.inf
-            for di, dj in ((1, 1), (1, 0), (1, 2) if asymmetric else (0, 1)):
-                if i >= di and j >= dj and total[i - di, j - dj] < best:
-                    best = total[i - di, j - dj]
-                    came[i, j, 0], came[i, j, 1] = i - di, j - dj
-            total[i, j] = best + cost[i, j]
-    path = [(n - 1, int(np.argmin(total[n - 1])))]
-    while came[path[-1][0], path[-1][1], 0] >= 0:
-        i, j = path[-1]
-        path.append((came[i, j, 0], came[i, j, 1]))
+    total, came = np.full((n + 1, m + 2), np.inf), np.zeros((n, m), np.int64)
+    total[0] = 0.0  # a row and two columns stand before the cells
+    by = np.array(steps)
+    for i, j in _diagonals(n, m):
+        before = total[i[:, None] + 1 - by[:, 0], j[:, None] + 2 - by[:, 1]]
+        came[i, j], total[i + 1, j + 2] = before.argmin(1), before.min(1) + cost[i, j]
+    path, (i, j) = [], (n - 1, int(total[n, 2:].argmin()))
+    while i >= 0:
+        path.append((i, j))
+        step = steps[came[i, j]]
+        i, j = i - step[0], j - step[1]
     return path[::-1]
 
 
-def _drop_path(cost, price):  # type: ignore[no-untyped-def]
+def _drop_path(cost: Doubles, price: float) -> list[tuple[int, int]]:
     """Every frame of either side may be left out at one price (as Drop-DTW does, with a flat price)."""
     n, m = cost.shape
-    taken = np.full((n + 1, m + 1), np.inf)  # the last cell is on the path
-    left_out = np.full((n + 1, m + 1), np.inf)  # the last frame was dropped
-    how_taken = np.zeros((n + 1, m + 1), np.int8)
-    how_left = np.zeros((n + 1, m + 1), np.int8)
-    left_out[0, 0] = 0.0
-    for i in range(n + 1):
-        for j in range(m + 1):
-            if i and j:
-                options = (
-                    left_out[i - 1, j - 1], taken[i - 1, j - 1], taken[i - 1, j], taken[i, j - 1]
-                )  # fmt: skip
-                for k in range(4):
-                    if options[k] + cost[i - 1, j - 1] < taken[i, j]:
-                        taken[i, j], how_taken[i, j] = options[k] + cost[i - 1, j - 1], k
-            if i:
-                for k, before in enumerate((left_out[i - 1, j], taken[i - 1, j])):
-                    if before + price < left_out[i, j]:
-                        left_out[i, j], how_left[i, j] = before + price, k
-            if j:
-                for k, before in enumerate((left_out[i, j - 1], taken[i, j - 1])):
-                    if before + price < left_out[i, j]:
-                        left_out[i, j], how_left[i, j] = before + price, k + 2
-    path = [(-1, -1)]
-    i, j, on = n, m, taken[n, m] <= left_out[n, m]
+    cells = np.pad(cost, ((1, 0), (1, 0)), constant_values=np.inf)
+    taken, left_out = np.full(
+        (2, n + 2, m + 2), np.inf
+    )  # the last cell is on the path; the last frame is not
+    how_taken, how_left = np.zeros((2, n + 1, m + 1), np.int64)
+    left_out[1, 1] = 0.0
+    for i, j in islice(_diagonals(n + 1, m + 1), 1, None):
+        across, up, aside = (i, j), (i, j + 1), (i + 1, j)
+        options = np.stack([left_out[across], taken[across], taken[up], taken[aside]])
+        drops = np.stack([left_out[up], taken[up], left_out[aside], taken[aside]])
+        how_taken[i, j], taken[i + 1, j + 1] = options.argmin(0), options.min(0) + cells[i, j]
+        how_left[i, j], left_out[i + 1, j + 1] = drops.argmin(0), drops.min(0) + price
+    path, i, j, on = [], n, m, taken[-1, -1] <= left_out[-1, -1]
     while i or j:
+        how = how_taken[i, j] if on else how_left[i, j]
         if on:
             path.append((i - 1, j - 1))
-            how = how_taken[i, j]
-            on = how != 0
-            i, j = i - (how != 3), j - (how != 2)
+            on, i, j = how != 0, i - (how != 3), j - (how != 2)
         else:
-            how = how_left[i, j]
-            on = how % 2 == 1
-            i, j = (i - 1, j) if how < 2 else (i, j - 1)
-    return path[:0:-1]
+            on, i, j = how % 2 == 1, i - (how < 2), j - (how >= 2)
+    return path[::-1]
+
+
+def _diagonals(n: int, m: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows and columns of the cells of each antidiagonal."""
+    for both in range(n + m - 1):
+        i = np.arange(max(0, both - m + 1), min(n, both + 1))
+        yield i, both - i
 
 
 def _warp_of(path: list[tuple[int, int]], alignment: Alignment) -> Warp:
@@ -318,8 +311,8 @@ def ways(case: Case) -> Iterator[tuple[str, Warp]]:
     full = align_encodings(case.query, case.match, partial="never")
     yield "full DTW", full.warp(keep="query").at
     cost = cost_matrix(case.query, case.match).astype(np.float64)
-    yield "open ends", _warp_of(_open_path(cost, True), full)
-    yield "subsequence", _warp_of(_open_path(cost, False), full)
+    yield "open ends", _warp_of(_open_path(cost, OPEN_ENDS), full)
+    yield "subsequence", _warp_of(_open_path(cost, SUBSEQUENCE), full)
     dropped = _drop_path(cost, float(np.quantile(cost, 0.3)))
     yield "free gaps", _warp_of(dropped, full) if dropped else full.warp(keep="query").at
     yield "seasync", align_encodings(case.query, case.match, partial="auto").warp(keep="query").at

@@ -9,20 +9,17 @@ stands before.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import io
-import json
 import sys
 import tokenize
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.goals import Goals
+from benchmarks.goals import HERE, Goals, parser
 
-HERE = Path(__file__).parents[1]
 LINES, MODULES, MEDIAN, IMPORTS_PER_CENT = 25_500, 185, 120, 8.0
 SMALL = 80  # code lines; a smaller module that only one other imports belongs into it
 OTHER_KINDS = {"C": (".c", ".h"), "scripts and styles": (".js", ".css"), "pages": (".html",)}
@@ -200,11 +197,9 @@ def _print(sizes: dict[str, Size], before: dict[str, Size]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--against", type=Path, help="a checkout of another commit")
-    parser.add_argument("--json", type=Path, help="write what is printed as numbers to this file")
-    parser.add_argument("--quick", action="store_true", help="the same: counting takes seconds")
-    given = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--against", type=Path, help="a checkout of another commit")
+    given = arguments.parse_args()
     package = HERE / "src" / "seasync"
     modules = read_modules(package)
     sizes, others = measure(modules), count_others(package)
@@ -215,26 +210,27 @@ def main() -> int:
         places = [place for place in (given.against, HERE) if place]
         counts = [sum(map(count_lines, (place / folder).rglob("*.py"))) for place in places]
         print(f"{folder:14}{' → '.join(map(str, counts))} lines")
-    lone = parts_of_others(modules)
-    for name, user in lone.items():
-        print(f"{name} ({modules[name].lines} lines) belongs into {user}")
-    for name, homes in repeated_classes(modules).items():
-        print(f"class {name} is defined in {', '.join(homes)}")
-    for name, count in repeated_files(modules).items():
-        print(f"{count} files are called {name}")
-    everything = sizes["all"]
+    found = complaints(modules)
+    print("\n".join(found))
+    everything, goals = sizes["all"], Goals(given)
     share = 100 * everything.import_lines / everything.lines
-    goals = Goals()
     goals.at_most("lines of Python", everything.lines, LINES)
     goals.at_most("modules", everything.modules, MODULES)
     goals.at_least("lines of the median module", everything.median, MEDIAN)
     goals.at_most("lines that import", share, IMPORTS_PER_CENT, " %")
-    goals.at_most(f"modules under {SMALL} lines with one importer", len(lone), 0)
-    goals.at_most("names of several classes", len(repeated_classes(modules)), 0)
-    if given.json:
-        plain = {room: asdict(size) for room, size in sizes.items()}
-        given.json.write_text(json.dumps({"rooms": plain, "others": others}, indent=2) + "\n")
-    return goals.exit_code
+    goals.at_most("modules that belong into others, names given twice", len(found), 0)
+    return goals.finish({"rooms": {room: vars(size) for room, size in sizes.items()}, "others": others})
+
+
+def complaints(modules: dict[str, Module]) -> list[str]:
+    """What is cut too fine or named twice, a line each."""
+    small = parts_of_others(modules).items()
+    classes, files = repeated_classes(modules).items(), repeated_files(modules).items()
+    return [
+        *(f"{name} ({modules[name].lines} lines) belongs into {user}" for name, user in small),
+        *(f"class {name} is defined in {', '.join(homes)}" for name, homes in classes),
+        *(f"{count} files are called {name}" for name, count in files),
+    ]
 
 
 if __name__ == "__main__":

@@ -22,16 +22,16 @@ Brackets are 95 % bootstrap intervals over queries.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 
 from benchmarks.goals import Goals, parser
 from benchmarks.golf import apa
-from benchmarks.world_offsets import without_offsets
-from benchmarks.world_per_cent import per_cent
 from benchmarks.world_sets import (
     CachedEncoder,
     Doubles,
@@ -44,6 +44,7 @@ from benchmarks.world_sets import (
 from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_encodings
 from seasync.encoders import DEFAULT
 from seasync.evaluate.results import mean_interval
+from seasync.sea.calibration import calibration_error
 from seasync.sea.search import Matches
 
 TEN = 10
@@ -56,6 +57,9 @@ MS_GOALS = {
     ("falls", "ten, ms"): 70, ("falls", "pick, ms"): 45,
     ("golf", "pick, ms"): 65,
 }  # fmt: skip
+OFFSET_STEPS = 30
+NEAR_MS = 3.0  # closer than this, an error counts as zero
+PAIRS = 4  # of clips of each kind, for the per cent
 GOLF_APA = {"ten, APA": 0.903, "pick, APA": 0.91}
 PER_CENT_GOALS = {("gestures", "R@1"): 85, ("gestures", "P@10"): 65, ("actions", "R@1"): 100}
 Figures = dict[str, Any]
@@ -204,6 +208,119 @@ def views(folder: Path, encoder: CachedEncoder) -> Figures:
             errors = np.abs(place(alignment, view.replayed) - view.true)
             rows.setdefault(name, []).append(float(1000 * errors.mean()))
     return {name: {row: summary(errors) for row, errors in rows.items()} for name, rows in report.items()}
+
+
+# How much of an error is a fixed offset of single clips.
+#
+# A label that stands too early in one clip makes every alignment with that clip wrong by as much, in either
+# direction. So does a moment that looks as if it came earlier there. Neither depends on the path: alignments
+# that agree with each other through any third clip err by differences of such offsets alone.
+
+
+def without_offsets(errors: Mapping[tuple[int, int], Doubles]) -> float:
+    """The mean distance that is left when each clip may shift each of its events by one amount.
+
+    Parameters
+    ----------
+    errors : mapping of (int, int) to numpy.ndarray [shape=(E,)]
+        Where the alignment of a query with a match (by their numbers) puts each of the events, minus the
+        truth, in ms.
+
+    Returns
+    -------
+    float
+        Mean absolute distance, in ms. The offsets are those that make it smallest.
+    """
+    pairs, signed = np.array(list(errors)), np.array(list(errors.values()))
+    sides = np.zeros((len(pairs), pairs.max() + 1))
+    rows = np.arange(len(pairs))
+    sides[rows, pairs[:, 0]], sides[rows, pairs[:, 1]] = 1, -1
+    return float(np.mean([np.abs(_rest(sides, event)).mean() for event in signed.T]))
+
+
+def _rest(sides: Doubles, errors: Doubles) -> Doubles:
+    """Errors minus sides · offsets, with the offsets of the smallest mean: least squares, weighted anew."""
+    weights = np.ones(len(errors))
+    for _ in range(OFFSET_STEPS):
+        offsets = np.linalg.lstsq(sides * weights[:, None], errors * weights, rcond=None)[0]
+        rest = errors - sides @ offsets
+        weights = 1 / np.sqrt(np.maximum(np.abs(rest), NEAR_MS))
+    return np.asarray(rest)
+
+
+# Whether "the same movement" in per cent is right.
+
+
+def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
+    """Error and AUC of "the same movement" on pairs drawn at even odds, for each set and for all."""
+    rng = np.random.default_rng(0)
+    ids = np.array([sea.id_of(file) for each in sets for file in each.files])
+    labels = np.array([label for each in sets for label in each.labels])
+    own = np.array([each.name for each in sets for _ in each.files])
+    set_of = dict(zip(ids.tolist(), own.tolist(), strict=True))
+    said: dict[str, list[tuple[float, bool, bool]]] = {}
+    for at, clip in enumerate(ids):
+        alike, inside = labels == labels[at], own == own[at]
+        alike[at] = False
+        kinds = [alike, ~alike & inside & (ids != clip), ~alike & ~inside]
+        counts = [2 * PAIRS, PAIRS, PAIRS] if kinds[1].any() else [2 * PAIRS, 0, 2 * PAIRS]
+        drawn = [rng.permutation(ids[kind])[:count] for kind, count in zip(kinds, counts, strict=True)]
+        chosen = np.concatenate(drawn).tolist()
+        where = f"id IN ({', '.join(map(repr, chosen))})"
+        for match in sea.sea.search(str(clip), k=len(chosen), candidates=len(chosen), where=where):
+            if match.alignability is not None:
+                same = match.clip.label == labels[at]
+                strange = same or set_of[str(match.clip.id)] != own[at]
+                said.setdefault(own[at], []).append((match.alignability, same, strange))
+    everyone = {name: np.array(rows) for name, rows in said.items()}
+    pairs = {name: rows[:, :2] for name, rows in everyone.items()}
+    strangers = {name: rows[rows[:, 2] > 0, :2] for name, rows in everyone.items()}
+    return (
+        _report(pairs, "{}", "all")
+        | _report(_each_left_out(pairs), "{}, left out", "all, each left out")
+        | _report(_each_left_out(strangers), "{}, strangers left out", "all, strangers, each left out")
+    )
+
+
+def _report(pairs: dict[str, Doubles], name: str, together: str) -> Figures:
+    """Figures of each set, and of all of them."""
+    if not pairs:
+        return {}
+    found = {name.format(of): _calibrated(*rows.T) for of, rows in pairs.items()}
+    return found | {together: _calibrated(*np.concatenate(list(pairs.values())).T)}
+
+
+def _each_left_out(pairs: dict[str, Doubles]) -> dict[str, Doubles]:
+    return {name: _left_out(name, pairs) for name in pairs} if len(pairs) > 1 else {}
+
+
+def _left_out(name: str, pairs: dict[str, Doubles]) -> Doubles:
+    """The pairs of a set, with per cent by a curve that was fitted to the other sets."""
+    odds = {of: logit(rows[:, 0].clip(1e-9, 1 - 1e-9)) for of, rows in pairs.items()}
+    known, same = (
+        np.concatenate([part for of, part in parts.items() if of != name])
+        for parts in (odds, {of: rows[:, 1] for of, rows in pairs.items()})
+    )
+    weights = np.where(same > 0, 0.5 / max(same.mean(), 1e-9), 0.5 / max(1 - same.mean(), 1e-9))
+
+    def surprise(curve: Doubles) -> float:
+        margins = (2 * same - 1) * (curve[0] + curve[1] * known)
+        return float((weights * np.logaddexp(0, -margins)).mean())
+
+    a, b = minimize(surprise, np.array([0.0, 1.0]), method="Nelder-Mead").x
+    return np.column_stack([expit(a + b * odds[name]), pairs[name][:, 1]])
+
+
+def _calibrated(probability: Doubles, same: Doubles) -> Figures:
+    """How far the per cent are off, and the chance that a pair of the same movement gets more of them."""
+    right = same.astype(bool)
+    higher = np.searchsorted(np.sort(probability[~right]), probability[right], "left")
+    equal = np.searchsorted(np.sort(probability[~right]), probability[right], "right") - higher
+    return {
+        "error": calibration_error(probability, right),
+        "AUC": float((higher + equal / 2).mean() / max((~right).sum(), 1)),
+        "pairs": len(same),
+    }
 
 
 def show(report: Figures) -> None:
