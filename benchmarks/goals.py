@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parents[1]
 
@@ -65,12 +67,35 @@ class Goals:
         return int(not all(line["ok"] for line in self._lines))
 
 
+def show(figures: Mapping[str, Any], indent: str = "") -> None:
+    """Print nested figures: a line for each row of numbers, under the names of what it belongs to."""
+    for name, value in figures.items():
+        nested = [key for key, each in value.items() if isinstance(each, dict) and "interval" not in each]
+        if nested:
+            print(f"\n{indent}{name}")
+            show(value, f"{indent}  ")
+        else:
+            row = ", ".join(f"{key} {_in_words(each)}" for key, each in value.items())
+            print(f"{indent}{name:{34 - len(indent)}}  {row}", flush=True)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        low, high = value["interval"]
+        return f"{value['mean']:.4g} [{low:.4g}, {high:.4g}]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _plain(value: object) -> object:
-    """Numbers and arrays of numpy as JSON has them; anything else, such as a path, as text."""
+    """Numbers and arrays of numpy as JSON has them; of a path its name; anything else as text."""
+    if isinstance(value, Path):
+        return value.name
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def commit(checkout: Path) -> str:
-    """The commit of a checkout, with `-dirty` if files differ from it; nothing outside of git."""
-    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    """The commit of a checkout, with `-dirty` if its code differs from it; nothing outside of git."""
+    git = ["git", "-C", str(checkout)]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src", "benchmarks"], check=False)
+    return head.strip() + "-dirty" * (bool(head) and changed.returncode == 1)

@@ -42,7 +42,7 @@ from benchmarks.goals import HERE, Goals, commit, parser
 Doubles = NDArray[np.float64]
 Answer = dict[str, Any]
 PAIRS, SEED = 2_000, 30
-COMPOSITES = 100
+COMPOSITES, FPS = 100, 7.5
 FOLDERS = (
     "repetitions", "tpl", "views", "robots/drawer", "robots/bottle", "falls", "gestures", "actions", "golf"
 )  # fmt: skip
@@ -142,7 +142,7 @@ class GoldenClip:
 
 
 def drawn_clips(data: Path) -> list[GoldenClip]:
-    """Every clip of the data, and composites of their encodings: interrupted, surrounded, swapped, cut."""
+    """Every clip of the data, and composites of their encodings."""
     from seasync.encoders import encode_clip, get_encoder
 
     encoder, clips = get_encoder(), []
@@ -185,11 +185,15 @@ def read_events(file: Path) -> dict[str, tuple[Doubles, str]]:
 
 
 def composites(clips: Sequence[GoldenClip]) -> Iterator[GoldenClip]:
+    """Clips put together of the samples of others, a shot each; their events are those of the first drawn."""
+    from seasync.encoders.vector import stream_vector_parts
+    from seasync.encoding import Encoding, Stream
+
     rng = np.random.default_rng(SEED)
     for number in range(COMPOSITES):
         one, other, third = (clips[n] for n in rng.integers(len(clips), size=3))
         length, strange, last = (len(clip.encoding.seconds) for clip in (one, other, third))
-        cut = int(length * rng.uniform(0.35, 0.65))
+        cut = max(1, int(length * rng.uniform(0.35, 0.65)))
         before, after = (one, 0, cut), (one, cut, length)
         kind, parts = [
             ("interrupted", [before, (other, 0, max(2, strange // 2)), after]),
@@ -197,32 +201,18 @@ def composites(clips: Sequence[GoldenClip]) -> Iterator[GoldenClip]:
             ("swapped", [after, before]),
             ("cut", [(one, length // 4, length)]),
         ][number % 4]
-        yield joined(f"{kind} {number}", parts)
-
-
-def joined(name: str, parts: Sequence[tuple[GoldenClip, int, int]]) -> GoldenClip:
-    """Samples first … last (exclusive) of clips in a row, a shot each; with the events of one of them."""
-    from seasync.encoders.vector import stream_vector_parts
-    from seasync.encoding import Encoding, Stream
-
-    parts = [(clip, first, max(last, first + 1)) for clip, first, last in parts]
-    main = max(parts, key=lambda part: part[2] - part[1])[0]
-    main = parts[0][0] if name.startswith("interrupted") else main
-    events, starts, step = np.full(len(main.events), np.nan), [0], 1 / 7.5
-    for clip, first, last in parts:
-        clock = clip.encoding.seconds
-        if clip is main:
-            inside = (main.events >= clock[first]) & (main.events < clock[last - 1] + step)
-            events[inside] = main.events[inside] - clock[first] + starts[-1] * step
-        starts.append(starts[-1] + last - first)
-    features: NDArray[np.float32] = np.concatenate(
-        [clip.encoding.features[first:last] for clip, first, last in parts]
-    )
-    count, stream = starts.pop(), main.encoding.streams[0].name
-    seconds = np.arange(count, dtype=np.float64) / 7.5
-    made = Stream(stream, seconds, np.arange(count) * 4, features, np.array(starts, np.int64))
-    encoding = Encoding(main.encoding.encoder, (made,), *stream_vector_parts(made))
-    return GoldenClip(name, f"composite/{main.label}", encoding, events)
+        events, shots = np.full(len(one.events), np.nan), [0]
+        for clip, first, end in parts:
+            clock = clip.encoding.seconds
+            inside = (one.events >= clock[first]) & (one.events < clock[end - 1] + 1 / FPS)
+            if clip is one:
+                events[inside] = one.events[inside] - clock[first] + shots[-1] / FPS
+            shots.append(shots[-1] + end - first)
+        features = np.concatenate([clip.encoding.features[first:end] for clip, first, end in parts])
+        at, name = np.arange(shots.pop()), one.encoding.streams[0].name
+        stream = Stream(name, at / FPS, 4 * at, features, np.array(shots, np.int64))
+        encoding = Encoding(one.encoding.encoder, (stream,), *stream_vector_parts(stream))
+        yield GoldenClip(f"{kind} {number}", f"composite/{one.label}", encoding, events)
 
 
 def store(file: Path, clips: Sequence[GoldenClip]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals, parser
+from benchmarks.goals import Goals, parser, show
 from benchmarks.world_sets import load_events
 from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.alignment.consensus import apply_consensus
@@ -65,12 +65,7 @@ def main() -> int:
             single = by_query(pairs, events, refined(recipe, pairs[0]), nearest, firsts=firsts)
             rows.append({"recipe": f"{recipe.name}, one pair at {rate:g} fps", "encoder": encoder})
             rows[-1] |= summary({k: v for k, v in single.items() if "ten" in k})
-    for row in rows:
-        print(f"\n{row['recipe']} on {row['encoder']}, {len(names)} clips")
-        for name, value in row.items():
-            if isinstance(value, dict):
-                low, high = value["interval"]
-                print(f"  {name:48} {value['mean']:7.3f}  [{low:.3f}, {high:.3f}]")
+    show({f"{row['recipe']} on {row['encoder']}": row for row in rows})
     goals = Goals(options)
     # What users get: matches of a search have corrected each other, and the first of them is the pick.
     sea, pair = ({k: v["mean"] for k, v in row.items() if isinstance(v, dict)} for row in rows[1:3])

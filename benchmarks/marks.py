@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals, parser
+from benchmarks.goals import Goals, parser, show
 from benchmarks.world_sets import load_events
 from seasync import align as _  # noqa: F401  (loads the kernels before the clock runs)
 from seasync.alignment import align_many
@@ -70,7 +70,7 @@ def main() -> int:
         for count in options.labeled if not options.quick else (5, 10):
             if count <= len(truth.clips) - 8:
                 rows.append(measured(truth, count, 2 if options.quick else options.draws))
-                print(line(rows[-1]), flush=True)
+                show({f"{name}, {count} labeled": rows[-1]})
     print(SWINGNET)
     goals = Goals(options)
     golf = {row["labeled"]: row for row in rows if row["set"] == "golf"}
@@ -161,17 +161,6 @@ def one_draw(truth: Truth, labeled: NDArray[np.int64], targets: NDArray[np.int64
             "inner frames": float(np.nanmean(apart[:, 1:-1])),
         }
     return figures
-
-
-def line(row: dict[str, object]) -> str:
-    figures = []
-    for key, value in row.items():
-        if isinstance(value, float):
-            digits = 0 if key.endswith("ms") else 3
-            low, high = row.get(f"{key} interval", (None, None))  # type: ignore[misc]
-            around = "" if low is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
-            figures.append(f"{key} {value:.{digits}f}{around}")
-    return f"{row['set']}, {row['labeled']} labeled: " + ", ".join(figures)
 
 
 def _marks(seconds: Floats) -> tuple[Mark, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.goals import Goals, parser
+from benchmarks.goals import Goals, parser, show
 from seasync.alignment import MOTION, PAPER, Recipe, score_many
 from seasync.encoders import encode_clip, get_encoder
 from seasync.encoding import Encoding
@@ -31,12 +31,7 @@ def main() -> int:
         draq = all_pairs([encode_clip(file, encoder) for file in files], recipe)
         rows.append({"recipe": recipe.name, "encoder": name} | judge(draq, labels, recipe.threshold))
     print(f"{len(files)} clips, {len(set(labels))} actions")
-    for row in rows:
-        print(
-            "  ".join(
-                f"{name} {value:.3f}" if isinstance(value, float) else value for name, value in row.items()
-            )
-        )
+    show({f"{row['recipe']}, {row['encoder']}": row for row in rows})
     return Goals(options).finish(rows)
 
 

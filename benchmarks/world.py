@@ -30,7 +30,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from benchmarks.goals import Goals, parser
+from benchmarks.goals import Goals, parser, show
 from benchmarks.golf import apa
 from benchmarks.world_sets import (
     CachedEncoder,
@@ -82,7 +82,7 @@ def main() -> int:
         report = measure(Path(folder), sets, ours, theirs)
     if not options.quick and not options.sets:
         report["views"] = views(options.folder / "views", ours)
-    show(report)
+    show({name: rows for name, rows in report.items() if isinstance(rows, dict) and name != "clips"})
     goals = Goals(options)
     if not options.quick:
         check(report, goals)
@@ -321,31 +321,6 @@ def _calibrated(probability: Doubles, same: Doubles) -> Figures:
         "AUC": float((higher + equal / 2).mean() / max((~right).sum(), 1)),
         "pairs": len(same),
     }
-
-
-def show(report: Figures) -> None:
-    """The tables, in words."""
-    clips = ", ".join(f"{name} {count}" for name, count in report["clips"].items())
-    print(f"\n{report['encoder']}, paper: {report['baseline']}; clips: {clips}")
-    for set_name, rows in report["events"].items():
-        print(f"\nevents, {set_name}")
-        for name, columns in rows.items():
-            print(f"  {name:18}" + "".join(f"  {column} {_said(value)}" for column, value in columns.items()))
-    for kind in ("retrieval", "views"):
-        for set_name, rows in report.get(kind, {}).items():
-            print(f"\n{kind}, {set_name}")
-            for name, value in rows.items():
-                columns = value if "mean" not in value else {"ms": value}
-                print(f"  {name:18}" + "".join(f"  {c} {_said(v)}" for c, v in columns.items()))
-    print("\nper cent of the same movement")
-    for name, row in report["per cent"].items():
-        print(f"  {name:18}  error {row['error']:.3f}  AUC {row['AUC']:.3f}  ({row['pairs']} pairs)")
-
-
-def _said(value: Figures) -> str:
-    digits = 3 if abs(value["mean"]) < 2 else 1
-    low, high = value["interval"]
-    return f"{value['mean']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def check(report: Figures, goals: Goals) -> None:
