@@ -8,6 +8,10 @@ recipe, query by query, with 95 % bootstrap intervals. How much clips disagree i
 stands beside what the labels say.
 
 Controls: features that only report where in the clip a frame is; transformers that were never trained.
+
+With `--joints PENN` models learn on the joints of Penn Action's training clips instead (its labels are
+enough). Each test clip then has its 25 candidates (nearest training clips by the clip vector of the joints,
+the same for all rows) re-ranked by DRAQ: how often is the first one of the same action (R@1)?
 """
 
 from __future__ import annotations
@@ -26,18 +30,24 @@ from benchmarks.encoders import COLUMNS, Columns, print_table
 from benchmarks.goals import Goals, parser
 from benchmarks.golf import CANDIDATES, by_query, encode_all, ranked, similarities
 from benchmarks.world_sets import load_events
-from seasync.alignment import MOTION, PAPER
+from seasync.alignment import MOTION, PAPER, Recipe, score_many
 from seasync.alignment.consensus import disagreement
+from seasync.clip import Clip
 from seasync.encoders import get_encoder
-from seasync.encoders.temporal import TemporalEncoder
+from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
+from seasync.evaluate.data import open_dataset
 from seasync.evaluate.proxies import position_only_encoding
 from seasync.evaluate.results import mean_interval
+from seasync.evaluate.study import Sample, Study
 from seasync.options import TrainKind
-from seasync.train.fit import TrainingPlan, train_on
+from seasync.train.clips import SHORTEST
+from seasync.train.fit import Training, TrainingPlan, train_on
+from seasync.train.tasks import NmsTask, TaughtTask
 
 PARTS = 4
+JOINT_CANDIDATES = 25
 HELD_OUT = 0.15  # of the training clips, to stop by
 APART = "clips disagree by, ms"
 SHOWN = (*COLUMNS, APART)
@@ -76,11 +86,17 @@ Rows = dict[str, dict[str, Columns]]  # by recipe, then by the name of the featu
 
 def main() -> int:
     arguments = parser(__doc__)
-    arguments.add_argument("golf", type=Path)
+    arguments.add_argument("golf", type=Path, nargs="?")
+    arguments.add_argument("--joints", type=Path, metavar="PENN", help="learn on joints instead")
+    arguments.add_argument("--queries", type=int, default=978, help="of the joints, test clips at random")
     arguments.add_argument("--out", type=Path, required=True, help="where models are kept")
     arguments.add_argument("--parts", type=int, default=PARTS, choices=range(1, PARTS + 1))
     arguments.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
     options = arguments.parse_args()
+    if options.joints:
+        return Goals(options).finish(on_joints(options.joints, options.queries, options.out))
+    if not options.golf:
+        arguments.error("expected GOLF, or --joints PENN")
     warnings.simplefilter("ignore", SubjectNotFound)
     names, events = load_events(options.golf / "events.csv")
     frozen = {name: encode_all(options.golf / "clips", names, name) for name in (FROZEN, CLASS, POSE)}
@@ -185,6 +201,74 @@ def check(rows: Rows, goals: Goals) -> None:
             gain = np.subtract(table[name][COLUMNS[0]], table[base][COLUMNS[0]])
             said = f"{recipe.name}: APA average of {name} over {base}, lower end of the interval"
             goals.at_least(said, mean_interval(gain)[0], 0.0)
+
+
+# ---- joints
+
+
+class Joints:
+    """The joints of clips, as an encoder and as footage to train on."""
+
+    name = "joints"
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        fit = [sample for sample in samples if len(sample.encoding.seconds) >= SHORTEST]
+        self._encodings = [sample.encoding for sample in fit]
+        self.clips = [Clip(sample.item.name) for sample in fit]
+        first = self._encodings[0]
+        self.fingerprint, self.dimension = first.encoder, first.features.shape[1]
+        self.fps = 1 / float(np.median(np.diff(first.seconds)))
+        self.lead = self.name, self.fingerprint
+
+    def encodings(self, chosen: Sequence[int]) -> list[Encoding]:
+        return [self._encodings[n] for n in chosen]
+
+
+def on_joints(penn: Path, queries: int, out: Path) -> dict[str, object]:
+    """R@1 of joints, and of what is learned on them."""
+    study = Study.of(open_dataset(penn))
+    joints = Joints(study.gallery)
+    drawn = np.random.default_rng(0).permutation(len(study.queries))[:queries]
+    candidates = study.retrieved(MOTION, JOINT_CANDIDATES)
+    models: dict[str, TemporalEncoder | None] = {"joints": None}
+    for task in (NmsTask(), TaughtTask()):
+        file, begin = out / f"joints-{task.kind}.onnx", time.perf_counter()
+        trained = Training(joints, task, TrainingPlan(), file).run()
+        scores = ", ".join(f"{name} {value:.3f}" for name, value in trained.best.items())
+        print(f"{file.name}: {len(joints.clips)} clips, {time.perf_counter() - begin:.0f} s; {scores}")
+        models[task.kind] = TemporalEncoder(task.kind, joints, TemporalModel(file))
+    figures: dict[str, object] = {}
+    for recipe in (PAPER, MOTION):
+        rows = {name: found(study, drawn, candidates, model, recipe) for name, model in models.items()}
+        figures |= print_table(f"Penn Action joints, {recipe.name}: {len(drawn)} queries", rows, ("R@1",))
+    return figures
+
+
+def found(
+    study: Study,
+    drawn: NDArray[np.int64],
+    candidates: Sequence[NDArray[np.int64]],
+    model: TemporalEncoder | None,
+    recipe: Recipe,
+) -> Columns:
+    """Whether the candidate of the lowest DRAQ is of the query's action."""
+    seen: dict[int, Encoding] = {}
+
+    def shown(number: int) -> Encoding:
+        if number not in seen:
+            encoding = study.gallery[number].encoding
+            seen[number] = model.over(encoding) if model else encoding
+        return seen[number]
+
+    right = []
+    for at in drawn:
+        query = study.queries[at].encoding
+        scores = score_many(
+            model.over(query) if model else query, [shown(int(n)) for n in candidates[at]], recipe=recipe
+        )
+        best = int(candidates[at][int(np.argmin(scores.draq))])
+        right.append(float(study.gallery[best].item.label == study.queries[at].item.label))
+    return {"R@1": right}
 
 
 if __name__ == "__main__":

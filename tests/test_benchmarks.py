@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.goals import Goals, parser
+from benchmarks.goals import Goals, parser, show
+from benchmarks.golden import compared
 from benchmarks.turns import TURNS, against
 from seasync.alignment import MOTION
 
@@ -36,3 +37,32 @@ def test_the_median_of_the_turns_counts_against_another_checkout(tmp_path: Path)
 
     assert against(tmp_path, measure, Goals()) == 1  # twice as long as the other code in most turns
     assert asked.count(tmp_path) == TURNS + 1
+
+
+def test_figures_are_printed_a_line_for_each_row(capsys: pytest.CaptureFixture[str]) -> None:
+    around = {"mean": 2.0, "interval": (1.0, 3.0)}
+    show({"falls": {"motion": {"ms": around, "n": 3}}, "golf": {"share": 0.5}})
+    assert capsys.readouterr().out.split("\n") == [
+        "",
+        "falls",
+        "  motion                            ms 2 [1, 3], n 3",
+        "golf                                share 0.5",
+        "",
+    ]
+
+
+def test_golden_answers_agree_to_a_millionth_and_may_take_another_path_of_the_same_cost() -> None:
+    path = np.array([[0, 0], [1, 1]], np.int16)
+    old = {"dtw_cost": 1.0, "draq": 0.5, "pieces": [[0.0, 1.0]], "likelihood": 0.9, "error": 10.0}
+
+    def difference(**changed: object) -> dict[str, object]:
+        return compared(old, old | {"path": path} | changed, path, [])
+
+    assert difference() == {"fields": {}, "other path": False, "errors": [10.0, 10.0]}
+    assert difference(dtw_cost=1.0 + 1e-7, likelihood=0.9 + 8e-6)["fields"] == {}
+    assert difference(path=path[:1])["other path"]
+    assert difference(pieces=[[0.0, 0.9]])["other path"]
+    assert list(difference(dtw_cost=1.1, path=path[:1])["fields"]) == ["dtw_cost"]  # type: ignore[call-overload]
+    assert not difference(dtw_cost=1.1, path=path[:1])["other path"]
+    assert compared(old, old | {"draq": 1.0}, path, ["draq"])["fields"] == {}
+    assert list(difference(failed="no path")["fields"].values()) == [float("inf")]  # type: ignore[attr-defined]
