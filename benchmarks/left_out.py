@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -27,14 +27,12 @@ from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, KINDS, Case, cases, load
 from benchmarks.world_sets import CachedEncoder, FootageSet, load_sets
 from seasync import similarity
-from seasync.alignment import MOTION, Alignment, Scores, align_encodings, align_many, score_many
-from seasync.alignment import prices as prices_module
+from seasync.alignment import MOTION, Alignment, Recipe, Scores, align_encodings, align_many, score_many
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
-from seasync.options import Partial
 from seasync.ranking import Ranking
 from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector
 
@@ -74,7 +72,7 @@ def main() -> int:
     tables = {
         "score^p": Table(EXPONENTS, SHIPPED_EXPONENT, _by_exponent(asked)),
         "candidates": Table(FEW, similarity.FEW_CANDIDATES, _by_center(asked)),
-        "cut": Table(CUTS, prices_module.NOISE, _by_cut(options.folder, sets, encoded)),
+        "cut": Table(CUTS, MOTION.noise, _by_cut(options.folder, sets, encoded)),
     }
     for name, table in tables.items():
         print(f"\n{name:26}{'chosen on others':>18}{'left out':>10}{'shipped':>10}{'best':>10}")
@@ -169,16 +167,19 @@ def _by_cut(
     """How much smaller errors of key events get than those of whole paths, and how many planted parts fit."""
     planted = {name: _planted(folder / name, encoded) for name in ("golf", "actions")}
     with_events = [each for each in sets if each.events is not None]
-    whole = {each.name: _event_error(each, encoded[each.name], "never") for each in with_events}
+    whole = {
+        each.name: _event_error(each, encoded[each.name], replace(MOTION, partial="never"))
+        for each in with_events
+    }
     found: dict[str, list[float]] = {}
     for cut in CUTS:
-        with patch.object(prices_module, "NOISE", cut):
-            for each in with_events:
-                error = _event_error(each, encoded[each.name], "auto")
-                found.setdefault(f"{each.name}, events", []).append(whole[each.name] / error)
-            for name, some in planted.items():
-                share = float(np.mean([_is_good(case) for case in some]))
-                found.setdefault(f"{name}, planted", []).append(share)
+        recipe = replace(MOTION, noise=cut)
+        for each in with_events:
+            error = _event_error(each, encoded[each.name], recipe)
+            found.setdefault(f"{each.name}, events", []).append(whole[each.name] / error)
+        for name, some in planted.items():
+            share = float(np.mean([_is_good(case, recipe) for case in some]))
+            found.setdefault(f"{name}, planted", []).append(share)
     return found
 
 
@@ -192,13 +193,13 @@ def _planted(folder: Path, encoded: dict[str, list[Encoding]]) -> list[Case]:
     return [case for build in KINDS.values() for case in cases(build, takes, strangers, PLANTED, rng)]
 
 
-def _is_good(case: Case) -> bool:
-    warp = align_encodings(case.query, case.match).warp(keep="query")
+def _is_good(case: Case, recipe: Recipe) -> bool:
+    warp = align_encodings(case.query, case.match, recipe=recipe).warp(keep="query")
     off = np.abs(warp.at(case.query_moments) - case.match_moments).mean() * 30
     return bool(off <= GOOD_FRAMES)
 
 
-def _event_error(clips: FootageSet, encodings: list[Encoding], partial: Partial) -> float:
+def _event_error(clips: FootageSet, encodings: list[Encoding], recipe: Recipe) -> float:
     """Mean error of the key events of each clip's ten nearest, in seconds."""
     assert clips.events is not None
     alike = similarity.similarity_matrix(encodings, encodings, trajectory=True)
@@ -206,7 +207,7 @@ def _event_error(clips: FootageSet, encodings: list[Encoding], partial: Partial)
     errors = []
     for query, row, events in zip(encodings, alike, clips.events, strict=True):
         nearest = similarity.best(row.astype(np.float32), TEN).tolist()
-        aligned = align_many(query, [encodings[n] for n in nearest], partial=partial)
+        aligned = align_many(query, [encodings[n] for n in nearest], recipe=recipe)
         errors += [_error(a, events, clips.events[n]) for a, n in zip(aligned, nearest, strict=True)]
     return float(np.mean(errors))
 

@@ -309,7 +309,7 @@ class Paths:
         if snapshot.version != version:
             raise SeaError(f"{snapshot.dataset.uri}: the sea has changed since the search; search again")
         rows = sorted({row for source in sources for row in source.rows})
-        kept = dict(zip(rows, snapshot.encodings(rows, vectors=False), strict=True))
+        kept = dict(zip(rows, snapshot.encodings(rows), strict=True))
 
         def read(number: int) -> Encoding:
             source = sources[number]
@@ -578,7 +578,7 @@ def answer(
         keep_costs,
         query,
         asked,
-        lambda number: shown[number].encoding or encodings[shown[number].candidate],
+        lambda number: shown[number].encoding or _with_vector(encodings, shown[number]),
     )
     products, matches = ranking.keys("product"), list[Match]()
     for each in shown:
@@ -598,6 +598,11 @@ def answer(
         candidates=len(found.rows),
         best_draq=float(draq.min()) if len(draq) else None,
     )
+
+
+def _with_vector(encodings: Sequence[Encoding], shown: _Shown) -> Encoding:
+    """The encoding of a clip that is shown, with its vector: consensus judges the matches by it."""
+    return replace(encodings[shown.candidate], mean=shown.vector.mean, trajectory=shown.vector.trajectory)
 
 
 @dataclass(eq=False)
