@@ -149,7 +149,7 @@ def test_contrast_is_the_cost_over_that_of_the_match_out_of_order_and_counts_mor
     weights = []
     for frames in (16, 48):
         query = encoding(0, frames=frames)
-        ranking = rank(query, candidates, similarity, recipe=MOTION, partial="never")
+        ranking = rank(query, candidates, similarity, recipe=MOTION.asked(partial="never"))
         costs = [cost_matrix(query, match) for match in candidates]
         expected = [dtw(cost)[1] / disordered_cost(cost) for cost in costs]
         np.testing.assert_allclose(ranking.scores.contrast, expected, rtol=1e-4)

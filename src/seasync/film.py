@@ -217,7 +217,7 @@ def _within_film(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:
 def _rank(query: Encoding, stretches: Sequence[Encoding], windows: _Windows, recipe: Recipe) -> Ranking:
     """Rank stretches whole to whole: they are proposed so that all of them fits all of the query."""
     similarity = windows.similarity(query, stretches, recipe)
-    return rank(query, stretches, similarity, recipe=recipe, partial="never")
+    return rank(query, stretches, similarity, recipe=recipe.asked(partial="never"))
 
 
 def _fit_around(span: Span, query: Encoding, film: Encoding, recipe: Recipe) -> list[Span]:

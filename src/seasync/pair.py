@@ -30,8 +30,8 @@ def align(
     fps: float | None = None,
     anchors: Sequence[tuple[float, float]] = (),
     band: float | None = None,
-    partial: Partial = "auto",
-    order: Order = "same",
+    partial: Partial | None = None,
+    order: Order | None = None,
     cache: bool = True,
     progress: Callable[[str, float, float], None] | None = None,
 ) -> Alignment:
@@ -54,9 +54,9 @@ def align(
         Keep the path within this share of the length from the straight line.
     partial
         Whether footage without a counterpart is left out: ``"auto"`` (if that is clearly better),
-        ``"never"`` or ``"always"``.
+        ``"never"`` or ``"always"``. Default: the recipe's.
     order
-        ``"any"`` also finds parts that come in another order in the match.
+        ``"any"`` also finds parts that come in another order in the match. Default: the recipe's.
     cache
         Keep encodings in the cache folder, and use those that are there.
     progress

@@ -32,7 +32,7 @@ from seasync.alignment.judge import ScoredPieces
 from seasync.alignment.prepare import PreparedClip
 from seasync.encoding import Encoding, Indices
 from seasync.errors import SeaError
-from seasync.options import Partial, Rerank, expect
+from seasync.options import Rerank, expect
 from seasync.similarity import Neighborhood
 
 Doubles = NDArray[np.float64]
@@ -169,7 +169,6 @@ def rank(
     *,
     recipe: Recipe,
     rerank: Rerank | None = None,
-    partial: Partial = "auto",
     neighborhood: Neighborhood | None = None,
 ) -> Ranking:
     """Rank one query's candidates.
@@ -183,11 +182,9 @@ def rank(
     similarity : numpy.ndarray [shape=(B,)]
         Similarity of their clip vectors to the query's.
     recipe : Recipe
-        How the clips are aligned.
+        How the clips are aligned. What its `partial` leaves out of the query raises the score.
     rerank : {"evidence", "product", "draq", "dtw", "none"}, optional
         What orders them. Default: the recipe's own key.
-    partial : {"auto", "never", "always"}
-        Whether parts of the clips may be left out. What is left out of the query raises the score.
     neighborhood : Neighborhood, optional
         The candidates' similarities among themselves. Without them, company does not count.
 
@@ -203,6 +200,4 @@ def rank(
     """
     key = rerank or recipe.rerank
     expect("rerank", key, Rerank, SeaError)
-    return Ranking(
-        key, similarity, score_many(query, candidates, recipe=recipe, partial=partial), neighborhood
-    )
+    return Ranking(key, similarity, score_many(query, candidates, recipe=recipe, partial=None), neighborhood)

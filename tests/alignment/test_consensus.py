@@ -59,7 +59,7 @@ def test_consensus_corrects_one_wrong_alignment(performed):
         path=np.array(astray, np.int32),
         pieces=(replace(alignments[0].pieces[0], start=0, stop=len(astray)),),
     )
-    mended = apply_consensus([wrong, *alignments[1:]], matches, partial="never")
+    mended = apply_consensus([wrong, *alignments[1:]], matches)
     assert errors([wrong], places[:2])[0] > 10
     assert errors(mended, places)[0] < 2 * right + 1
 
@@ -68,7 +68,7 @@ def test_paths_stay_paths_and_keep_their_ends_and_scores(performed):
     (query, *matches), _ = performed
     for recipe_partial in ("never", "always"):
         alone = align_many(query, matches, partial=recipe_partial)
-        for before, after in zip(alone, apply_consensus(alone, matches, partial=recipe_partial), strict=True):
+        for before, after in zip(alone, apply_consensus(alone, matches), strict=True):
             assert (after.draq, after.coverage, len(after.pieces)) == (
                 before.draq,
                 before.coverage,
@@ -87,7 +87,7 @@ def test_the_cost_is_that_of_the_path_that_is_returned(performed):
     (query, *matches), _ = performed
     kept = [align_encodings(query, match, partial="always") for match in matches]
     for alone in (kept, align_many(query, matches, partial="always")):
-        together = apply_consensus(alone, matches, partial="always")
+        together = apply_consensus(alone, matches)
         assert sum(each.dtw_cost for each in together) > 1.001 * sum(each.dtw_cost for each in alone)
         for before, after, match in zip(alone, together, matches, strict=True):
             cost = cost_matrix(query, match)

@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -148,3 +149,10 @@ def test_features_that_cannot_be_compared_are_refused():
         cost_matrix(one, replace(one, encoder="other"))
     with pytest.raises(FeatureError, match="1 of 3 frame features hold NaN"):
         encoding([[1.0], [np.nan], [2.0]])
+
+
+def test_prepared_clips_go_to_other_processes():
+    one, other = prepare(encoding(walk(20, 4)), MOTION), prepare(encoding(walk(25, 4, 1)), MOTION)
+    sent = [pickle.loads(pickle.dumps(clip)) for clip in (one, other)]
+    expected, got = CostPair(one, other, MOTION).matrix(), CostPair(*sent, MOTION).matrix()
+    assert np.array_equal(got, expected)

@@ -17,16 +17,12 @@ from seasync.alignment.result import Alignment, Piece
 from seasync.alignment.solve import align_many, as_alignment, solve
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import FeatureError
-from seasync.options import Partial
 
 FEWEST = 2  # detours that must be defined at a moment; with fewer, the path stays as it is
 
 
 def apply_consensus(
-    alignments: Sequence[Alignment],
-    matches: Sequence[Encoding | PreparedClip],
-    *,
-    partial: Partial | None = None,
+    alignments: Sequence[Alignment], matches: Sequence[Encoding | PreparedClip]
 ) -> list[Alignment]:
     """Let the alignments of one query correct each other.
 
@@ -40,8 +36,7 @@ def apply_consensus(
     alignments : sequence of Alignment, length B
         The query aligned with each match.
     matches : sequence of Encoding, length B
-    partial : {"auto", "never", "always"}, optional
-        How the matches are aligned with each other. Default: as the alignments' recipe says.
+        They are aligned with each other as the alignments' recipe says.
 
     Returns
     -------
@@ -49,7 +44,7 @@ def apply_consensus(
     """
     if not alignments:
         return []
-    recipe, direct = alignments[0].recipe.asked(partial=partial), [_Way.of(each) for each in alignments]
+    recipe, direct = alignments[0].recipe, [_Way.of(each) for each in alignments]
     worst = max(alignment.draq for alignment in alignments)
     helpers = [n for n, way in enumerate(direct) if way.helps(worst)][: recipe.helpers + 1]
     onward = _ways_between(helpers, matches, recipe)

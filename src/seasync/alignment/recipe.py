@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 
 from seasync.options import Order, Partial, Readout, RecipeName, Rerank, expect
@@ -106,32 +106,35 @@ class Recipe:
     """
 
     name: str
+    context: bool = False
+    change_seconds: float | None = None
+    power: float = 1.0
+    stillness: float = 1.0
+    penalty: float = 0.0
+    readout: Readout = "first"
+    grid_fps: float | None = None
+    windows: bool = False
+    threshold: float = 0.6
+    price: float | None = None
+    trajectory: bool = False
+    candidates: int = 10
+    rerank: Rerank = "draq"
+    _: KW_ONLY
     # What users ask for.
     partial: Partial = "auto"
     order: Order = "same"
     consensus: bool | None = None
     # The cost of a pair of frames.
-    context: bool = False
-    change_seconds: float | None = None
-    power: float = 1.0
-    stillness: float = 1.0
     motion_cap: float = 3.0  # of 2–10 the best on falls; the other sets hardly change
-    grid_fps: float | None = None
-    windows: bool = False
     scene_distance: float = 0.3  # halves of one scene differ by .24 at most, foreign footage by .35 at least
     scale_floor: float = 0.25  # not measured
-    # The path.
-    penalty: float = 0.0
-    readout: Readout = "first"
-    mirror_share: float = 0.97  # not measured
     # What is left out.
-    price: float | None = None
     jump: float = 0.025  # chosen on planted parts of one half of the clips, measured on the other
     jump_in_any_order: float = 0.015  # chosen on golf swings in two and three pieces; uncut they stay whole
     margin: float = 0.02  # chosen on planted parts of one half of the clips, measured on the other
     noise: float = 0.1  # at .07, falls and robots, whose clips correspond whole, gain that much by chance
     # The score and the verdict.
-    threshold: float = 0.6
+    mirror_share: float = 0.97  # not measured
     strictness: float = 0.02  # not measured
     least_coverage: float = 0.5  # not measured
     film_price: float = 0.75  # mean number of cells of a random path per frame, of two clips of equal length
@@ -140,10 +143,6 @@ class Recipe:
     direct_weight: int = 3  # not measured
     worse_detour: float = 0.05  # not measured
     tolerance: float = 0.035  # the true moment lies within for 84–100 % of the events of sets left out
-    # Candidates.
-    trajectory: bool = False
-    candidates: int = 10
-    rerank: Rerank = "draq"
 
     def __post_init__(self) -> None:
         for field in ("change_seconds", "grid_fps", "price"):

@@ -198,10 +198,8 @@ class PairOptions:
                 first,
                 second,
                 encoder=self.encoder,
-                recipe=recipe_named(self.recipe),
+                recipe=recipe_named(self.recipe).asked(partial=self.partial, order=self.order),
                 fps=self.fps,
-                partial=self.partial,
-                order=self.order,
                 anchors=anchors,
                 progress=show,
             )

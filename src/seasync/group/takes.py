@@ -320,7 +320,7 @@ def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION, seed: int = 0) -> 
         for first in range(0, len(others), BATCH):
             batch = others[first : first + BATCH]
             encodings = [takes[n].encoding for n in batch]
-            total[batch] += score_many(takes[probe].encoding, encodings, recipe=recipe, partial="auto").score
+            total[batch] += score_many(takes[probe].encoding, encodings, recipe=recipe, partial=None).score
             count[batch] += 1
     return int(np.argmin(total / np.maximum(count, 1)))
 

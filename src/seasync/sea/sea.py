@@ -141,7 +141,7 @@ class Sea:
         rerank: Rerank | None = None,
         candidates: int | None = None,
         max_draq: float | None = None,
-        partial: Partial = "auto",
+        partial: Partial | None = None,
         consensus: bool | None = None,
         label: str | None = None,
         where: str | None = None,
@@ -169,10 +169,10 @@ class Sea:
         partial
             Whether parts of the clips may stay unmatched: ``"auto"``, ``"never"`` or ``"always"``. Unmatched
             parts of the query count against a match. Unless ``"never"``, a clip of a longer film may
-            be extended to the stretch around it that fits better.
+            be extended to the stretch around it that fits better. Default: the recipe's, ``"auto"``.
         consensus
-            Let the matches correct each other's alignments. Order and scores stay the same. Default: with
-            MOTION, unless the clips are so long that it would slow the search down.
+            Let the matches correct each other's alignments. Order and scores stay the same. Default: the
+            recipe's; with MOTION, unless the clips are so long that it would slow the search down.
         label
             Only clips with this label.
         where
@@ -195,7 +195,8 @@ class Sea:
         >>> best = sea.search("query.mp4", k=1)[0]                    # doctest: +SKIP
         >>> seasync.render.compare(best.alignment, "sync.mp4")        # doctest: +SKIP
         """
-        options = SearchOptions(k, recipe, rerank, candidates, max_draq, partial, consensus)
+        recipe = recipe.asked(partial=partial, consensus=consensus)
+        options = SearchOptions(k, recipe, rerank, candidates, max_draq)
         return self._search([query], options, (start, end), where, label)[0]
 
     def search_many(
@@ -209,13 +210,14 @@ class Sea:
         rerank: Rerank | None = None,
         candidates: int | None = None,
         max_draq: float | None = None,
-        partial: Partial = "auto",
+        partial: Partial | None = None,
         consensus: bool | None = None,
         label: str | None = None,
         where: str | None = None,
     ) -> list[Matches]:
         """Search for several queries at once; faster than one after the other. See `search`."""
-        options = SearchOptions(k, recipe, rerank, candidates, max_draq, partial, consensus)
+        recipe = recipe.asked(partial=partial, consensus=consensus)
+        options = SearchOptions(k, recipe, rerank, candidates, max_draq)
         return self._search(queries, options, (start, end), where, label)
 
     def _search(
@@ -248,7 +250,7 @@ class Sea:
         recipe: Recipe = MOTION,
         rerank: Rerank | None = None,
         candidates: int | None = None,
-        partial: Partial = "auto",
+        partial: Partial | None = None,
         label: str | None = None,
         seed: int = 0,
     ) -> Matches:
@@ -271,7 +273,7 @@ class Sea:
         rows = rows[: max(k, candidates or 0)]
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
         found = Found(rows, similarity, snapshot.vectors.of(snapshot, rows))
-        options = SearchOptions(k, recipe, rerank, partial=partial)
+        options = SearchOptions(k, recipe.asked(partial=partial), rerank)
         return answer(snapshot, asked, found, self._encode, options)
 
     def query(self, asked: Asked) -> Query:

@@ -35,7 +35,7 @@ from seasync.encoding import Encoding, seconds_of
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
 from seasync.forms import MatchForm, SearchForm
-from seasync.options import Partial, Rerank
+from seasync.options import Rerank
 from seasync.ranking import rank
 from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.index import Found, RowIds
@@ -327,10 +327,10 @@ class Paths:
             if not self._has_consensus(consensus):
                 return self._solved([number])[0]
             if self._corrected is None:
-                _, options, sources, _ = self._kept
+                sources = self._kept[2]
                 direct = self._solved(range(len(sources)))
                 clips = [self._clips[n] for n in range(len(sources))]
-                self._corrected = apply_consensus(direct, clips, partial=options.partial)
+                self._corrected = apply_consensus(direct, clips)
             return self._corrected[number]
 
     def _solved(self, numbers: Sequence[int]) -> list[Alignment]:
@@ -339,7 +339,7 @@ class Paths:
         missing = [n for n in numbers if n not in self._direct]
         self._clips |= {n: prepare(self._read(n), options.recipe) for n in missing}
         pairs = [(self._prepared, self._clips[n]) for n in missing]
-        found = align_pairs(pairs, options.recipe.asked(partial=options.partial), keep="costs")
+        found = align_pairs(pairs, options.recipe, keep="costs")
         for n, each in zip(missing, found, strict=True):
             kept = keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
             self._direct[n] = each if kept else replace(each, cost=None)
@@ -348,7 +348,7 @@ class Paths:
     def _has_consensus(self, asked: bool | None) -> bool:
         """Whether matches correct each other: as asked, or if that takes well under a tenth of a second."""
         _, options, sources, _ = self._kept
-        wanted = options.consensus if asked is None else asked
+        wanted = options.recipe.consensus if asked is None else asked
         if wanted is not None:
             return wanted
         if not options.recipe.trajectory:
@@ -366,8 +366,6 @@ class SearchOptions:
     rerank: Rerank | None = None
     candidates: int | None = None
     max_draq: float | None = None
-    partial: Partial = "auto"
-    consensus: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,16 +531,16 @@ def answer(
     keep_costs : bool
         Keep small cost matrices with the alignments.
     """
-    recipe, partial = options.recipe, options.partial
+    recipe = options.recipe
     found, encodings = with_encodings(snapshot, found, encode)
     standard, asked, near = snapshot.vectors.standard, prepare(query.encoding, recipe), None
     vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
     if (options.rerank or recipe.rerank) == "evidence" and len(found.rows):
         near = Neighborhood.of(vector, found.vectors, len(standard.mean))
-    order_by = bind(rank, asked, recipe=recipe, rerank=options.rerank, partial=partial)
+    order_by = bind(rank, asked, recipe=recipe, rerank=options.rerank)
     ranking = order_by(encodings, found.similarity, neighborhood=near)
     stretches: dict[int, _Stretch] = {}
-    if recipe.windows and partial != "never" and ranking.rerank != "none":
+    if recipe.windows and recipe.partial != "never" and ranking.rerank != "none":
         around = dict(_stretches_around(snapshot, query, found.rows, recipe))
         if around:
             films = [encoding for _, encoding in around.values()]
@@ -567,7 +565,7 @@ def answer(
         shown.append(each)
     trimmed = [(each, each.encoding) for each in shown if each.is_trimmed and each.encoding]
     if trimmed:
-        again = score_many(asked, [encoding for _, encoding in trimmed], recipe=recipe, partial=partial)
+        again = score_many(asked, [encoding for _, encoding in trimmed], recipe=recipe, partial=None)
         for at, (each, encoding) in enumerate(trimmed):
             each.rate(again, at, Fit.of(again, at, grid, grid_of(encoding.seconds, recipe), recipe))
 

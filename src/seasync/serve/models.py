@@ -227,7 +227,8 @@ class SearchRequest(Model):
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Sea.search`, besides the query."""
-        return self.model_dump(exclude={"query"}) | {"recipe": recipe_named(self.recipe)}
+        recipe = recipe_named(self.recipe).asked(partial=self.partial)
+        return self.model_dump(exclude={"query", "partial"}) | {"recipe": recipe}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,7 +285,7 @@ class AlignmentRequest(Model):
     @property
     def method(self) -> Recipe:
         """How the two are aligned."""
-        return recipe_named(self.recipe)
+        return recipe_named(self.recipe).asked(partial=self.partial, order=self.order)
 
     @property
     def spans(self) -> tuple[SpanForm, SpanForm]:

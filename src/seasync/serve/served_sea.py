@@ -25,7 +25,6 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, ServeError
 from seasync.forms import SearchForm
-from seasync.options import Partial
 from seasync.sea.sea import Sea
 from seasync.sea.search import Matches, Query, resolve
 from seasync.sea.snapshot import Snapshot
@@ -167,16 +166,16 @@ class ServedSea:
         """The answer of `Sea.search` with these options, when it is this search's turn."""
         return self._search(query, options).form()
 
-    def matches(self, query: Clip, *, k: int, recipe: Recipe, partial: Partial = "auto") -> Matches:
+    def matches(self, query: Clip, *, k: int, recipe: Recipe) -> Matches:
         """The k best matches, perhaps more, which can be aligned, each on its own.
 
         People open one match of an answer after the other, so the latest answers are remembered.
         """
         snapshot = self.snapshot()
         with self._answering:
-            most, found = self._answers.get((snapshot.version, query, recipe, partial), (0, None))
+            most, found = self._answers.get((snapshot.version, query, recipe), (0, None))
         if found is None or most < k:
-            found = self._search(query, {"k": k, "recipe": recipe, "partial": partial})
+            found = self._search(query, {"k": k, "recipe": recipe})
         if not found.can_align:
             asked = self.query(query, snapshot=snapshot)
             with self._answering:
@@ -218,12 +217,11 @@ class ServedSea:
         *,
         k: int,
         recipe: Recipe,
-        partial: Partial = "auto",
         **others: Any,
     ) -> None:
         """Keep an answer whose first matches are those of every such search with a smaller k."""
         if k <= recipe.candidates and all(option is None for option in others.values()):
-            key = version, query, recipe, partial
+            key = version, query, recipe
             with self._answering:
                 self._answers[key] = k, found
                 self._answers.move_to_end(key)

@@ -220,8 +220,6 @@ class Solver:
             match.encoding,
             recipe=refined(request.method, query.encoding),
             anchors=tuple(request.anchors),
-            partial=request.partial,
-            order=request.order,
         )
         if asked.helps_itself and frames is None:
             alignment = self._corrected(asked, alignment, match.encoding)
@@ -235,7 +233,7 @@ class Solver:
         if not others or sum(len(path.match_seconds) for path in paths) ** 2 > CONSENSUS_CELLS:
             return alignment
         encodings = [match, *(encoding for _, encoding in others)]
-        return apply_consensus(paths, encodings, partial=asked.request.partial)[0]
+        return apply_consensus(paths, encodings)[0]
 
     def _takes(self, asked: _Asked) -> list[Helper]:
         """The other takes that a request names, each aligned with the query on its own."""
@@ -257,7 +255,7 @@ class Solver:
             return []
         query = self._library.query_clip(sea, request.spans[0], asked.snapshot)
         count = recipe.helpers + 1
-        found = sea.matches(query, k=count, recipe=recipe, partial=request.partial)[:count]
+        found = sea.matches(query, k=count, recipe=recipe)[:count]
         others = [one for one in found if one.part is None and f"clip:{one.clip.id}" != request.match]
         return [(one.alignment, sea.query(one.clip, snapshot=asked.snapshot).encoding) for one in others]
 

@@ -141,6 +141,10 @@ class Stream(ctypes.Structure):
         )  # fmt: skip
         self.rows, self.links, self.scales, self.lower, self.grid = rows, links, scales, lower, grid
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pointers mean nothing in another process: there it is made again from its arrays."""
+        return Stream, (self.rows, self.links, self.scales, self.lower, self.grid)
+
 
 # Paths.
 
