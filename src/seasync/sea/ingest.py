@@ -381,14 +381,15 @@ class Added:
     failed: list[Failure] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
-    def include(self, other: Added) -> None:
-        """Add what is counted in another one."""
+    def include(self, other: Added, durations: Sequence[float]) -> None:
+        """Add what is counted in another one, whose clips last so many seconds."""
         self.done += other.done
         self.added += other.added
         self.present += other.present
-        self.seconds += other.seconds
         self.failed += other.failed
         self.damaged += other.damaged
+        for seconds in durations:  # one by one: the same sum to the bit, however clips are put into shards
+            self.seconds += seconds
 
 
 @dataclass
@@ -397,6 +398,8 @@ class Shard:
 
     Attributes
     ----------
+    durations
+        Seconds of the clips that are counted as added.
     rows
         What is to be written; or
     fragments
@@ -406,6 +409,7 @@ class Shard:
     """
 
     counts: Added = field(default_factory=Added)
+    durations: list[float] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     fragments: list[Any] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
@@ -416,7 +420,7 @@ class Shard:
         self.counts.done += step.size
         if isinstance(outcome, Row):
             self.counts.added += 1
-            self.counts.seconds += outcome.entry.duration
+            self.durations.append(outcome.entry.duration)
             self.counts.damaged += [outcome.entry.damage] if outcome.entry.damage else []
             self.rows.append(outcome)
         elif isinstance(outcome, Failure):
@@ -499,7 +503,7 @@ class _Commits:
         self._last = time.monotonic()
 
     def take(self, shard: Shard) -> None:
-        self._added.include(shard.counts)
+        self._added.include(shard.counts, shard.durations)
         if shard.rows or shard.fragments or shard.updates:
             self._pending.append(shard)
         rows = sum(len(each.rows) for each in self._pending)
