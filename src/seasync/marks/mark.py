@@ -26,6 +26,11 @@ class Mark:
         When it ends; None for a moment.
     confidence : float or None
         How likely a mark that was carried over is within the tolerance (0–1); None if a person set it.
+
+    Examples
+    --------
+    >>> seasync.render.Mark("impact", 1.2).name
+    'impact'
     """
 
     name: str
