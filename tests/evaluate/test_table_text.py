@@ -12,9 +12,17 @@ import numpy as np
 import pytest
 
 from seasync.errors import DataError
-from seasync.evaluate import report as table_text
-from seasync.evaluate.report import plot, write_report
-from seasync.evaluate.results import Curve, Table, add_figure, add_mean, add_median, run_settings
+from seasync.evaluate import results as table_text
+from seasync.evaluate.results import (
+    Curve,
+    Table,
+    add_figure,
+    add_mean,
+    add_median,
+    plot,
+    run_settings,
+    write_report,
+)
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from seasync.cli.evaluate import evaluate
 from seasync.errors import DataError
-from seasync.evaluate.report import body, print_table
-from seasync.evaluate.results import Table
+from seasync.evaluate.results import Table, body, print_table
 from tests.evaluate import datasets
 
 ROWS = [

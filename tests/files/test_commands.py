@@ -167,7 +167,7 @@ def test_models_lie_at_uris(run, stored: tuple[str, str], bucket: str, clips: Pa
 
 
 def test_a_report_is_written_to_a_uri(stored: tuple[str, str], bucket: str) -> None:
-    from seasync.evaluate.report import write_report
+    from seasync.evaluate.results import write_report
 
     write_report([], Location(f"{bucket}/report.html"), title="Nothing")
     assert b"<h1>Nothing</h1>" in fetched(f"{bucket}/report.html")

@@ -82,7 +82,7 @@ def _proxy(folder: Path, aligned: Alignment) -> None:
 
 
 def _report(folder: Path, aligned: Alignment) -> None:
-    from seasync.evaluate.report import write_report
+    from seasync.evaluate.results import write_report
 
     write_report([], folder / "report.html", title="long " * 4000)
 

@@ -136,13 +136,13 @@ def _show(
     tables: list[Table], title: str, *, form: Literal["json", "csv", "latex"] | None, report: Location | None
 ) -> None:
     """Print tables in the format asked for; write the report."""
-    from seasync.evaluate import report as table_text
+    from seasync.evaluate import results as table_text
 
     _progress("", 0, 0)
     if report:
         table_text.write_report(tables, report, title=title)
     if form == "json":
-        print(table_text.all_as_json(tables) if len(tables) > 1 else table_text.as_json(tables[0]))
+        print(table_text.as_json(*tables))
         return
     for table in tables:
         if form is None:

@@ -128,7 +128,7 @@ def cycle(forward: ArrayLike, backward: ArrayLike) -> Array:
 def fpe(forward: ArrayLike, backward: ArrayLike) -> float:
     """Frame position error: mean squared difference of a frame's position before and after the cycle."""
     after = cycle(forward, backward)
-    return _mean((np.arange(len(after)) - after) ** 2)
+    return known_mean((np.arange(len(after)) - after) ** 2)
 
 
 def cpe(query_phases: ArrayLike, forward: ArrayLike, backward: ArrayLike) -> float:
@@ -143,7 +143,7 @@ def cpe(query_phases: ArrayLike, forward: ArrayLike, backward: ArrayLike) -> flo
     after = np.full(len(back), -1)
     after[np.isfinite(back)] = on_match[_nearest(back[np.isfinite(back)], len(on_match))]
     judged = (phases >= 0) & (after >= 0)
-    return _mean(np.abs(phases - after)[judged])
+    return known_mean(np.abs(phases - after)[judged])
 
 
 def recall_at(relevant: ArrayLike, k: int) -> NDArray[np.bool_]:
@@ -212,6 +212,7 @@ def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else float("nan")
 
 
-def _mean(values: Array) -> float:
+def known_mean(values: Array) -> float:
+    """The mean of what is finite; NaN if nothing is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -1,4 +1,4 @@
-"""Proxy tasks on frame features, as the publications on video alignment define them.
+"""Proxy tasks on frame features, as the publications on video alignment define them, and the paper's Table 3.
 
 A protocol fixes where they differ: TCC (Dwibedi et al. 2019) and CARL (Chen et al. 2022) use other strides,
 normalization and classifiers. Each function takes the clips of one action, lists of (T, d) embeddings and
@@ -7,20 +7,22 @@ normalization and classifiers. Each function takes the clips of one action, list
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync.alignment import MOTION
 from seasync.encoding import Encoding
 from seasync.errors import DataError, MissingExtra
 from seasync.evaluate.metrics import kendall_tau
+from seasync.evaluate.results import Row, Table, add_figure, mean_over_groups
+from seasync.evaluate.study import Array, Indices, Sample, Study
 
-Array = NDArray[np.float64]
 Embeddings = Sequence[NDArray[Any]]
-Phases = Sequence[NDArray[np.int64]]
+Phases = Sequence[Indices]
 CUTOFFS = (1, 5, 10, 15)
 
 
@@ -133,10 +135,17 @@ def phase_classification(
     DataError
         If the training clips show fewer than two phases.
     """
-    x, y = _stack(*train, protocol)
+    try:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.svm import SVC
+    except ImportError:
+        raise MissingExtra("evaluate", "the classification of phases") from None
+    pairs = [_labelled(protocol.embed(e), np.asarray(p)) for e, p in zip(*train, strict=True)]
+    x, y = (np.concatenate(column) for column in zip(*pairs, strict=True))
     if len(np.unique(y)) < 2:
         raise DataError("phase classification: the training clips show fewer than two phases")
-    model = _classifier(protocol).fit(x, y)
+    logistic = protocol.classifier == "logistic"
+    model = (LogisticRegression(solver="lbfgs", max_iter=100_000) if logistic else SVC()).fit(x, y)
     accuracy, frames = np.full(len(test[0]), np.nan), np.zeros(len(test[0]))
     for i, (embedding, phases) in enumerate(zip(*test, strict=True)):
         features, wanted = _labelled(protocol.embed(embedding), np.asarray(phases))
@@ -155,7 +164,7 @@ class Progression:
     squares: Array
     residual: Array
 
-    def r2(self, clips: NDArray[np.int64] | slice = slice(None)) -> float:
+    def r2(self, clips: Indices | slice = slice(None)) -> float:
         """R² on these clips, the mean over boundaries."""
         n = self.frames[clips].sum()
         spread = self.squares[clips].sum(0) - self.total[clips].sum(0) ** 2 / n
@@ -167,8 +176,10 @@ def phase_progression(
     train: tuple[Embeddings, Phases], test: tuple[Embeddings, Phases], protocol: Protocol
 ) -> Progression:
     """How well a linear regression predicts the distance to each phase boundary from a frame."""
-    _require_sklearn()
-    from sklearn.linear_model import LinearRegression
+    try:
+        from sklearn.linear_model import LinearRegression
+    except ImportError:
+        raise MissingExtra("evaluate", "the progression of phases") from None
 
     boundaries = max(int(np.max(p)) for p in train[1])
     if boundaries < 1:
@@ -184,7 +195,7 @@ def phase_progression(
     return Progression(*(np.array(column, np.float64) for column in zip(*sums, strict=True)))
 
 
-def boundary_distance(phases: NDArray[np.int64], boundaries: int) -> Array:
+def boundary_distance(phases: Indices, boundaries: int) -> Array:
     """For each phase c < boundaries, (t − last index of c)/T: (T,) → (T, boundaries).
 
     A clip without phase c uses the last index of an earlier phase, or −1: where c would have ended.
@@ -197,30 +208,8 @@ def boundary_distance(phases: NDArray[np.int64], boundaries: int) -> Array:
     return np.asarray((np.arange(len(phases))[:, None] - np.array(last)[None]) / len(phases))
 
 
-def _labelled(features: Array, phases: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+def _labelled(features: Array, phases: Indices) -> tuple[Array, Indices]:
     return features[phases >= 0], phases[phases >= 0]
-
-
-def _stack(embeddings: Embeddings, phases: Phases, protocol: Protocol) -> tuple[Array, NDArray[np.int64]]:
-    pairs = [_labelled(protocol.embed(e), np.asarray(p)) for e, p in zip(embeddings, phases, strict=True)]
-    return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
-
-
-def _classifier(protocol: Protocol) -> Any:
-    _require_sklearn()
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import SVC
-
-    return (
-        LogisticRegression(solver="lbfgs", max_iter=100_000) if protocol.classifier == "logistic" else SVC()
-    )
-
-
-def _require_sklearn() -> None:
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtra("evaluate", "the classification of phases") from None
 
 
 # Control features that know only a frame's position, to show what a proxy task rewards.
@@ -268,15 +257,8 @@ class UntrainedTransformer:
             return random.uniform(-bound, bound, (rows, columns)).astype(np.float32)
 
         self.input = weights(frames.shape[1], WIDTH)
-        self.layers = [
-            (
-                weights(WIDTH, 3 * WIDTH),
-                weights(WIDTH, WIDTH),
-                weights(WIDTH, HIDDEN),
-                weights(HIDDEN, WIDTH),
-            )
-            for _ in range(LAYERS)
-        ]
+        sizes = ((WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, HIDDEN), (HIDDEN, WIDTH))
+        self.layers = [[weights(*size) for size in sizes] for _ in range(LAYERS)]
         self.output = weights(WIDTH, OUTPUT)
 
     def __call__(self, features: NDArray[Any]) -> ControlFeatures:
@@ -306,3 +288,114 @@ def _attention(projected: ControlFeatures) -> ControlFeatures:
     share = np.exp(score - score.max(2, keepdims=True))
     mixed = (share / share.sum(2, keepdims=True)) @ value
     return np.asarray(mixed.transpose(1, 0, 2).reshape(length, WIDTH))
+
+
+# The paper's Table 3, with two controls that know only the position.
+
+Embed = Callable[[Encoding], NDArray[Any]]
+PHASES_NOTES = (
+    "Per action, then the plain mean over actions; intervals over the test clips.",
+    "The last two rows are controls: features that hold only the frame's position, and an untrained temporal "
+    "transformer with position encoding on the same frame features. Where they do well, the task rewards "
+    "position, not action.",
+    "The paper's Ret@1 column has values that are published elsewhere as AP@5: compare with both.",
+)
+
+
+def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
+    """Kendall's τ and, with phase labels, classification, progression and frame retrieval.
+
+    The gallery is the training side, the queries are the test side.
+
+    Raises
+    ------
+    DataError
+        If there is no training side, or it lacks an action.
+    """
+    if study.leave_one_out:
+        raise DataError(f"{study.name}: the proxy tasks need a training side; split the data set first")
+    transformer = UntrainedTransformer([s.encoding.features for s in study.gallery])
+    kinds: list[tuple[str, bool, Embed]] = [
+        (study.encoder, False, lambda e: e.features.astype(np.float64)),
+        (study.encoder, True, lambda e: contextualized(e.features)),
+        (f"{study.encoder}, state and change", False, state_and_change),
+        ("control: position only", False, lambda e: position_only(len(e.features))),
+        ("control: untrained transformer", False, lambda e: transformer(e.features)),
+    ]
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise MissingExtra("evaluate", "this table") from None
+    with threadpool_limits(1):  # with many small products, BLAS threads wait longer than they work
+        rows = [_row(study, name, context, embed, protocol, seed) for name, context, embed in kinds]
+    title = f"Proxy tasks (Table 3) on {study.name}, protocol {protocol.name}"
+    given = {"protocol": protocol.name, "stride": protocol.stride, "seed": seed}
+    compare = ("kind", "context")
+    return study.table("phases", title, rows, given, main="tau", compare=compare, notes=PHASES_NOTES)
+
+
+def contextualized(features: NDArray[np.float32]) -> Array:
+    """Contextualized features, Eq. 2–3 of the paper: (T, d) → (T, 2d)."""
+    double = features.astype(np.float64)
+    both = np.concatenate([double, np.cumsum(double, axis=0) / len(double)], axis=1)
+    return np.asarray(both - both.mean(0))
+
+
+def state_and_change(encoding: Encoding) -> Array:
+    """The motion recipe's features: centered ones and their change, each over its RMS, (T, 2d)."""
+    state = encoding.features.astype(np.float64) - encoding.features.mean(0, dtype=np.float64)
+    step = np.median(np.diff(encoding.seconds)) if len(state) > 1 else 1.0
+    reach = max(1, round((MOTION.change_seconds or step) / float(step)))
+    at = np.arange(len(state))
+    change = state[np.minimum(at + reach, len(state) - 1)] - state[np.maximum(at - reach, 0)]
+    return np.concatenate(
+        [part / max(np.sqrt((part**2).sum(1).mean()), 1e-12) for part in (state, change)], axis=1
+    )
+
+
+def _row(study: Study, name: str, context: bool, embed: Embed, protocol: Protocol, seed: int) -> Row:
+    actions = sorted(set(study.query_labels))
+    test = [[s for s in study.queries if s.item.label == action] for action in actions]
+    embedded = [[embed(s.encoding) for s in samples] for samples in test]
+    groups = np.repeat(np.arange(len(actions)), [len(samples) for samples in test])
+
+    def grouped(values: Array, weights: Array) -> Callable[[Indices], float]:
+        return lambda drawn: mean_over_groups(values[drawn], groups[drawn], weights[drawn])
+
+    figures: dict[str, Callable[[Indices], float]] = {}
+    if all(s.item.phases for s in (*study.queries, *study.gallery)):
+        accuracies, retrievals, progressions = [], [], []
+        for action, samples, embeddings in zip(actions, test, embedded, strict=True):
+            train = [s for s in study.gallery if s.item.label == action]
+            if not train:
+                raise DataError(
+                    f"{study.name}: no training clip of {action}; the proxy tasks need some of every action"
+                )
+            known = ([embed(s.encoding) for s in train], _phases(train))
+            asked = (embeddings, _phases(samples))
+            accuracies.append(phase_classification(known, asked, protocol))
+            retrievals.append(frame_retrieval(*asked, protocol))
+            progressions.append(phase_progression(known, asked, protocol))
+        precision = np.concatenate(retrievals)
+        figures["classification"] = grouped(*map(np.concatenate, zip(*accuracies, strict=True)))
+        for at, cutoff in enumerate(CUTOFFS):
+            figures[f"frame P@{cutoff}"] = grouped(precision[:, at], np.ones(len(groups)))
+        first = np.searchsorted(groups, np.arange(len(actions)))
+
+        def progression(drawn: Indices) -> float:
+            clips = [drawn[groups[drawn] == at] - first[at] for at in range(len(actions))]
+            scores = [made.r2(mine) for made, mine in zip(progressions, clips, strict=True) if len(mine)]
+            return float(np.nanmean(scores))
+
+        figures["progression"] = progression
+    taus = [set_tau(embeddings, protocol) for embeddings in embedded]
+    figures["tau"] = grouped(*map(np.concatenate, zip(*taus, strict=True)))
+    kind = "control" if name.startswith("control") else "frame features"
+    row: Row = {"features": name, "kind": kind, "context": context}
+    for figure, statistic in figures.items():
+        add_figure(row, figure, statistic, len(groups), seed=seed)
+    return row
+
+
+def _phases(samples: Sequence[Sample]) -> list[Indices]:
+    return [s.item.phases.at(s.encoding.frames) for s in samples if s.item.phases is not None]

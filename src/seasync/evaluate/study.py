@@ -142,17 +142,15 @@ class Study:
         order = np.argsort(-self.similarities(recipe), axis=1, kind="stable")
         return list(order[:, : min(k, len(self.gallery) - self.leave_one_out)])
 
+    def same_label(self, at: int) -> Indices:
+        """The gallery clips with the label of query `at`, but not itself."""
+        same = np.flatnonzero(self.gallery_labels == self.queries[at].item.label)
+        return same[same != at] if self.leave_one_out else same
+
     def oracle(self, k: int, *, seed: int = 0) -> list[Indices]:
         """Up to k random gallery clips of each query's own label."""
         random = np.random.default_rng(seed)
-        labels = self.gallery_labels
-        chosen = []
-        for at, sample in enumerate(self.queries):
-            same = np.flatnonzero(labels == sample.item.label)
-            if self.leave_one_out:
-                same = same[same != at]
-            chosen.append(random.permutation(same)[:k])
-        return chosen
+        return [random.permutation(self.same_label(at))[:k] for at in range(len(self.queries))]
 
     def rankings(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Ranking]:
         """Each query's candidates, ranked as `Sea.search` ranks them."""

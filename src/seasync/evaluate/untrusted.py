@@ -8,7 +8,8 @@ import pickletools
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,8 +18,38 @@ from numpy.typing import NDArray
 
 from seasync.errors import DataError
 
-# Arrays in pickles are restored by checks of our own: numpy believes the states it is given, and one that
-# does not fit, such as a time without its unit, crashes the process.
+
+def read_npy(file: Path) -> NDArray[Any]:
+    """Read a numeric array; pickled objects are refused."""
+    try:
+        array = np.load(file, allow_pickle=False)
+    except Exception as error:  # noqa: BLE001 - numpy reads the header as Python source
+        raise DataError(f"{file}: not a readable .npy array ({_one_line(error)})") from None
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+        raise DataError(f"{file}: expected an array of numbers; save it with numpy.save")
+    return array
+
+
+def read_pickle(file: Path) -> Any:
+    """Read plain containers, numbers, text, arrays and torch tensors (as arrays); all else is refused."""
+    try:
+        with file.open("rb") as opened:
+            expect_modest_pickle(opened)
+            return _SafeUnpickler(opened).load()
+    except pickle.UnpicklingError as error:
+        raise DataError(f"{file}: refused ({_one_line(error)})") from None
+    except Exception as error:  # noqa: BLE001 - numpy's objects are told to restore states of any kind
+        raise DataError(f"{file}: not a readable pickle ({_one_line(error)})") from None
+
+
+class _SafeUnpickler(pickle.Unpickler):
+    """Resolves only the few names that arrays need, so that no code can be reached."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = _ALLOWED.get((module.replace("numpy._core", "numpy.core"), name))
+        if found is None:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain data and arrays are read")
+        return found
 
 
 def expect_modest_pickle(opened: IO[bytes]) -> None:
@@ -90,7 +121,11 @@ class _StorageUnpickler(pickle.Unpickler):
         return key[1]
 
 
-class PickledType:
+# Arrays in pickles are restored by checks of our own: numpy believes the states it is given, and one that
+# does not fit, such as a time without its unit, crashes the process.
+
+
+class _PickledType:
     """A numpy type as a pickle names it: first its text, then its byte order as a state."""
 
     def __init__(self, text: Any, *_: Any) -> None:
@@ -105,16 +140,16 @@ class PickledType:
         self.dtype = self.dtype.newbyteorder(state[1])
 
 
-class PickledArray(np.ndarray):
+class _PickledArray(np.ndarray):
     """An array that checks the state it is given."""
 
     def __setstate__(self, state: Any) -> None:
         _, shape, kind, by_columns, data = state
-        found = array_of(data, kind, shape)
+        found = _array_of(data, kind, shape)
         super().__setstate__((1, found.shape, found.dtype, bool(by_columns), data))  # type: ignore[arg-type]
 
 
-def array_of(data: Any, kind: Any, shape: Any, order: Any = "C") -> NDArray[Any]:
+def _array_of(data: Any, kind: Any, shape: Any, order: Any = "C") -> NDArray[Any]:
     """What `numpy.core.numeric._frombuffer` gives."""
     try:
         if min(shape, default=0) >= 0:
@@ -124,10 +159,27 @@ def array_of(data: Any, kind: Any, shape: Any, order: Any = "C") -> NDArray[Any]
         raise pickle.UnpicklingError(f"an array of shape {shape} does not fit its bytes") from None
 
 
+def _latin1(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"it asks for the codec {encoding}; only latin1 is read")
+    return text.encode("latin1")
+
+
+_ALLOWED: dict[tuple[str, str], Any] = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): _PickledType,
+    ("numpy.core.multiarray", "_reconstruct"): lambda *_: _PickledArray(0, np.uint8),
+    ("numpy.core.multiarray", "scalar"): lambda kind, data: _array_of(data, kind, (1,))[0],
+    ("numpy.core.numeric", "_frombuffer"): _array_of,
+    ("_codecs", "encode"): _latin1,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): lambda *view: tensor_array(*view[:4]),
+    ("torch.storage", "_load_from_bytes"): read_storage,
+}
+
+
 # Arrays of numbers and text in MATLAB 5 files, and nothing else.
 
-
-Values = NDArray[np.generic]
 
 HEADER = 128  # bytes before the first element
 MATRIX, COMPRESSED = 14, 15
@@ -136,55 +188,51 @@ TEXT = {2: "latin1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}  # types of charact
 TEXT_CLASS, NUMBER_CLASSES = 4, range(6, 16)
 IS_COMPLEX = 0x0800
 LARGEST = 1 << 28  # bytes of one element, unpacked
+Element = tuple[int, memoryview]  # its type and its data
 
 
-def read_arrays(content: bytes, names: Collection[str]) -> dict[str, Values | None]:
-    """Read variables of a file by name.
+def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Read numeric and text arrays of a MATLAB 5 file; objects, structs and functions are refused.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    names : collection of str
-        The variables to read; others are passed over.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray or None
-        Those that are there, with at least two dimensions; rows of text as one string each. None for what is
-        neither numbers nor text: objects, structs, cells, functions.
-
-    Raises
-    ------
-    ValueError
-        If the file is no MATLAB 5 file, or damaged.
+    Arrays have at least two dimensions, but each row of text is one string. `scipy.io.loadmat` would do, but
+    a tag of an unknown type ends the process in it (scipy 1.17).
     """
+    try:
+        content = dict(_variables(file.read_bytes(), names))
+    except (ValueError, LookupError, StopIteration, struct.error, zlib.error, OverflowError) as error:
+        raise DataError(f"{file}: not a readable MATLAB 5 file ({_one_line(error)})") from None
+    if missing := [name for name in names if name not in content]:
+        raise DataError(f"{file}: no variable {', '.join(missing)}; is it a Penn Action label file?")
+    arrays = {name: array for name, array in content.items() if array is not None}
+    if refused := [name for name in names if name not in arrays]:
+        raise DataError(f"{file}: {refused[0]} is not an array of numbers or text; such files are not read")
+    return arrays
+
+
+def _variables(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, NDArray[Any] | None]]:
+    """Those of the variables that are there; None for what is neither numbers nor text."""
     if content[126:128] not in (b"IM", b"MI"):
         raise ValueError("no header of MATLAB 5")
     order = "<" if content[126:128] == b"IM" else ">"
-    out: dict[str, Values | None] = {}
     for kind, body in _elements(memoryview(content)[HEADER:], order):
         if kind == COMPRESSED:
             ((kind, body),) = _elements(_unpacked(body), order)
         if kind != MATRIX:
             raise ValueError(f"an element of type {kind} where an array is expected")
-        parts = _elements(body, order)
-        (_, flags), (_, sizes), (_, name) = next(parts), next(parts), next(parts)
+        (_, flags), (_, sizes), (_, name), *values = islice(_elements(body, order), 4)
         if (known := bytes(name).decode("latin1")) in names:
             shape = tuple(np.frombuffer(sizes, f"{order}i4").tolist())
-            out[known] = _array(struct.unpack_from(f"{order}I", flags)[0], shape, parts, order)
-    return out
+            (properties,) = struct.unpack_from(f"{order}I", flags)
+            readable = not properties & IS_COMPLEX and properties & 0xFF in (TEXT_CLASS, *NUMBER_CLASSES)
+            is_text = properties & 0xFF == TEXT_CLASS
+            yield known, _array(values, shape, order, is_text=is_text) if readable else None
 
 
-def _array(
-    flags: int, shape: tuple[int, ...], parts: Iterator[tuple[int, memoryview]], order: str
-) -> Values | None:
-    if flags & IS_COMPLEX or flags & 0xFF not in (TEXT_CLASS, *NUMBER_CLASSES):
-        return None
+def _array(values: Sequence[Element], shape: tuple[int, ...], order: str, *, is_text: bool) -> NDArray[Any]:
     if len(shape) < 2 or min(shape) < 0:
         raise ValueError(f"an array of the shape {shape}")
-    kind, data = next(parts)
-    if flags & 0xFF == TEXT_CLASS:
+    ((kind, data),) = values
+    if is_text:
         encoding = TEXT[kind] if kind not in (4, 17) else f"utf-16-{'le' if order == '<' else 'be'}"
         letters = np.array(list(bytes(data).decode(encoding)), "U1").reshape(shape, order="F")
         if not letters.size:
@@ -193,7 +241,7 @@ def _array(
     return np.frombuffer(data, order + NUMBERS[kind]).reshape(shape, order="F")
 
 
-def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+def _elements(content: memoryview, order: str) -> Iterator[Element]:
     """Type and data of each element; small ones have both in one word."""
     at = 0
     while at < len(content):
@@ -215,74 +263,6 @@ def _unpacked(body: memoryview) -> memoryview:
     if unpack.unconsumed_tail:
         raise ValueError(f"an element of more than {LARGEST >> 20} MB")
     return memoryview(content)
-
-
-def read_mat(file: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Read numeric and text arrays of a MATLAB 5 file; objects, structs and functions are refused."""
-    try:
-        content = read_arrays(file.read_bytes(), names)
-    except (ValueError, LookupError, StopIteration, struct.error, zlib.error, OverflowError) as error:
-        raise DataError(f"{file}: not a readable MATLAB 5 file ({_one_line(error)})") from None
-    missing = [name for name in names if name not in content]
-    if missing:
-        raise DataError(f"{file}: no variable {', '.join(missing)}; is it a Penn Action label file?")
-    arrays = {name: array for name, array in content.items() if array is not None}
-    for name in names:
-        if name not in arrays:
-            raise DataError(f"{file}: {name} is not an array of numbers or text; such files are not read")
-    return arrays
-
-
-def read_npy(file: Path) -> NDArray[Any]:
-    """Read a numeric array; pickled objects are refused."""
-    try:
-        array = np.load(file, allow_pickle=False)
-    except Exception as error:  # noqa: BLE001 - numpy reads the header as Python source
-        raise DataError(f"{file}: not a readable .npy array ({_one_line(error)})") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
-        raise DataError(f"{file}: expected an array of numbers; save it with numpy.save")
-    return array
-
-
-def read_pickle(file: Path) -> Any:
-    """Read plain containers, numbers, text, arrays and torch tensors (as arrays); all else is refused."""
-    try:
-        with file.open("rb") as opened:
-            expect_modest_pickle(opened)
-            return _SafeUnpickler(opened).load()
-    except pickle.UnpicklingError as error:
-        raise DataError(f"{file}: refused ({_one_line(error)})") from None
-    except Exception as error:  # noqa: BLE001 - numpy's objects are told to restore states of any kind
-        raise DataError(f"{file}: not a readable pickle ({_one_line(error)})") from None
-
-
-class _SafeUnpickler(pickle.Unpickler):
-    """Resolves only the few names that arrays need, so that no code can be reached."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        found = _ALLOWED.get((module.replace("numpy._core", "numpy.core"), name))
-        if found is None:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain data and arrays are read")
-        return found
-
-
-def _latin1(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"it asks for the codec {encoding}; only latin1 is read")
-    return text.encode("latin1")
-
-
-_ALLOWED: dict[tuple[str, str], Any] = {
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): PickledType,
-    ("numpy.core.multiarray", "_reconstruct"): lambda *_: PickledArray(0, np.uint8),
-    ("numpy.core.multiarray", "scalar"): lambda kind, data: array_of(data, kind, (1,))[0],
-    ("numpy.core.numeric", "_frombuffer"): array_of,
-    ("_codecs", "encode"): _latin1,
-    ("collections", "OrderedDict"): OrderedDict,
-    ("torch._utils", "_rebuild_tensor_v2"): lambda *view: tensor_array(*view[:4]),
-    ("torch.storage", "_load_from_bytes"): read_storage,
-}
 
 
 def _one_line(error: BaseException) -> str:

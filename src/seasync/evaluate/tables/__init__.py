@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset
-from seasync.evaluate.proxies import PROTOCOLS
+from seasync.evaluate.proxies import PROTOCOLS, phases
 from seasync.evaluate.results import Table, merge_tables
 from seasync.evaluate.study import Progress, Study
-from seasync.evaluate.tables.apa import agreement, apa
-from seasync.evaluate.tables.cost import cost
-from seasync.evaluate.tables.indicators import indicators
-from seasync.evaluate.tables.phases import phases
+from seasync.evaluate.tables.agreement import agreement, apa, indicators
 from seasync.evaluate.tables.planted import planted
-from seasync.evaluate.tables.retrieval import avr, rerank
+from seasync.evaluate.tables.retrieval import avr, cost, rerank
 
 OF_A_STUDY: Mapping[str, Callable[..., Table]] = {
     table.__name__: table for table in (rerank, avr, apa, agreement, indicators, cost, phases)
@@ -111,7 +109,7 @@ def all_tables(
             missing.append(f"Without the table {name}: {error}")
     if not tables:
         raise DataError("; ".join(missing))
-    return [tables[0].with_notes(missing), *tables[1:]]
+    return [replace(tables[0], notes=(*tables[0].notes, *missing)), *tables[1:]]
 
 
 def _planted(dataset: Dataset, encoders: Sequence[str], films: Path | None, **how: Any) -> Table:

@@ -204,15 +204,9 @@ def planted(
         for k in (1, 10):
             add_mean(row, f"R@{k}", recall_at(found, k), scale=100, seed=seed)
         rows.append(row)
-    return study.table(
-        "planted",
-        f"Planted truth on {study.name}",
-        rows,
-        {"seed": seed, "films": str(folder)},
-        main="error ms mean",
-        lower=True,
-        notes=NOTES,
-    )
+    given = {"seed": seed, "films": str(folder)}
+    shown = {"main": "error ms mean", "lower": True, "notes": NOTES}
+    return study.table("planted", f"Planted truth on {study.name}", rows, given, **shown)
 
 
 def plant_all(

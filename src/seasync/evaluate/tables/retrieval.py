@@ -1,17 +1,25 @@
-"""The whole search: re-ranking (the paper's Table 4), and cycle consistency of what it finds (Table 1)."""
+"""The whole search: re-ranking (Table 4), cycle consistency of what it finds (Table 1), time and storage."""
 
 from __future__ import annotations
 
+import tempfile
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from seasync.alignment import Recipe
+from seasync.alignment import Recipe, score_many
+from seasync.clip import Clip
+from seasync.encoders import encode_clip
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
-from seasync.evaluate.metrics import Array, cpe, fpe, partners, precision_at, recall_at
+from seasync.evaluate import metrics
 from seasync.evaluate.results import Row, Table, add_mean, add_median
-from seasync.evaluate.study import RECIPES, Indices, Sample, Study, align_pairs, compared_keys
+from seasync.evaluate.study import RECIPES, Array, Indices, Sample, Study, align_pairs, compared_keys
 
 RERANK_NOTES = (
     "R@k: queries with the same action anywhere among the first k after re-ranking, in percent; "
@@ -37,30 +45,24 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
         for way in compared_keys(recipe):
             ranked = np.array([c[r.order(way)] for c, r in zip(candidates, rankings, strict=True)])
             relevant = labels[ranked] == wanted[:, None]
-            row = study.row(recipe, rerank=way)
-            add_mean(row, "R@1", recall_at(relevant, 1), scale=100, seed=seed)
+            found = metrics.recall_at(relevant, 1)
             first = labels[np.array(candidates)[:, 0]] == wanted
-            add_mean(
-                row, "R@1 against none", recall_at(relevant, 1) - first.astype(float), scale=100, seed=seed
-            )
-            add_mean(row, "R@10", recall_at(relevant, 10), scale=100, seed=seed)
-            add_mean(row, "P@10", precision_at(relevant, 10), scale=100, seed=seed)
+            figures = {"R@1": found, "R@1 against none": found - first.astype(float)}
+            figures |= {"R@10": metrics.recall_at(relevant, 10), "P@10": metrics.precision_at(relevant, 10)}
+            row = study.row(recipe, rerank=way)
+            for name, values in figures.items():
+                add_mean(row, name, values, scale=100, seed=seed)
             rows.append(row)
-    return study.table(
-        "rerank",
-        f"Re-ranking the first {k} (Table 4) on {study.name}",
-        rows,
-        {"candidates": k, "seed": seed},
-        main="R@1",
-        compare=("recipe", "context", "rerank"),
-        notes=RERANK_NOTES,
-    )
+    title, given = f"Re-ranking the first {k} (Table 4) on {study.name}", {"candidates": k, "seed": seed}
+    compare = ("recipe", "context", "rerank")
+    return study.table("rerank", title, rows, given, main="R@1", compare=compare, notes=RERANK_NOTES)
 
 
 # Cycle consistency of the whole pipeline: the paper's Table 1 and its supplementary table.
 
 
 FIXED = 64
+Resample = Callable[[Encoding], Encoding]
 CYCLE_NOTES = (
     "FPE is in sampled frames, squared. It depends on the pair's length ratio, and a few pairs dominate its "
     "sum: hence the mean, the median over queries, and the mean with both clips resampled to 64 frames.",
@@ -83,27 +85,21 @@ class Cycle:
 def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
     """FPE and CPE of the best of k candidates, retrieved or oracle, for every recipe and ranking key."""
     rows = []
-    resampled = FixedLength()
+    resampled = cache(partial(resample, count=FIXED))
     for source in ("retrieved", "oracle"):
         for recipe in RECIPES:
             candidates = study.retrieved(recipe, k) if source == "retrieved" else study.oracle(k, seed=seed)
             if all(len(chosen) for chosen in candidates):
                 rows += _cycle_rows(study, recipe, source, candidates, resampled, seed)
+    title = f"Cycle consistency (Table 1) on {study.name}"
     given = {"candidates": k, "seed": seed, "fixed_length": FIXED}
-    return study.table(
-        "avr",
-        f"Cycle consistency (Table 1) on {study.name}",
-        rows,
-        given,
-        main="FPE fixed length",
-        lower=True,
-        compare=("recipe", "context", "candidates", "rerank"),
-        notes=CYCLE_NOTES,
-    )
+    compare = ("recipe", "context", "candidates", "rerank")
+    shown = {"main": "FPE fixed length", "lower": True, "compare": compare, "notes": CYCLE_NOTES}
+    return study.table("avr", title, rows, given, **shown)
 
 
 def _cycle_rows(
-    study: Study, recipe: Recipe, source: str, candidates: list[Indices], resampled: FixedLength, seed: int
+    study: Study, recipe: Recipe, source: str, candidates: list[Indices], resampled: Resample, seed: int
 ) -> list[Row]:
     rankings = study.rankings(candidates, recipe)
     picked = {
@@ -137,37 +133,25 @@ def _cycle_rows(
     return rows
 
 
-def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: FixedLength) -> Cycle:
+def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: Resample) -> Cycle:
     """Align query → match keeping the match and match → query keeping the query, whole to whole."""
     there, back, frames = _there_and_back(query.encoding, match.encoding, recipe)
     # A recipe with a finer grid counts finer frames: errors are given in the encoder's own.
     step = (len(query.encoding.seconds) - 1) / max(len(back) - 1, 1)
     phases = query.item.phases
-    error = float("nan") if phases is None else cpe(phases.at(frames), there, back)
+    error = float("nan") if phases is None else metrics.cpe(phases.at(frames), there, back)
     plain = replace(recipe, grid_fps=None, windows=False)
     fixed = _there_and_back(resampled(query.encoding), resampled(match.encoding), plain)
-    return Cycle(fpe(there, back) * step**2, error, fpe(fixed[0], fixed[1]))
+    return Cycle(metrics.fpe(there, back) * step**2, error, metrics.fpe(fixed[0], fixed[1]))
 
 
 def _there_and_back(query: Encoding, match: Encoding, recipe: Recipe) -> tuple[Array, Array, Indices]:
     """The query frame of each match frame, the match frame of each query frame, and the query's frames."""
     forward = align_pairs(query, [match], recipe)[0]
     backward = align_pairs(match, [query], recipe)[0]
-    there = partners(forward.path, len(forward.match_seconds), keep="match", readout=recipe.readout)
-    back = partners(backward.path, len(forward.query_seconds), keep="match", readout=recipe.readout)
+    there = metrics.partners(forward.path, len(forward.match_seconds), keep="match", readout=recipe.readout)
+    back = metrics.partners(backward.path, len(forward.query_seconds), keep="match", readout=recipe.readout)
     return there, back, forward.query_frames
-
-
-class FixedLength:
-    """Encodings resampled to FIXED frames, each made once."""
-
-    def __init__(self) -> None:
-        self.made: dict[int, tuple[Encoding, Encoding]] = {}
-
-    def __call__(self, encoding: Encoding) -> Encoding:
-        if id(encoding) not in self.made:
-            self.made[id(encoding)] = (encoding, resample(encoding, FIXED))  # the first keeps the id alive
-        return self.made[id(encoding)][1]
 
 
 def resample(encoding: Encoding, count: int) -> Encoding:
@@ -182,3 +166,94 @@ def resample(encoding: Encoding, count: int) -> Encoding:
     features = lead.features[low] * (1 - share) + lead.features[high] * share
     stream = Stream(lead.name, seconds, np.arange(count), features)
     return replace(encoding, streams=(stream,))
+
+
+# Time of each stage, DRAQ's share of it, and bytes stored.
+
+QUERIES = 50  # queries on which the quick stages are timed
+EXTRACTED = (
+    "Features are extracted for this table, decoding included; `share %` is a stage's time as a share of "
+    "extracting the features of the pair.",
+    "The paper gives 0.0546 % for DRAQ; ours is cost matrix, DTW and exact DRAQ.",
+)
+READY = ("Ready-made features are only read: the time to make them is unknown.",)
+COST_NOTES = (
+    "Times are wall-clock. Bytes per clip are those of a temporary sea on disk. Small seas are searched "
+    "exactly, by clip vectors in memory.",
+)
+
+
+def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
+    """Milliseconds of each stage and bytes per clip; `clips` queries are encoded again for it."""
+    chosen = np.random.default_rng(seed).permutation(len(study.queries))[:clips]
+    samples = [study.queries[at] for at in chosen]
+    ready = study.encoder in samples[0].item.ready
+    _extract(study, samples[0])  # the first one loads the model
+    extraction = [_seconds(_extract, study, sample) for sample in samples]
+    # Joints and ready-made features come from elsewhere: reading them does not show what they cost.
+    pair = None if ready else 2 * float(np.mean(extraction))
+    rows = [_stage("reading ready features" if ready else "features of one clip", "", extraction, None, seed)]
+    some = range(min(QUERIES, len(study.queries)))
+    for recipe in RECIPES[1:]:
+        near = study.retrieved(recipe, k)
+        search = [_seconds(study.retrieved, recipe, k) / len(study.queries) for _ in range(5)]
+        _score(study, 0, near[0], recipe)  # the first ones compile the kernels
+        study.align(0, near[0][:1], recipe)
+        scoring = [_seconds(_score, study, at, near[at], recipe) / len(near[at]) for at in some]
+        aligning = [_seconds(study.align, at, near[at][:1], recipe) for at in some]
+        rows.append(_stage(f"retrieval among {len(study.gallery)}", recipe.name, search, pair, seed))
+        rows.append(_stage("cost matrix, DTW and DRAQ of a pair", recipe.name, scoring, pair, seed))
+        rows.append(_stage("aligning the best, with its path", recipe.name, aligning, pair, seed))
+    rows += storage(study.gallery, study.encoder)
+    notes = (*(READY if ready else EXTRACTED), *COST_NOTES)
+    given = {"candidates": k, "measured": len(chosen), "seed": seed}
+    return study.table("cost", f"Time and storage on {study.name}", rows, given, notes=notes)
+
+
+def _extract(study: Study, sample: Sample) -> None:
+    if study.encoder in sample.item.ready or sample.item.clip is None:
+        sample.item.encode(study.encoder)
+    else:
+        encode_clip(sample.item.clip, study.encoder, cache=False)
+
+
+def _score(study: Study, at: int, candidates: Indices, recipe: Recipe) -> None:
+    """Whole to whole: the stage that the paper times."""
+    score_many(study.queries[at].encoding, study.encodings(candidates), recipe=recipe, partial="never")
+
+
+def _seconds(function: Callable[..., Any], *arguments: Any) -> float:
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def _stage(name: str, recipe: str, seconds: Sequence[float], pair: float | None, seed: int) -> Row:
+    row: Row = {"stage": name, "recipe": recipe or None}
+    add_mean(row, "ms", seconds, scale=1000, seed=seed)
+    if pair is not None:
+        add_mean(row, "share %", seconds, scale=100 / pair, seed=seed)
+    return row
+
+
+def storage(samples: Sequence[Sample], encoder: str) -> list[Row]:
+    """Bytes per clip of a sea with and without frame features, and of a clip vector in memory."""
+    from seasync.sea.record import Record
+    from seasync.sea.rows import ClipEntry, SeaFacts
+    from seasync.sea.rows import Row as SeaRow
+
+    first = samples[0].encoding
+    facts = SeaFacts.of(encoder, 1.0, first)
+    kept = []
+    for at, sample in enumerate(samples):
+        clip = Clip(sample.item.name, label=sample.item.label, id=f"{at:032x}")
+        seconds = float(sample.encoding.seconds[-1])
+        kept.append(SeaRow(ClipEntry(clip, f"{at:064x}", seconds), sample.encoding))
+    rows: list[Row] = []
+    for name, frame_features in (("with frame features", True), ("clip vectors only", False)):
+        with tempfile.TemporaryDirectory() as folder:
+            Record(Path(folder) / "cost.sea").append(kept, facts, frame_features=frame_features)
+            size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+        rows.append({"stage": f"sea, {name}", "recipe": None, "bytes per clip": size / len(samples)})
+    vector = float(first.mean.nbytes + first.trajectory.nbytes)
+    return [*rows, {"stage": "clip vector, searched in memory", "recipe": None, "bytes per clip": vector}]
