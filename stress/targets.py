@@ -16,8 +16,7 @@ from seasync.cli import app
 from seasync.encoders.dinov2_tensors import read_tensors
 from seasync.encoders.torch_models import read_checkpoint, require_torch
 from seasync.errors import MissingExtra
-from seasync.evaluate.data import load_features
-from seasync.evaluate.published import load_penn
+from seasync.evaluate.data import load_features, load_penn
 from seasync.sea.sea import Sea
 from seasync.serve import Limits, comparison_file
 from seasync.serve.backend import Backend

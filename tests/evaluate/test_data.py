@@ -9,9 +9,8 @@ import pytest
 from PIL import Image
 
 from seasync.errors import DataError, PartlyDecoded, VideoError
-from seasync.evaluate.data import open_dataset, recognize
+from seasync.evaluate.data import fit_length, open_dataset, recognize
 from seasync.evaluate.dataset import Dataset, IncompleteData, Item, Phases
-from seasync.evaluate.published import fit_length
 from seasync.sea.sea import Sea
 from tests import videos
 from tests.encoders.models import colour_grid

@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter1d
 
 from seasync.errors import DataError
-from seasync.evaluate.published import encode_joints, joint_features
+from seasync.evaluate.data import encode_joints, joint_features
 
 
 def body(frames=30, seed=0):

@@ -19,7 +19,7 @@ from seasync.encoding import Encoding
 from seasync.errors import DataError, MissingExtra
 from seasync.evaluate.metrics import kendall_tau
 from seasync.evaluate.results import Row, Table, add_figure, mean_over_groups
-from seasync.evaluate.study import Array, Indices, Sample, Study
+from seasync.evaluate.study import Array, EncodedItem, Indices, Study
 
 Embeddings = Sequence[NDArray[Any]]
 Phases = Sequence[Indices]
@@ -397,5 +397,5 @@ def _row(study: Study, name: str, context: bool, embed: Embed, protocol: Protoco
     return row
 
 
-def _phases(samples: Sequence[Sample]) -> list[Indices]:
+def _phases(samples: Sequence[EncodedItem]) -> list[Indices]:
     return [s.item.phases.at(s.encoding.frames) for s in samples if s.item.phases is not None]

@@ -35,7 +35,7 @@ def compared_keys(recipe: Recipe) -> tuple[Rerank, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class EncodedItem:
     """A clip of the data set with its encoding."""
 
     item: Item
@@ -51,7 +51,7 @@ class Study:
     name : str
         Name of the data set.
     encoder : str
-    queries, gallery : tuple of Sample
+    queries, gallery : tuple of EncodedItem
     leave_one_out : bool
         The gallery is the queries: each clip searches among all others.
     paper : str, optional
@@ -62,8 +62,8 @@ class Study:
 
     name: str
     encoder: str
-    queries: tuple[Sample, ...]
-    gallery: tuple[Sample, ...]
+    queries: tuple[EncodedItem, ...]
+    gallery: tuple[EncodedItem, ...]
     leave_one_out: bool
     paper: str | None = None
     jobs: int = 2
@@ -201,13 +201,13 @@ class Study:
 
 def encode_items(
     items: Sequence[Item], encoder: str, *, progress: Progress | None = None
-) -> tuple[Sample, ...]:
+) -> tuple[EncodedItem, ...]:
     """Encode clips, one after the other."""
     encoded = []
     for at, item in enumerate(items):
         if progress:
             progress(f"encoding with {encoder}", at, len(items))
-        encoded.append(Sample(item, item.encode(encoder)))
+        encoded.append(EncodedItem(item, item.encode(encoder)))
     return tuple(encoded)
 
 

@@ -13,7 +13,7 @@ from seasync.errors import DataError
 from seasync.evaluate import metrics, proxies
 from seasync.evaluate.dataset import Item
 from seasync.evaluate.results import RESAMPLES, Curve, Row, Table, add_mean
-from seasync.evaluate.study import RECIPES, Array, Indices, Sample, Study
+from seasync.evaluate.study import RECIPES, Array, EncodedItem, Indices, Study
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking
 
@@ -199,7 +199,7 @@ def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
     return study.table("agreement", title, rows, given, main=main, lower=True, notes=AGREEMENT_NOTES)
 
 
-def _control(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
+def _control(samples: tuple[EncodedItem, ...]) -> tuple[EncodedItem, ...]:
     return tuple(replace(each, encoding=proxies.position_only_encoding(each.encoding)) for each in samples)
 
 

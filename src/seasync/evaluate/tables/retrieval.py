@@ -19,7 +19,7 @@ from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
 from seasync.evaluate import metrics
 from seasync.evaluate.results import Row, Table, add_mean, add_median
-from seasync.evaluate.study import RECIPES, Array, Indices, Sample, Study, align_pairs, compared_keys
+from seasync.evaluate.study import RECIPES, Array, EncodedItem, Indices, Study, align_pairs, compared_keys
 
 RERANK_NOTES = (
     "R@k: queries with the same action anywhere among the first k after re-ranking, in percent; "
@@ -133,7 +133,7 @@ def _cycle_rows(
     return rows
 
 
-def cycle_errors(query: Sample, match: Sample, recipe: Recipe, resampled: Resample) -> Cycle:
+def cycle_errors(query: EncodedItem, match: EncodedItem, recipe: Recipe, resampled: Resample) -> Cycle:
     """Align query → match keeping the match and match → query keeping the query, whole to whole."""
     there, back, frames = _there_and_back(query.encoding, match.encoding, recipe)
     # A recipe with a finer grid counts finer frames: errors are given in the encoder's own.
@@ -210,7 +210,7 @@ def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
     return study.table("cost", f"Time and storage on {study.name}", rows, given, notes=notes)
 
 
-def _extract(study: Study, sample: Sample) -> None:
+def _extract(study: Study, sample: EncodedItem) -> None:
     if study.encoder in sample.item.ready or sample.item.clip is None:
         sample.item.encode(study.encoder)
     else:
@@ -236,7 +236,7 @@ def _stage(name: str, recipe: str, seconds: Sequence[float], pair: float | None,
     return row
 
 
-def storage(samples: Sequence[Sample], encoder: str) -> list[Row]:
+def storage(samples: Sequence[EncodedItem], encoder: str) -> list[Row]:
     """Bytes per clip of a sea with and without frame features, and of a clip vector in memory."""
     from seasync.sea.record import Record
     from seasync.sea.rows import ClipEntry, SeaFacts
