@@ -12,8 +12,7 @@ import pytest
 from seasync.errors import DataError
 from seasync.sample import Sample, alignment_error, make, true_warp
 from seasync.sample.figure import perform
-from seasync.sample.generate import frames
-from seasync.sample.plan import plan
+from seasync.sample.generate import frames, plan
 from seasync.video import read, sound
 
 SHORT = {"seed": 3, "seconds": (1.6, 2.4)}
@@ -56,7 +55,7 @@ def test_the_figure_is_where_the_action_time_says():
     assert jack.look.place == "sunset"
     dark = np.array(list(frames(jack, SIZE))).max(-1) < 60
     shown = -dark.any(2).argmax(1)  # the highest row of the dark figure
-    at = perform(jack.look.body, jack.action, jack.action_time)
+    at = perform(jack.look.body, jack.action, jack.clip.action_time)
     told = np.max([at[name][:, 1] for name in ("head", "l_fingers", "r_fingers")], 0)
     agreement = [np.corrcoef(np.roll(shown, lag), told)[0, 1] for lag in range(-4, 5)]
     assert np.argmax(agreement) == 4
@@ -173,17 +172,16 @@ def test_the_same_seed_draws_the_same_pixels_and_another_seed_others():
 def test_sixty_clips_have_all_actions_rates_and_distractors():
     plans = [plan(index, seed=0, seconds=(3.0, 6.0)) for index in range(60)]
     assert min(sum(p.action.name == name for p in plans) for name in {p.action.name for p in plans}) >= 15
-    assert {p.fps for p in plans} == {Fraction(24), Fraction(25), Fraction(30), Fraction(30000, 1001)}
-    assert all(3 <= len(p.seconds) / p.fps <= 6.1 for p in plans)
-    numbers = {p.index: p.look.number for p in plans}
+    assert {p.clip.fps for p in plans} == {Fraction(24), Fraction(25), Fraction(30), Fraction(30000, 1001)}
+    assert all(3 <= len(p.clip.seconds) / p.clip.fps <= 6.1 for p in plans)
     for p in plans:
-        alike = [q for q in plans if numbers[q.index] == numbers[p.index] and q is not p]
-        if p.distractor == "look":
+        alike = [q for q in plans if q.look.number == p.look.number and q is not p]
+        if p.clip.distractor == "look":
             assert alike
             assert all(q.action is not p.action and q.look == p.look for q in alike)
-        elif p.distractor == "motion":
+        elif p.clip.distractor == "motion":
             assert not alike
-    assert [sum(p.distractor == kind for p in plans) for kind in ("look", "motion")] == [8, 8]
+    assert [sum(p.clip.distractor == kind for p in plans) for kind in ("look", "motion")] == [8, 8]
 
 
 def test_a_folder_without_truth_is_refused(tmp_path):

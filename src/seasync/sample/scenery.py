@@ -218,8 +218,8 @@ PLACES: dict[str, Place] = {"gym": _gym, "studio": _studio, "snow": _snow, "stag
 PLACES |= {"sunset": _sunset, "blackboard": _blackboard, "desert": _desert, "library": _library}
 
 
-def scenery(place: str, width: int, height: int, rng: Random) -> Image:
-    """A picture of `place`, RGB."""
-    canvas = Drawing(width, height)
-    PLACES[place](canvas, rng)
+def scenery(place: str, size: tuple[int, int], seed: int, number: int) -> Image:
+    """A picture of `place`, RGB, as look `number` of the sample of that seed has it."""
+    canvas = Drawing(*size)
+    PLACES[place](canvas, np.random.default_rng([seed, number, 3]))
     return canvas.image
