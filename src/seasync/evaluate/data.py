@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,30 +99,27 @@ FOLDER_LAYOUT = "expected <class>/<clip>.mp4"
 
 def load_folder(root: Path) -> Dataset:
     """Load videos, labeled by their folder."""
-    videos = dataset.find_videos(root)
-    phases = _read_phases(root / "phases.csv", videos)
-    items = []
-    for name, file in videos.items():
-        label, split = _label_of(name, root)
-        clip = Clip(str(file), label=label)
-        items.append(Item(name, label, split, clip=clip, phases=phases.get(name)))
+    items = _labeled_items(root, dataset.find_videos(root))
     if not items:
         raise DataError(f"{root}: no videos found; {FOLDER_LAYOUT}")
+    items = [replace(item, clip=Clip(str(root / item.name), label=item.label)) for item in items]
     return Dataset(root.resolve().name, tuple(items), IMAGE_ENCODER)
 
 
 def load_features(root: Path, *, fps: float = 30.0) -> Dataset:
     """Load features of any other system, one row per frame at `fps` rows per second."""
     files = {file.relative_to(root).as_posix(): file for file in sorted(root.rglob("*.npy"))}
-    phases = _read_phases(root / "phases.csv", files)
-    items = []
-    for name, file in files.items():
-        label, split = _label_of(name, root)
-        ready = {"features": partial(_ready_features, file, fps)}
-        items.append(Item(name, label, split, ready=ready, phases=phases.get(name)))
+    items = _labeled_items(root, files)
     if not items:
         raise DataError(f"{root}: no .npy files found; expected <class>/<clip>.npy, each (T, d)")
-    return Dataset(root.resolve().name, tuple(items), "features")
+    read = {name: {"features": partial(_ready_features, file, fps)} for name, file in files.items()}
+    return Dataset(root.resolve().name, tuple(replace(i, ready=read[i.name]) for i in items), "features")
+
+
+def _labeled_items(root: Path, files: dict[str, Path]) -> list[Item]:
+    """An item for each file, with label and split by its folders, and phases if there are any."""
+    phases = _read_phases(root / "phases.csv", files)
+    return [Item(name, *_label_of(name, root), phases=phases.get(name)) for name in files]
 
 
 def _ready_features(file: Path, fps: float) -> Encoding:

@@ -293,13 +293,6 @@ def _attention(projected: ControlFeatures) -> ControlFeatures:
 # The paper's Table 3, with two controls that know only the position.
 
 Embed = Callable[[Encoding], NDArray[Any]]
-PHASES_NOTES = (
-    "Per action, then the plain mean over actions; intervals over the test clips.",
-    "The last two rows are controls: features that hold only the frame's position, and an untrained temporal "
-    "transformer with position encoding on the same frame features. Where they do well, the task rewards "
-    "position, not action.",
-    "The paper's Ret@1 column has values that are published elsewhere as AP@5: compare with both.",
-)
 
 
 def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
@@ -328,10 +321,7 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
         raise MissingExtra("evaluate", "this table") from None
     with threadpool_limits(1):  # with many small products, BLAS threads wait longer than they work
         rows = [_row(study, name, context, embed, protocol, seed) for name, context, embed in kinds]
-    title = f"Proxy tasks (Table 3) on {study.name}, protocol {protocol.name}"
-    given = {"protocol": protocol.name, "stride": protocol.stride, "seed": seed}
-    compare = ("kind", "context")
-    return study.table("phases", title, rows, given, main="tau", compare=compare, notes=PHASES_NOTES)
+    return study.table("phases", rows, {"protocol": protocol.name, "stride": protocol.stride, "seed": seed})
 
 
 def contextualized(features: NDArray[np.float32]) -> Array:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_ve
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Notes = Sequence[str]
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
 
@@ -178,21 +181,28 @@ class Study:
         with ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(function, range(len(self.queries))))
 
-    def table(self, name: str, title: str, rows: list[Row], settings: Row, **shown: Any) -> Table:
-        """A table of this study, with the paper's rows and the settings that every table reports.
+    def table(
+        self, name: str, rows: list[Row], settings: Row, before: Notes = (), after: Notes = (), **shown: Any
+    ) -> Table:
+        """A table of this study as tables.toml describes it, with the settings that every table reports.
 
-        `shown` is what else a `Table` has: its main figure, columns to compare, notes, curves.
+        The paper's rows come with it. `before` and `after` are notes of this run, `shown` its curves.
         """
-        data = {
-            "data": self.name,
-            "encoder": self.encoder,
-            "queries": len(self.queries),
+        labels = set(self.query_labels) | set(self.gallery_labels)
+        data = {"data": self.name, "encoder": self.encoder, "queries": len(self.queries)}
+        data |= {
             "gallery": len(self.gallery),
-            "labels": len(set(self.query_labels) | set(self.gallery_labels)),
+            "labels": len(labels),
             "gallery_is_queries": self.leave_one_out,
         }
+        text = files("seasync.evaluate").joinpath("tables/tables.toml").read_text("utf-8")
+        said = tomllib.loads(text)[name]
+        title = said.pop("title").format(**(data | settings))
+        notes = (*before, *said.pop("notes"), *after)
+        compare = tuple(said.pop("compare", ()))
         paper = paper_rows(name, self.paper)
-        return Table(name, title, rows, run_settings(**data, **settings), paper, **shown)
+        made = run_settings(**data, **settings)
+        return Table(name, title, rows, made, paper, compare=compare, notes=notes, **said, **shown)
 
     def row(self, recipe: Recipe, **settings: Any) -> Row:
         """The beginning of a table's row: features, recipe and further settings."""

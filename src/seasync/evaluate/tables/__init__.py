@@ -51,11 +51,9 @@ def make_table(
     if name == "phases":
         dataset = dataset.halved()
         options["protocol"] = PROTOCOLS[options.get("protocol", "carl")]
-    made = []
-    for each in encoders or [dataset.encoder]:
-        study = Study.of(dataset, gallery, encoder=each, jobs=jobs, progress=progress)
-        made.append(OF_A_STUDY[name](study, seed=seed, **options))
-    return merge_tables(made)
+    names = encoders or [dataset.encoder]
+    studies = (Study.of(dataset, gallery, encoder=n, jobs=jobs, progress=progress) for n in names)
+    return merge_tables([OF_A_STUDY[name](study, seed=seed, **options) for study in studies])
 
 
 def all_tables(

@@ -18,12 +18,6 @@ from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking
 
 FPS = 30  # event errors are counted in frames at this rate
-APA_NOTES = (
-    "APA is per kept query frame: the average of all candidates, and of the one with the lowest DRAQ. "
-    "A candidate of another action counts 0, and so does a frame that a partial alignment leaves out.",
-    "Event error: distance between where the alignment puts a key event and where the match has it, "
-    f"in frames at {FPS} per second; inner events are all but the first and the last.",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +57,7 @@ def apa(study: Study, *, k: int = 10, seed: int = 0, partial: Partial = "never")
         candidates = study.retrieved(recipe, k)
         judge = partial_of(_judge, study, candidates, study.similarities(recipe), recipe, partial)
         rows.append(_apa_row(study, recipe, study.map(judge), partial, seed))
-    title, given = (
-        f"Aligned phase agreement (Table 2) on {study.name}",
-        {"candidates": k, "seed": seed, "partial": partial},
-    )
-    compare = ("recipe", "context")
-    return study.table("apa", title, rows, given, main="APA top-DRAQ", compare=compare, notes=APA_NOTES)
+    return study.table("apa", rows, {"candidates": k, "seed": seed, "partial": partial})
 
 
 def _judge(
@@ -160,13 +149,6 @@ def _add_events(row: Row, judged: list[QueryAgreement], seed: int) -> None:
 
 
 FEWEST = 3
-AGREEMENT_NOTES = (
-    "Disagreement: distance between the alignment of two clips and the detours through other clips of the "
-    "same label, in milliseconds, weighted by motion. Features that align better disagree less.",
-    "The control knows only the position in the clip: it agrees with itself and is wrong. Features that come "
-    "close to it have learned the position. `seasync evaluate planted` distinguishes the two.",
-    f"Event error, if clips have events: of the same pairs, in frames at {FPS} per second.",
-)
 
 
 def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
@@ -194,9 +176,7 @@ def agreement(study: Study, *, k: int = 10, seed: int = 0) -> Table:
                 errors = features.map(partial_of(_event_error, features, candidates, recipe))
                 add_mean(row, "event error", errors, scale=FPS, seed=seed)
             rows.append(row)
-    title, given = f"How much clips disagree on {study.name}", {"candidates": k, "seed": seed}
-    main = "disagreement ms"
-    return study.table("agreement", title, rows, given, main=main, lower=True, notes=AGREEMENT_NOTES)
+    return study.table("agreement", rows, {"candidates": k, "seed": seed})
 
 
 def _control(samples: tuple[EncodedItem, ...]) -> tuple[EncodedItem, ...]:
@@ -214,19 +194,12 @@ def _event_error(study: Study, candidates: list[Indices], recipe: Recipe, at: in
     pairs = zip(candidates[at], study.align(at, candidates[at], recipe), strict=True)
     item = study.queries[at].item
     errors = [pair_event_errors(item, study.gallery[n].item, alignment) for n, alignment in pairs]
-    known = [error.mean() for error in errors if error is not None]
-    return float(np.mean(known)) if known else float("nan")
+    return metrics.known_mean(np.array([error.mean() for error in errors if error is not None]))
 
 
 # How well an indicator separates alignable pairs from others.
 
 PERCENTILES = np.arange(1, 101)
-INDICATOR_NOTES = (
-    "Each point: the mean over all pairs whose indicator is at most that percentile. The area is the curve's "
-    "mean over the percentiles.",
-    "Pairs are aligned whole to whole: the costs of partial alignments do not compare.",
-    "τ takes each query frame's cheapest match frame under the recipe's own cost.",
-)
 HALF_AND_HALF = (
     "Half of the pairs are of the same action, half of different ones, which count 0: a perfect indicator of "
     "pairs that all agree would reach an area of .85."
@@ -252,12 +225,11 @@ def indicators(study: Study, *, per_query: int = 5, seed: int = 0) -> Table:
             curve, area, bounds = percentile_curve(indicator, agreement, query, seed=seed)
             rows.append(study.row(recipe, indicator=name, area=area, area_interval=bounds))
             curves.append(Curve(f"{recipe.name}: {name}", PERCENTILES.astype(float), *curve))
-    title, pairs = f"Indicators of alignability (Figure 5) on {study.name}", int(sum(map(len, drawn)))
+    pairs = int(sum(map(len, drawn)))
     given = {"pairs": pairs, "per_query": per_query, "seed": seed, "phases": labelled}
-    notes = (*INDICATOR_NOTES, ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELED,)))
+    after = (ONE_ACTION if alone else HALF_AND_HALF, *(() if labelled else (UNLABELED,)))
     axes = ("percentile of the indicator", "APA" if labelled else "share of same action")
-    shown = {"main": "area", "notes": notes, "curves": tuple(curves), "axes": axes}
-    return study.table("indicators", title, rows, given, **shown)
+    return study.table("indicators", rows, given, after=after, curves=tuple(curves), axes=axes)
 
 
 def balanced_pairs(study: Study, per_query: int, seed: int) -> list[Indices]:

@@ -21,7 +21,7 @@ from seasync.errors import DataError, VideoError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.metrics import recall_at
 from seasync.evaluate.results import Row, Table, add_figure, add_mean
-from seasync.evaluate.study import RECIPES, Progress, Study, align_pairs, encode_items
+from seasync.evaluate.study import RECIPES, Progress, Study, encode_items
 from seasync.options import Partial
 
 # Planted truth: make a second video from a real one, with another look and a known warp of its time.
@@ -152,14 +152,6 @@ ALIGNMENTS: tuple[tuple[Recipe, Partial], ...] = (
     *((recipe, "never") for recipe in RECIPES),
     (MOTION, "auto"),
 )
-NOTES = (
-    "Each clip has a planted partner: cut at both ends, speed ramps of 0.6–1.7×, a pause; cropped, perhaps "
-    "mirrored, other colours, harder compression, another frame rate. The truth is known for every frame.",
-    "Error: distance between where the alignment puts a frame of the planted film and where it came from. "
-    "R@k: whether the film finds its own source among all clips.",
-    "With partial alignment, errors are those of the frames it covers.",
-    "The straight line between the ends is what no alignment at all would give.",
-)
 
 
 def planted(
@@ -204,9 +196,7 @@ def planted(
         for k in (1, 10):
             add_mean(row, f"R@{k}", recall_at(found, k), scale=100, seed=seed)
         rows.append(row)
-    given = {"seed": seed, "films": str(folder)}
-    shown = {"main": "error ms mean", "lower": True, "notes": NOTES}
-    return study.table("planted", f"Planted truth on {study.name}", rows, given, **shown)
+    return study.table("planted", rows, {"seed": seed, "films": str(folder)})
 
 
 def plant_all(
@@ -232,8 +222,7 @@ def straight_errors(film: Planted, source: Encoding) -> Array:
 
 def _errors(study: Study, films: Sequence[Planted], recipe: Recipe, partial: Partial, at: int) -> Array:
     """Error of the warp in milliseconds, shape (frames of the film,); NaN for frames left out."""
-    pair = study.queries[at].encoding, [study.gallery[at].encoding]
-    warp = align_pairs(*pair, recipe, partial)[0].warp(keep="query")
+    warp = study.align(at, np.array([at]), recipe, partial)[0].warp(keep="query")
     error = 1000 * np.abs(warp.at(films[at].seconds) - films[at].truth)
     return np.where(warp.covers(films[at].seconds) | (partial == "never"), error, np.nan)
 

@@ -21,14 +21,6 @@ from seasync.evaluate import metrics
 from seasync.evaluate.results import Row, Table, add_mean, add_median
 from seasync.evaluate.study import RECIPES, Array, EncodedItem, Indices, Study, align_pairs, compared_keys
 
-RERANK_NOTES = (
-    "R@k: queries with the same action anywhere among the first k after re-ranking, in percent; "
-    "P@10: share of the same action among the first ten.",
-    "`against none` is the difference to the order as retrieved, query by query.",
-    "Candidates are retrieved by the recipe's own clip vector: the paper's mean, or motion's mean and "
-    "trajectory. They are ranked exactly as `seasync search` ranks them.",
-)
-
 
 def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
     """R@1, R@10 and P@10 of the first k retrieved clips, as retrieved and re-ranked.
@@ -53,9 +45,7 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
             for name, values in figures.items():
                 add_mean(row, name, values, scale=100, seed=seed)
             rows.append(row)
-    title, given = f"Re-ranking the first {k} (Table 4) on {study.name}", {"candidates": k, "seed": seed}
-    compare = ("recipe", "context", "rerank")
-    return study.table("rerank", title, rows, given, main="R@1", compare=compare, notes=RERANK_NOTES)
+    return study.table("rerank", rows, {"candidates": k, "seed": seed})
 
 
 # Cycle consistency of the whole pipeline: the paper's Table 1 and its supplementary table.
@@ -63,14 +53,6 @@ def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
 
 FIXED = 64
 Resample = Callable[[Encoding], Encoding]
-CYCLE_NOTES = (
-    "FPE is in sampled frames, squared. It depends on the pair's length ratio, and a few pairs dominate its "
-    "sum: hence the mean, the median over queries, and the mean with both clips resampled to 64 frames.",
-    "`against none` is the difference to the first candidate without re-ranking, query by query.",
-    "Cycle errors favor paths near the diagonal; they do not say whether events meet. Compare with apa.",
-    "The paper does not state CPE's scale (its largest values exceed what phase ids allow): "
-    "compare order and ratio, not size.",
-)
 
 
 @dataclass(frozen=True)
@@ -91,11 +73,7 @@ def avr(study: Study, *, k: int = 10, seed: int = 0) -> Table:
             candidates = study.retrieved(recipe, k) if source == "retrieved" else study.oracle(k, seed=seed)
             if all(len(chosen) for chosen in candidates):
                 rows += _cycle_rows(study, recipe, source, candidates, resampled, seed)
-    title = f"Cycle consistency (Table 1) on {study.name}"
-    given = {"candidates": k, "seed": seed, "fixed_length": FIXED}
-    compare = ("recipe", "context", "candidates", "rerank")
-    shown = {"main": "FPE fixed length", "lower": True, "compare": compare, "notes": CYCLE_NOTES}
-    return study.table("avr", title, rows, given, **shown)
+    return study.table("avr", rows, {"candidates": k, "seed": seed, "fixed_length": FIXED})
 
 
 def _cycle_rows(
@@ -120,8 +98,7 @@ def _cycle_rows(
     for rerank, picks in picked.items():
         found = [cycles[at][pick] for at, pick in enumerate(picks)]
         values = np.array([(c.fpe, c.cpe, c.fixed) for c in found])
-        row: Row = {"candidates": source, "features": study.encoder, "recipe": recipe.name}
-        row |= {"context": recipe.context, "rerank": rerank}
+        row = {"candidates": source} | study.row(recipe, rerank=rerank)
         add_mean(row, "FPE", values[:, 0], seed=seed)
         add_mean(row, "FPE against none", values[:, 0] - unranked, seed=seed)
         add_median(row, "FPE median", values[:, 0], seed=seed)
@@ -177,10 +154,6 @@ EXTRACTED = (
     "The paper gives 0.0546 % for DRAQ; ours is cost matrix, DTW and exact DRAQ.",
 )
 READY = ("Ready-made features are only read: the time to make them is unknown.",)
-COST_NOTES = (
-    "Times are wall-clock. Bytes per clip are those of a temporary sea on disk. Small seas are searched "
-    "exactly, by clip vectors in memory.",
-)
 
 
 def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
@@ -205,9 +178,8 @@ def cost(study: Study, *, k: int = 10, clips: int = 4, seed: int = 0) -> Table:
         rows.append(_stage("cost matrix, DTW and DRAQ of a pair", recipe.name, scoring, pair, seed))
         rows.append(_stage("aligning the best, with its path", recipe.name, aligning, pair, seed))
     rows += storage(study.gallery, study.encoder)
-    notes = (*(READY if ready else EXTRACTED), *COST_NOTES)
     given = {"candidates": k, "measured": len(chosen), "seed": seed}
-    return study.table("cost", f"Time and storage on {study.name}", rows, given, notes=notes)
+    return study.table("cost", rows, given, before=READY if ready else EXTRACTED)
 
 
 def _extract(study: Study, sample: EncodedItem) -> None:
@@ -238,17 +210,16 @@ def _stage(name: str, recipe: str, seconds: Sequence[float], pair: float | None,
 
 def storage(samples: Sequence[EncodedItem], encoder: str) -> list[Row]:
     """Bytes per clip of a sea with and without frame features, and of a clip vector in memory."""
+    from seasync.sea import rows as sea_rows
     from seasync.sea.record import Record
-    from seasync.sea.rows import ClipEntry, SeaFacts
-    from seasync.sea.rows import Row as SeaRow
 
     first = samples[0].encoding
-    facts = SeaFacts.of(encoder, 1.0, first)
+    facts = sea_rows.SeaFacts.of(encoder, 1.0, first)
     kept = []
     for at, sample in enumerate(samples):
         clip = Clip(sample.item.name, label=sample.item.label, id=f"{at:032x}")
         seconds = float(sample.encoding.seconds[-1])
-        kept.append(SeaRow(ClipEntry(clip, f"{at:064x}", seconds), sample.encoding))
+        kept.append(sea_rows.Row(sea_rows.ClipEntry(clip, f"{at:064x}", seconds), sample.encoding))
     rows: list[Row] = []
     for name, frame_features in (("with frame features", True), ("clip vectors only", False)):
         with tempfile.TemporaryDirectory() as folder:
