@@ -195,7 +195,7 @@ def test_a_band_around_the_path_and_hatches_show_how_sure_it_is(tab: Tab, refs: 
     }"""
     assert tab.page.evaluate(inside)
     spans = """async () => {
-        const { unsureSpans } = await import('./js/unsure.js');
+        const { unsureSpans } = await import('./js/curve.js');
         const width = (t) => (t > 0.15 && t < 0.45 ? 1 : 0.1);
         const rows = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 2.0, 2.1].map((t) => [t, t, t + width(t)]);
         const session = { alignment: { uncertainty: rows }, warpFrom: () => ({ at: (t) => t + 10 }) };

@@ -1,10 +1,8 @@
 // Adding videos to a collection: dropped, chosen, or by their path on the server.
 
-import { post, upload } from "./api.js";
-import { choicesOf } from "./choices.js";
-import { done, tell } from "./jobs.js";
-import { addRow } from "./tray.js";
+import { choicesOf, done, post, tell, upload } from "./api.js";
 import { askDialog, bytes, h, menu, prose, toast } from "./dom.js";
+import { addRow } from "./tray.js";
 
 /** Let files be dropped on `place`; `drop(files)` gets them. */
 export function acceptDrops(place, words, drop, signal) {

@@ -1,25 +1,21 @@
-// The frame of the page: which view is shown, light or dark, and what happens when a request fails.
+// The frame of the page: which view is shown, light or dark, the keys, and what happens when a request fails.
 
-import { get, Problem } from "./api.js";
-import { setChoices } from "./choices.js";
-import { connect } from "./jobs.js";
-import { h, icon, iconButton, isTyping, link, loading, menu, notice, toast } from "./dom.js";
-import { startView } from "./start.js";
-import { seaView } from "./sea.js";
-import { searchView } from "./search.js";
-import { syncView } from "./sync.js";
+import { NO_SEA } from "./comparisons.js";
+import { connect, get, Problem, setChoices } from "./api.js";
+import { capital, h, iconButton, isTyping, link, loading, menu, notice, prose, tellDialog, toast } from "./dom.js";
 import { gridView } from "./grid.js";
-import { reportView } from "./report.js";
 import { labelView } from "./label.js";
-import { markView } from "./mark.js";
+import { markView } from "./marks.js";
+import { reportView } from "./report.js";
+import { newSeaDialog, seaView } from "./sea.js";
+import { searchView } from "./search.js";
+import { startView } from "./start.js";
+import { syncView } from "./sync.js";
 import { foldTray, showTray } from "./tray.js";
-import { showHelp } from "./help.js";
-import { newSeaDialog, showPhone } from "./edit.js";
 
 const VIEWS = { start: startView, sea: seaView, search: searchView, sync: syncView, grid: gridView, report: reportView, label: labelView, mark: markView };
 const TITLES = { start: "Compare", search: "Search", sync: "In step", grid: "Many in step", report: "Report", label: "Label", mark: "Mark" };
 const NEW_SEA = " new"; // no sea has such a name
-const NO_SEA = "-"; // uploads are compared there without any sea
 const main = document.getElementById("main");
 const bar = document.getElementById("bar");
 let about = null;
@@ -81,7 +77,7 @@ function drawBar(sea, view) {
     h("span.space"),
     iconButton("phone", "On a phone", { class: "icon-button on-phone", onclick: showPhone }),
     iconButton("help", "Keys", { onclick: showHelp }),
-    iconButton(isDark() ? "sun" : "moon", isDark() ? "Light" : "Dark", { id: "theme", onclick: switchTheme }),
+    themeButton(),
   );
 }
 
@@ -94,24 +90,25 @@ function makeSea(sea) {
 }
 
 /** After a sea was made or deleted. */
-async function refreshSeas() {
-  Object.assign(about, await get(""));
-}
+const refreshSeas = async () => Object.assign(about, await get(""));
 
 function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+function themeButton() {
+  const [picture, name] = isDark() ? ["sun", "Light"] : ["moon", "Dark"];
+  return iconButton(picture, name, { id: "theme", onclick: switchTheme });
+}
+
 function switchTheme() {
   const theme = isDark() ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
   localStorage.setItem("theme", theme);
-  const button = document.getElementById("theme");
-  const label = theme === "dark" ? "Light" : "Dark";
-  button.title = label;
-  button.setAttribute("aria-label", label);
-  button.replaceChildren(icon(theme === "dark" ? "sun" : "moon"));
+  const button = themeButton();
+  document.getElementById("theme").replaceWith(button);
+  button.focus();
 }
 
 async function start() {
@@ -140,5 +137,37 @@ window.addEventListener("unhandledrejection", (event) => {
   if (event.reason instanceof Problem) event.preventDefault(); // shown in words, that is enough
   toast(event.reason?.message ?? String(event.reason), "bad");
 });
+
+const KEYS = {
+  "Everywhere": [["?", "these keys"], ["Ctrl Z", "undo: anchors, marks, drawings, edits of clips, the order of a grid; with Shift, redo"]],
+  "Sea": [["/", "filter"], ["Arrows", "from clip to clip"], ["Enter", "search with it"], ["M", "mark it"], ["E", "edit its name, label and tags"], ["Delete", "remove it from the sea"]],
+  "In step": [
+    ["Space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "first, last frame"],
+    ["[ ]", "slower, faster"], ["L", "loop"], ["B", "loop a span: press at its start, at its end, and once more to end it"], ["S", "skip frames without a counterpart"], ["O", "side by side, stacked, overlaid"], ["X", "swap the two videos"], ["Q", "sound: none, of the first video, of the second"], ["K", "keep the clock of the first video, or of the second"], ["I", "mirror the second video"], ["F", "full screen"], ["+ − 0", "zoom in, out, reset; drag to move the picture"],
+    ["A", "set an anchor: ← → move the other video, Enter pins, Esc leaves"],
+  ],
+  "Check carried marks": [["Enter", "confirm, then the next doubtful clip"], ["N", "next without confirming"], ["← →", "move the mark by a frame; with Shift, ten"], ["↑ ↓", "choose another mark"]],
+  "Marks": [["M", "key moment"], ["P", "start of a phase"], ["1 – 9", "the key moment of that number"], ["Backspace", "remove the mark here"]],
+};
+
+function showHelp() {
+  const dialog = tellDialog("dialog.help", "Keys", h("div.columns", {}, Object.entries(KEYS).map(([title, keys]) =>
+    h("section", {}, h("h3", {}, title), h("dl", {}, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)]))))));
+  dialog.onclick = (event) => event.target === dialog && dialog.close();
+}
+
+/** The address of the page for a phone, as a QR code. */
+async function showPhone() {
+  let content;
+  try {
+    const { address, qr } = await get("/phone");
+    const picture = h("img.qr", { src: `data:image/svg+xml;utf8,${encodeURIComponent(qr)}`, alt: "QR code with the address of this page", width: 260, height: 260 });
+    content = [h("p", {}, "Scan this with a phone in the same network. Show it only to people who may open the page."), picture, h("code.command", {}, address),
+      h("p.faint", {}, "In the phone's browser menu, “Add to home screen” installs it as an app.")];
+  } catch (error) {
+    content = [h("p", {}, prose(`${capital(error.message)}.`))];
+  }
+  tellDialog("dialog.phone", "On a phone", content);
+}
 
 start();

@@ -5,9 +5,7 @@ import { clock, h, isStill } from "./dom.js";
 
 const FRAMES = 10; // of the strip that stands in for a video the browser does not play
 
-export function thumbnailAddress(sea, ref, params = {}) {
-  return address(`/seas/${sea}/footage/${ref}/thumbnail`, params);
-}
+export const thumbnailAddress = (sea, ref, params = {}) => address(`/seas/${sea}/footage/${ref}/thumbnail`, params);
 
 /** A picture of a clip that plays on hover or focus, if its file may be shown. */
 export function preview(sea, clip) {
@@ -27,9 +25,7 @@ export function preview(sea, clip) {
   return { box, begin, end };
 }
 
-function length(seconds) {
-  return seconds < 60 ? `${seconds.toFixed(1)} s` : clock(seconds, 0);
-}
+const length = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : clock(seconds, 0);
 
 function play(sea, clip, box) {
   const video = h("video", { muted: true, playsinline: true, preload: "auto", src: `${address(`/seas/${sea}/footage/${clip.ref}/video`)}#t=${clip.start}` });

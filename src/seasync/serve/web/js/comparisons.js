@@ -1,9 +1,9 @@
 // Comparisons that people keep: opened, named, shared, saved to a file.
 
-import { address, ask, del, get, post } from "./api.js";
 import { chooseFiles, sendFile } from "./add.js";
-import { askDialog, capital, copyText, h, icon, iconButton, link, remember, showDialog, toast } from "./dom.js";
+import { address, ask, del, get, post, dropUnset } from "./api.js";
 import { thumbnailAddress } from "./clips.js";
+import { askDialog, capital, copyText, h, icon, iconButton, link, remember, tellDialog, toast } from "./dom.js";
 
 export const NO_SEA = "-"; // uploads are compared there without any sea
 const WITHOUT_VIDEOS = 409; // the answer to a file whose videos the server does not have
@@ -16,27 +16,13 @@ export function comparisonLink({ id, sea, alignment, grid }) {
   return link(sea, "sync", { ...Object.fromEntries(FIELDS.map((key) => [key, alignment[key] || ""])), comparison: id });
 }
 
-export function listComparisons(signal) {
-  return get("/comparisons", {}, signal);
-}
-
 /** Keep two videos as a comparison, or several as a grid; the same again are the same comparison. */
-export function keepComparison(sea, request, { grid = false } = {}) {
-  return post("/comparisons", { sea, alignment: alignmentOf(request), grid });
-}
+export const keepComparison = (sea, request, { grid = false } = {}) => post("/comparisons", { sea, alignment: alignmentOf(request), grid });
 
 /** What a comparison keeps of a request. */
-export function alignmentOf(request) {
-  return Object.fromEntries(FIELDS.filter((key) => request[key] !== undefined && request[key] !== null && request[key] !== "").map((key) => [key, request[key]]));
-}
+export const alignmentOf = (request) => dropUnset(Object.fromEntries(FIELDS.map((key) => [key, request[key]])));
 
-export function changeComparison(id, change) {
-  return ask("PATCH", `/comparisons/${id}`, { body: change });
-}
-
-export function fileAddress(id, params = {}) {
-  return address(`/comparisons/${id}/file`, params);
-}
+export const changeComparison = (id, change) => ask("PATCH", `/comparisons/${id}`, { body: change });
 
 /** Open a `.seasync` file and go to what it holds. If it is without its videos, ask for them. */
 export async function openFile(file) {
@@ -56,17 +42,16 @@ function askForVideos(file, reason) {
 
 /** With or without the videos? */
 function saveDialog({ id, name }) {
-  const way = (embed, title, text) => h("li", {}, h("a.way", { href: fileAddress(id, { embed }), download: "", onclick: () => dialog.close() }, icon("save"), h("span", {}, h("b", {}, title), h("span.faint", {}, text))));
-  const dialog = h("dialog", { "aria-label": "Save as a file" }, h("h2", { tabindex: -1, autofocus: true }, "Save as a file"),
+  const way = (embed, title, text) => h("li", {}, h("a.way", { href: address(`/comparisons/${id}/file`, { embed }), download: "", onclick: () => dialog.close() }, icon("save"), h("span", {}, h("b", {}, title), h("span.faint", {}, text))));
+  const dialog = tellDialog("dialog", "Save as a file", [
     h("p", {}, `${name}, with its anchors, marks and drawings.`),
     h("ul.ways", {},
       way(true, "With the videos", "Opens on every machine with Seasync."),
-      way(false, "Without the videos", "A small file. To open it, you need the same two videos.")),
-    h("form", { method: "dialog" }, h("div.actions", {}, h("button", {}, "Cancel"))));
-  showDialog(dialog);
+      way(false, "Without the videos", "A small file. To open it, you need the same two videos."))],
+    h("div.actions", {}, h("button", {}, "Cancel")));
 }
 
-export function renameDialog(comparison, renamed) {
+function renameDialog(comparison, renamed) {
   const name = h("input", { name: "name", value: comparison.name, maxlength: 120, required: true, autofocus: true, autocomplete: "off" });
   askDialog("Rename the comparison", h("label", {}, "Name", name), h("button.primary", {}, "Rename"), async () => renamed(await changeComparison(comparison.id, { name: name.value.trim() })));
 }
@@ -106,14 +91,9 @@ export function comparisonBar(session, id) {
     comparison = found;
     box.replaceChildren(
       h("button.small", { type: "button", title: "Rename the comparison", onclick: () => renameDialog(comparison, show) }, icon("rename"), h("span.name", {}, comparison.name)),
-      h("button.small", { type: "button", onclick: copyLink }, icon("link"), "Copy link"),
+      h("button.small", { type: "button", onclick: () => copyText(location.href).then(() => toast("The link was copied")) }, icon("link"), "Copy link"),
       comparison.grid ? "" : h("button.small", { type: "button", onclick: () => saveDialog(comparison) }, icon("save"), "Save file"));
   };
-
-  async function copyLink() {
-    await copyText(location.href);
-    toast("The link was copied");
-  }
 
   get(`/comparisons/${id}`).then(show, () => box.replaceChildren(keepButton(session)));
   return box;

@@ -1,7 +1,6 @@
-// How fast the other video plays along the kept one's clock.
+// How fast the other video plays along the kept one's clock, and how sure the alignment is.
 
 import { h, s } from "./dom.js";
-import { unsureSpans } from "./unsure.js";
 
 const HATCH = 8; // thousandths of the width from stroke to stroke
 const OCTAVES = 2; // from a quarter of the speed to four times
@@ -17,8 +16,7 @@ export function curve(session) {
   const now = h("output");
   const box = h("div.curve", {}, h("div.line", {}, title, h("span.space"), now), h("div.plot", {}, drawing, ["2×", "1×", "½×"].map((text) => h("span.level", {}, text))));
 
-  const range = () => [session.lead.seconds[0], session.lead.seconds.at(-1) + session.lead.step];
-  const x = (seconds) => (1000 * (seconds - range()[0])) / (range()[1] - range()[0]);
+  const x = (seconds) => (1000 * (seconds - session.lead.range[0])) / (session.lead.range[1] - session.lead.range[0]);
 
   function draw() {
     title.textContent = `Playback speed of the ${session.nouns[session.other]}`;
@@ -69,4 +67,36 @@ function hatched(from, to) {
 function y(speed) {
   const octave = Math.log2(Math.max(speed, 2 ** -OCTAVES));
   return 100 - (100 * Math.min(octave, OCTAVES)) / OCTAVES;
+}
+
+const FAR = 0.5; // seconds between the earliest and the latest partner
+
+/** Runs of rows (query seconds, earliest, latest) without a gap. */
+export function runs(alignment) {
+  const rows = alignment.uncertainty ?? [];
+  const steps = rows.slice(1).map((row, n) => row[0] - rows[n][0]).sort((a, b) => a - b);
+  const usual = steps[steps.length >> 1] ?? 0;
+  const found = [];
+  for (const row of rows) {
+    const last = found.at(-1);
+    if (last && row[0] - last.at(-1)[0] < 1.5 * usual) last.push(row);
+    else found.push([row]);
+  }
+  return found.filter((run) => run.length > 1);
+}
+
+/** Spans of a video, in its own seconds, whose moments have partners that lie far apart. */
+export function unsureSpans(session, side) {
+  const warp = session.warpFrom("query");
+  const own = (seconds) => (side === "query" ? seconds : warp.at(seconds));
+  const spans = [];
+  for (const run of runs(session.alignment)) {
+    run.slice(0, -1).forEach(([query, earliest, latest], n) => {
+      const [from, to] = [own(query), own(run[n + 1][0])];
+      if (latest - earliest <= FAR || to <= from) return;
+      if (spans.at(-1)?.[1] === from) spans.at(-1)[1] = to;
+      else spans.push([from, to]);
+    });
+  }
+  return spans;
 }

@@ -1,5 +1,7 @@
 // Building blocks of the page.
 
+import { isSet, withParams } from "./api.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element: h("button.primary", {onclick, title}, "Play"). Classes may follow the tag's name. */
@@ -11,9 +13,7 @@ export function h(tag, props, ...children) {
 }
 
 /** The same for SVG. */
-export function s(tag, props, ...children) {
-  return fill(document.createElementNS(SVG, tag), props, children);
-}
+export const s = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
 
 function fill(element, props, children) {
   for (const [key, value] of Object.entries(props ?? {})) {
@@ -57,66 +57,51 @@ const PATHS = {
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
 };
 
-export function icon(name) {
-  return s(
-    "svg",
-    { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
-    s("path", { d: PATHS[name] }),
-  );
-}
+export const icon = (name) => s("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: PATHS[name] }));
 
 /** A button with a picture, and words for people who do not see it. */
-export function iconButton(name, label, props = {}) {
-  return h("button.icon-button", { type: "button", title: label, "aria-label": label, ...props }, icon(name));
-}
+export const iconButton = (name, label, props = {}) => h("button.icon-button", { type: "button", title: label, "aria-label": label, ...props }, icon(name));
 
 /** One of several values, side by side; `change` gets the new one. */
 export function choice(label, options, value, change) {
   const buttons = options.map(([key, text, hint]) =>
-    h("button", {
-      type: "button",
-      role: "radio",
-      title: hint,
-      "aria-checked": String(key === value),
-      data: { value: key },
-      onclick: () => pick(key),
-    }, text),
-  );
+    h("button", { type: "button", role: "radio", title: hint, "aria-checked": String(key === value), data: { value: key }, onclick: () => pick(key) }, text));
+  const group = h("div.choice", { role: "radiogroup", "aria-label": label, onkeydown: step }, buttons);
+  group.set = (key) => {
+    for (const button of buttons) button.setAttribute("aria-checked", String(button.dataset.value === key));
+  };
+  return group;
+
   function pick(key) {
-    set(key);
+    group.set(key);
     change(key);
   }
-  function set(key) {
-    for (const button of buttons) button.setAttribute("aria-checked", String(button.dataset.value === key));
+
+  function step(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by || !isReached(event.target)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
+    const next = buttons[(at + by + buttons.length) % buttons.length];
+    next.focus();
+    pick(next.dataset.value);
   }
-  const group = h("div.choice", {
-    role: "radiogroup",
-    "aria-label": label,
-    onkeydown: (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step || !isReached(event.target)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
-      const next = buttons[(at + step + buttons.length) % buttons.length];
-      next.focus();
-      pick(next.dataset.value);
-    },
-  }, buttons);
-  group.set = set;
-  return group;
 }
 
 export function menu(label, options, value, change) {
-  const select = h("select", { "aria-label": label, title: label, onchange: pick },
-    options.map(([key, text]) => h("option", { value: key }, text)));
+  const select = h("select", { "aria-label": label, title: label }, options.map(([key, text]) => h("option", { value: key }, text)));
   select.value = value;
-  function pick() {
+  select.onchange = () => {
     change(select.value);
     if (!select.matches(":focus-visible")) select.blur(); // chosen with the mouse: the next key is meant for the page
-  }
+  };
   return select;
 }
+
+/** A box to tick, with its words; `change` gets whether it is ticked. */
+export const tick = (text, checked, change, props = {}) =>
+  h("label.tick", props, h("input", { type: "checkbox", checked, onchange: (event) => change(event.target.checked) }), text);
 
 /** 0:03.217 */
 export function clock(seconds, places = 2) {
@@ -126,23 +111,14 @@ export function clock(seconds, places = 2) {
 }
 
 /** Whether this person asked for as little motion as possible: nothing plays by itself then. */
-export function isStill() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
+export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** Show an element alone on the screen, or the page again. */
-export function fullScreen(element) {
-  if (document.fullscreenElement) document.exitFullscreen();
-  else element.requestFullscreen();
-}
+export const fullScreen = (element) => (document.fullscreenElement ? document.exitFullscreen() : element.requestFullscreen());
 
-export function capital(text) {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
-}
+export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-export function percent(share) {
-  return `${Math.round(100 * share)} %`;
-}
+export const percent = (share) => `${Math.round(100 * share)} %`;
 
 export function bytes(count) {
   return count < 1e6 ? `${Math.max(1, Math.round(count / 1e3))} kB` : count < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(1)} GB`;
@@ -157,14 +133,19 @@ export function toast(text, kind = "note") {
 }
 
 /** Words that only screen readers get. */
-export function spoken(text) {
-  return h("span.sr", {}, text);
-}
+export const spoken = (text) => h("span.sr", {}, text);
 
 export function showDialog(dialog) {
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
+}
+
+/** Tell something until it is closed. The heading has the focus: on a phone the button is far down. */
+export function tellDialog(kind, title, content, close = h("button.primary", {}, "Close")) {
+  const dialog = h(kind, { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), content, h("form", { method: "dialog" }, close));
+  showDialog(dialog);
+  return dialog;
 }
 
 /** Ask before `act()` is called. If that fails, the dialog stays, with its fields and the reason. */
@@ -197,42 +178,27 @@ export function notice(kind, title, text, ...actions) {
 }
 
 /** Text whose `parts in backticks` are code. */
-export function prose(text) {
-  return text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
-}
+export const prose = (text) => text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
 
-export function loading(text) {
-  return h("div.loading", { role: "status" }, h("span.spinner", { "aria-hidden": "true" }), text);
-}
+export const loading = (text) => h("div.loading", { role: "status" }, h("span.spinner", { "aria-hidden": "true" }), text);
 
 /** Follow a pointer from its press on: move(event) until it is let go, then end(event, cancelled). */
 export function drag(event, move, end = () => {}) {
   const target = event.currentTarget;
-  target.setPointerCapture(event.pointerId);
+  const over = new AbortController();
   const stop = (last) => {
-    target.removeEventListener("pointermove", move);
-    target.removeEventListener("pointerup", stop);
-    target.removeEventListener("pointercancel", stop);
+    over.abort();
     end(last, last.type === "pointercancel");
   };
-  target.addEventListener("pointermove", move);
-  target.addEventListener("pointerup", stop);
-  target.addEventListener("pointercancel", stop);
+  target.setPointerCapture(event.pointerId);
+  for (const [name, act] of [["pointermove", move], ["pointerup", stop], ["pointercancel", stop]]) target.addEventListener(name, act, over);
 }
 
 /** The address of a view: link("footage", "search", {query: "clip:…"}) */
-export function link(sea, view, params = {}) {
-  const set = Object.entries(params).flatMap(([key, value]) =>
-    (Array.isArray(value) ? value : [value]).filter((one) => one !== null && one !== undefined && one !== "").map((one) => [key, one]),
-  );
-  const query = new URLSearchParams(set).toString();
-  return `#/${encodeURIComponent(sea)}/${view}${query ? `?${query}` : ""}`;
-}
+export const link = (sea, view, params = {}) => withParams(`#/${encodeURIComponent(sea)}/${view}`, params);
 
 /** A value in the address of the view on show, or null. */
-export function recall(name) {
-  return new URLSearchParams(location.hash.split("?")[1]).get(name);
-}
+export const recall = (name) => new URLSearchParams(location.hash.split("?")[1]).get(name);
 
 /** Keep values in the address of the view on show, so that a reload or a copied link shows the same. */
 export function remember(values) {
@@ -240,7 +206,7 @@ export function remember(values) {
   const params = new URLSearchParams(query);
   for (const [key, value] of Object.entries(values)) {
     params.delete(key);
-    for (const one of [value].flat().filter((each) => each !== null && each !== undefined && each !== "")) params.append(key, one);
+    for (const one of [value].flat().filter(isSet)) params.append(key, one);
   }
   history.replaceState(null, "", params.size ? `${path}?${params}` : path);
 }
@@ -275,6 +241,14 @@ function isReached(target) {
 }
 
 /** Whether the space bar presses a button or a link. */
-export function isPressing(event) {
-  return event.key === " " && isReached(event.target);
+export const isPressing = (event) => event.key === " " && isReached(event.target);
+
+/** Until `signal`: keys[key](event) for each key that is meant for the page, unless `passes(event)`. */
+export function onKeys(keys, signal, passes = () => false) {
+  window.addEventListener("keydown", (event) => {
+    const act = keys[event.key];
+    if (!act || event.defaultPrevented || isTyping(event) || passes(event)) return;
+    event.preventDefault();
+    act(event);
+  }, { signal });
 }

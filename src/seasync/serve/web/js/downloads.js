@@ -1,9 +1,7 @@
 // Downloads: films, timelines, tables, pictures, and the commands that make the same.
 
-import { address } from "./api.js";
-import { choicesOf, valuesOf } from "./choices.js";
-import { DEFAULTS, filmButton } from "./film.js";
-import { copyText, h, menu, toast } from "./dom.js";
+import { address, choicesOf, done, post, dropUnset, tell, valuesOf } from "./api.js";
+import { copyText, h, icon, menu, tick, toast } from "./dom.js";
 
 const SIZES = [["", "full"], ["1920x1080", "1080 lines"], ["1280x720", "720 lines"], ["640x360", "360 lines"]];
 const FIELDS = [["layout", "Pictures"], ["audio", "Sound"], ["gaps", "Frames without a counterpart"], ["smooth", "Motion"], ["size", "Size"], ["form", "File"]];
@@ -15,7 +13,6 @@ export function downloads(session, { encoder }) {
   const choices = (key) => ({ size: SIZES, form: choicesOf("film"), audio: sounds() })[key] ?? choicesOf(key);
   const change = (key) => (value) => ((film[key] = value), draw());
   const fields = FIELDS.map(([key, text]) => h("label", {}, text, menu(text, choices(key), film[key], change(key))));
-  const tick = (key, text) => h("label.tick", {}, h("input", { type: "checkbox", checked: film[key], onchange: (event) => change(key)(event.target.checked) }), text);
   const button = filmButton(session, "button.primary", "Make the film", () => film);
   const no = h("p.faint", { hidden: true }, "An animation shows both videos.");
   const links = h("ul.links");
@@ -23,7 +20,7 @@ export function downloads(session, { encoder }) {
   const box = h("div.downloads", {},
     h("h3", {}, "Film"),
     h("div.fields", {}, fields),
-    h("div.fields", {}, tick("labels", "names and time codes"), tick("marks", "marks"), h("span.space"), no, button),
+    h("div.fields", {}, tick("names and time codes", film.labels, change("labels")), tick("marks", film.marks, change("marks")), h("span.space"), no, button),
     h("h3", {}, "Timeline and data"), links,
     h("p.faint.gap-note", {}, "Frames without a counterpart become gaps in the timeline."),
     h("h3", {}, "On the command line"), commands,
@@ -44,7 +41,7 @@ export function downloads(session, { encoder }) {
   }
 
   function command(text) {
-    return h("div.line", {}, h("code.command", { tabindex: 0 }, text), h("button.small", { type: "button", onclick: () => copy(text) }, "Copy"));
+    return h("div.line", {}, h("code.command", { tabindex: 0 }, text), h("button.small", { type: "button", onclick: () => copyText(text).then(() => toast("Copied")) }, "Copy"));
   }
 
   /** The command that does the same. */
@@ -72,16 +69,56 @@ export function downloads(session, { encoder }) {
     return flags;
   }
 
-  async function copy(text) {
-    await copyText(text);
-    toast("Copied");
-  }
-
   for (const name of ["alignment", "keep"]) session.addEventListener(name, draw);
   draw();
   return box;
 }
 
-function quoted(text) {
-  return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+const quoted = (text) => /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+const DEFAULTS = { layout: "side", keep: "query", audio: "query", gaps: "dim", smooth: "nearest", labels: true, marks: false, form: "mp4", size: "" };
+const AHEAD_SECONDS = 20; // of video: the film of a longer one waits until somebody wants it
+const early = new Set(); // what was asked for ahead, as text
+
+/** What the server needs to make a film of what a session shows. */
+const filmRequest = (session, film) => ({ ...film, alignment: dropUnset(session.asked), keep: session.keep, size: film.size ? film.size.split("x").map(Number) : null });
+
+/** Make the usual film while people still look at the videos, if it is short. */
+export async function filmAhead(session) {
+  const { start, end } = session.lead;
+  if (end - start > AHEAD_SECONDS) return;
+  const request = filmRequest(session, DEFAULTS);
+  early.add(JSON.stringify(request));
+  tell(await ask(session, request));
+}
+
+/** The job that makes a film; one that was made ahead is not made again. */
+async function ask(session, request) {
+  return post(`/seas/${session.sea}/alignment/film`, { ...request, ahead: early.has(JSON.stringify(request)) });
+}
+
+/** A button that downloads the film of a session; `film()` gives its settings. */
+export function filmButton(session, kind, text, film = () => DEFAULTS) {
+  return downloadButton(kind, text, "Both videos in step, as one film", () => ask(session, filmRequest(session, film())));
+}
+
+/** A button that downloads what a job makes, which `begin()` starts. It shows how far the job is. */
+export function downloadButton(kind, text, title, begin) {
+  const words = h("span", {}, text);
+  const button = h(kind, { type: "button", title, onclick: start }, icon("film"), words);
+  return button;
+
+  async function start() {
+    if (button.ariaBusy === "true") return;
+    button.ariaBusy = "true";
+    words.textContent = "Making the film…";
+    try {
+      const made = await done(await begin(), ({ progress }) => progress && (words.textContent = `Making the film… ${Math.round(100 * progress)} %`));
+      h("a", { href: address(`/jobs/${made.id}/result`), download: "" }).click();
+    } catch (error) {
+      toast(error.message, "bad");
+    }
+    words.textContent = text;
+    button.ariaBusy = "false";
+  }
 }

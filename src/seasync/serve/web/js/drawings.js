@@ -1,7 +1,7 @@
 // Drawing on the pictures: lines, angles and circles that stay on a synced frame of both videos.
 
 import { get, put } from "./api.js";
-import { choice, clock, h, iconButton, isTyping, toast } from "./dom.js";
+import { choice, clock, h, iconButton, onKeys, tick, toast } from "./dom.js";
 
 const COLOR = "#ffe14d";
 const TOOLS = [["none", "Off"], ["line", "Line"], ["angle", "Angle"], ["circle", "Circle"]];
@@ -99,7 +99,7 @@ export function drawingTools(session, shown, { signal }) {
         h("button.link", { type: "button", title: "Go there; move it with the arrow keys", onclick: () => session.go("query", one.seconds), onkeydown: shift }, name),
         one.kind === "angle" && h("span.faint", {}, `${Math.round(degrees(one.points, session.reels.query))}°`),
         h("span.space"),
-        h("label.tick", {}, h("input", { type: "checkbox", checked: one.always, onchange: (event) => replace({ ...one, always: event.target.checked }) }), "Always"),
+        tick("Always", one.always, (always) => replace({ ...one, always })),
         iconButton("trash", `Delete the ${name}`, { onclick: () => change(drawings.filter((other) => other !== one)) }));
     }));
   }
@@ -113,12 +113,12 @@ export function drawingTools(session, shown, { signal }) {
     }
   });
   get(place, {}, signal).then((found) => ((drawings = found.drawings), drawList(), session.player.redraw()), () => {});
-  window.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || tool === "none" || isTyping(event)) return;
+  const leave = () => {
     setTool("none");
     tools.set("none");
     session.player.redraw();
-  }, { signal });
+  };
+  onKeys({ Escape: leave }, signal, () => tool === "none");
   return { tools: h("div.field", {}, h("span.faint", {}, "Draw"), tools, add, hint), list: box };
 }
 

@@ -2,7 +2,6 @@
 // buffer until the leader's frames that belong to them are drawn. Without frame callbacks, or when its sound is on, only
 // its speed is controlled.
 
-import { FrameBuffer } from "./frame_buffer.js";
 import { hasFrameCallbacks, hasVideoFrames } from "./reel.js";
 
 const AHEAD = 6; // frames
@@ -56,7 +55,7 @@ export class Follower {
     await reel.video.play();
     if (this.engine === "speed") return;
     const until = performance.now() + PATIENCE;
-    while (goesOn() && performance.now() < until && !(this.buffer.newest >= goal)) {
+    while (goesOn() && performance.now() < until && !(this.buffer.frames.at(-1)?.time >= goal)) {
       await new Promise(requestAnimationFrame);
       this.steer(time, lead, speed);
     }
@@ -113,5 +112,34 @@ export class Follower {
     this.reel.at = -1;
     this.buffer.clear();
     this.shownTime = null;
+  }
+}
+
+const CAPACITY = 16; // more frames would starve the decoder
+
+class FrameBuffer {
+  constructor() {
+    this.frames = []; // {picture, time, close, piece}, each of a stretch of the warp
+  }
+
+  /** Keep a held frame; the oldest one goes if there are too many. */
+  add(held, warp) {
+    this.frames.push({ ...held, piece: warp.pieceOf(held.time) });
+    this.frames.sort((one, other) => one.piece - other.piece || one.time - other.time);
+    while (this.frames.length > CAPACITY) this.frames.shift().close();
+  }
+
+  /** The frame nearest to second `time`, of stretch `piece` if possible; earlier frames are released. */
+  take(time, piece) {
+    if (!this.frames.length) return null;
+    const own = this.frames.filter((one) => one.piece === piece);
+    const best = (own.length ? own : this.frames).reduce((one, other) => (Math.abs(other.time - time) < Math.abs(one.time - time) ? other : one));
+    while (this.frames[0] !== best) this.frames.shift().close();
+    return best;
+  }
+
+  clear() {
+    for (const held of this.frames) held.close();
+    this.frames = [];
   }
 }

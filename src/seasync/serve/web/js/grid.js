@@ -2,15 +2,14 @@
 
 import { get, post } from "./api.js";
 import { alignmentOf, changeComparison, comparisonBar, keepButton, NO_SEA } from "./comparisons.js";
-import { clock, drag, fullScreen, h, icon, iconButton, isTyping, link, loading, menu, notice, recall, remember } from "./dom.js";
-import { downloadButton } from "./film.js";
+import { clock, drag, fullScreen, h, icon, iconButton, link, loading, menu, notice, onKeys, recall, remember, tick } from "./dom.js";
+import { downloadButton } from "./downloads.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
-import { transport } from "./transport.js";
-import { UndoStack } from "./undo.js";
-import { rememberMoment } from "./view_memory.js";
+import { UndoStack } from "./session.js";
+import { zoomable } from "./stage.js";
+import { rememberMoment, transport } from "./transport.js";
 import { Warp } from "./warp.js";
-import { zoomable } from "./zoom.js";
 
 const MOST = 8; // followers
 const FEWEST = 3; // followers that can correct each other
@@ -89,7 +88,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
   layout();
   if (params.has("sound")) setSound((sound.value = params.get("sound")));
   zoomable(grid, { signal, step: (frames) => player.step(frames), tap: () => player.toggle() });
-  window.addEventListener("keydown", (event) => event.key === "f" && !isTyping(event) && fullScreen(watch), { signal });
+  onKeys({ f: () => fullScreen(watch) }, signal);
   await player.seek(Number(params.get("t")) || lead.start);
   rememberMoment(session, signal);
 
@@ -103,7 +102,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
       h("button.small", { type: "button", "aria-pressed": "false", onclick: () => solo(one) }, "Solo"),
       h("button.small", { type: "button", title: "The others follow this one", onclick: () => leadWith(ref) }, "Lead"),
       h("a.button.small", { href: link(sea, "sync", { query: leader, match: ref, ...request, takes: takesFor(ref) }) }, "Open")) : h("span.label", {}, "Leader");
-    const hide = one ? h("label.tick", {}, h("input", { type: "checkbox", checked: true, onchange: (event) => show(event.target.checked ? [...shownTiles(), one] : shownTiles().filter((other) => other !== one)) }), "Show") : null;
+    const hide = one ? tick("Show", true, (yes) => show(yes ? [...shownTiles(), one] : shownTiles().filter((other) => other !== one))) : null;
     const figure = h("figure.tile-many", { role: "listitem", class: `tile-many ${kind}`, data: { ref } },
       h("div.screen", one ? { title: "Drag it to another place", onpointerdown: (event) => lift(event, one) } : {}, canvas), h("figcaption", {}, h("span.name", { title: reel.footage.file }, reel.footage.name), words, one && !one.alignment.alignable ? h("span.poor", {}, "does not align") : null, h("span.space"), hide, does), bar);
     return { figure, canvas, ink: canvas.getContext("2d"), words, number };
@@ -113,7 +112,7 @@ export async function gridView({ sea, params, place, signal, ready }) {
   function consensusTick() {
     if (areTakes && tiles.length < FEWEST) return null;
     const title = areTakes ? "The takes correct each other's alignments" : "Other clips of the sea that move alike correct the alignments";
-    return h("label.tick", { title }, h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), areTakes ? "Takes correct each other" : "Corrected by other matches");
+    return tick(areTakes ? "Takes correct each other" : "Corrected by other matches", request.consensus === "true", setConsensus, { title });
   }
 
   async function setConsensus(yes) {

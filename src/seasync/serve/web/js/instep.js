@@ -17,7 +17,10 @@ export class InStep extends EventTarget {
     super();
     Object.assign(this, { lead, warp, draw });
     this.followers = pairs.map(([reel, along]) => new Follower(reel, along));
+    this.follower = this.followers[0] ?? null;
+    this.follow = this.follower?.reel ?? null;
     this.time = lead.seconds[0];
+    this.partner = null;
     this.playing = false;
     this.loop = false;
     this.skip = false; // whether playing passes over frames without a counterpart
@@ -28,19 +31,6 @@ export class InStep extends EventTarget {
     this.wanted = null;
     this.onHidden = () => document.hidden && this.pause();
     document.addEventListener("visibilitychange", this.onHidden);
-  }
-
-  get follower() {
-    return this.followers[0] ?? null;
-  }
-
-  get follow() {
-    return this.follower?.reel ?? null;
-  }
-
-  /** Time of the first follower's picture. */
-  get partner() {
-    return this.partners?.[0]?.time ?? null;
   }
 
   get errors() {
@@ -117,8 +107,7 @@ export class InStep extends EventTarget {
   }
 
   toggle() {
-    if (this.playing) this.pause();
-    else this.play();
+    return this.playing ? this.pause() : this.play();
   }
 
   async play() {
@@ -129,7 +118,10 @@ export class InStep extends EventTarget {
     try {
       if (this.seeking) await this.seeking;
       const here = this.time >= this.to - this.lead.step ? null : this.skip ? this.covered(this.time) : this.time;
-      if (here !== this.time) await this.rewind(here ?? this.beginning);
+      if (here !== this.time) {
+        this.wanted = here ?? this.beginning;
+        await this.settle();
+      }
       if (!goesOn()) return;
       this.lead.at = -1;
       await Promise.all(this.followers.map((one) => one.start(this.time, this.lead, goesOn, this.speed)));
@@ -146,11 +138,6 @@ export class InStep extends EventTarget {
   /** Where playing starts. */
   get beginning() {
     return (this.skip && this.covered(this.from)) || this.from;
-  }
-
-  async rewind(to) {
-    this.wanted = to;
-    await this.settle();
   }
 
   /** Stop, and show the frame it stopped at with its partners. */
@@ -223,7 +210,7 @@ export class InStep extends EventTarget {
   /** Draw a frame of the leader beside its partners, and release all of them. */
   present(held, partners) {
     this.time = this.lead.seconds[this.lead.nearest(held.time)];
-    this.partners = partners.map(({ time, covered }) => ({ time, covered }));
+    this.partner = partners[0]?.time ?? null; // of the first follower's picture
     this.draw(held.picture, partners, this.time);
     for (const one of [held, ...partners]) one.close();
     const now = performance.now();

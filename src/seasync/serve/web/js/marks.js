@@ -1,8 +1,35 @@
-// Key moments and phases of one video: set with keys, listed, carried over along an alignment, exported.
+// Key moments and phases of one video: a view of its own, or a panel beside two videos in step.
 
 import { address, get, put } from "./api.js";
 import { NO_SEA } from "./comparisons.js";
-import { clock, h, icon, iconButton, isTyping, toast } from "./dom.js";
+import { clock, h, icon, iconButton, link, loading, onKeys, prose, toast } from "./dom.js";
+import { Session } from "./session.js";
+import { stage } from "./stage.js";
+import { transport } from "./transport.js";
+
+export async function markView({ sea, params, place, signal, ready }) {
+  const clip = params.get("clip");
+  if (!clip) {
+    place.append(h("section.drop-here", {},
+      h("h1", {}, "Mark key moments and phases"),
+      h("p", {}, prose("Choose a clip of the sea. Its marks are carried over to clips that move in step, and exported as the annotation that `seasync evaluate` reads.")),
+      h("div.actions", {}, h("a.button.primary", { href: link(sea, "sea") }, "Choose a clip"))));
+    return;
+  }
+  const wait = h("div.opening", {}, loading("Opening…"));
+  place.append(wait);
+  ready();
+  const session = await Session.open(sea, { query: clip }, { signal, wait });
+  const shown = stage(session);
+  const marks = marksPanel(session, { signal, changed: () => control?.drawMarks() });
+  const control = transport(session, { ticks: () => marks.ticks(), signal });
+  const back = params.get("back") === "label" && h("a.button.small", { href: link(sea, "label") }, icon("back"), "Back to labeling");
+  place.replaceChildren(
+    h("div.heading", {},
+      h("h1", {}, h("span.query", { title: session.lead.footage.file }, session.lead.footage.name)), h("span.space"), session.undo.buttons(), back,
+      h("a.button.small", { href: link(sea, "search", { query: clip }) }, icon("search"), "Find what moves like it")),
+    h("div.sync", {}, h("section.watch", {}, shown, control), h("section.why", {}, h("h2", {}, "Marks"), marks)));
+}
 
 const NEAR = 1.5; // frames: a mark so close counts as the one meant
 
@@ -118,14 +145,8 @@ export function marksPanel(session, { signal, changed, saved = () => {} }) {
       iconButton("close", `Remove ${mark.name}`, { onclick: () => ((marks = marks.filter((one) => one !== mark)), save()) }));
   }
 
-  const keys = { m: () => add("moment"), p: () => add("phase"), Backspace: removeHere };
-  window.addEventListener("keydown", (event) => {
-    if (isTyping(event) || event.defaultPrevented) return;
-    const act = keys[event.key] ?? (/^[1-9]$/.test(event.key) ? () => add("moment", vocabulary.moment[event.key - 1] ?? `moment ${event.key}`) : null);
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }, { signal });
+  const named = (n) => [n, () => add("moment", vocabulary.moment[n - 1] ?? `moment ${n}`)];
+  onKeys({ m: () => add("moment"), p: () => add("phase"), Backspace: removeHere, ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map(named)) }, signal);
   for (const name of ["keep", "alignment"]) session.addEventListener(name, load);
   load();
   return box;

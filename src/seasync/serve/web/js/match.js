@@ -8,7 +8,7 @@ import { gauge, isLikely, movementWords, numbers, partsBar, timingWords } from "
 import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
-/** {item, rest(), close()}. `how`: recipe and consensus; `span()` is the query's, and whether it is viewable;
+/** {item, rest()}. `how`: recipe and consensus; `span()` is the query's, and whether it is viewable;
  *  `playing(card)` is called when this one starts, `chosen(ref, yes)` when it is chosen for the grid. */
 export function matchCard(sea, match, { how, span, playing, chosen }) {
   const { clip } = match;
@@ -35,7 +35,7 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
   let touched = false;
   open.addEventListener("pointerdown", (event) => (touched = event.pointerType === "touch"));
   let opened = null; // {stop} once it plays, or is about to
-  const card = { item, rest, close: rest };
+  const card = { item, rest };
   return card;
 
   /** Seconds that the bars of a partial match show. */

@@ -1,8 +1,8 @@
 // The cost matrix with the path through it. A click jumps there; the path can be dragged, which sets an anchor.
 
 import { address } from "./api.js";
+import { runs } from "./curve.js";
 import { clock, drag, h, iconButton, s, toast } from "./dom.js";
-import { runs } from "./unsure.js";
 
 const GRAB = 14; // pixels from the path
 
@@ -76,10 +76,7 @@ export function matrix(session) {
   }
 
   function change(anchors) {
-    session.setAnchors(anchors).catch((error) => {
-      toast(error.message, "bad");
-      draw();
-    });
+    session.setAnchors(anchors).catch((error) => (toast(error.message, "bad"), draw()));
   }
 
   /** The moments under a pointer. */

@@ -1,11 +1,11 @@
-// How well two videos are in step: words first, the numbers behind them in the details.
+// How well two videos are in step: words first, which parts, what is left out, what may help; numbers in the details.
 
-import { h, percent } from "./dom.js";
+import { capital, h, link, percent } from "./dom.js";
 
 const GRADES = ["fair", "good", "very good"];
 
 /** One of GRADES from DRAQ and its limit, or "none". */
-export function grade({ draq, threshold, alignable }) {
+function grade({ draq, threshold, alignable }) {
   if (!alignable) return "none";
   const share = draq / threshold;
   return share < 0.4 ? "very good" : share < 0.7 ? "good" : "fair";
@@ -25,9 +25,7 @@ export function movementWords({ likelihood, better_than }) {
 }
 
 /** Whether it is more likely than not the same movement; true where nobody can say. */
-export function isLikely({ likelihood }) {
-  return (likelihood ?? 1) >= 0.5;
-}
+export const isLikely = ({ likelihood }) => (likelihood ?? 1) >= 0.5;
 
 /** Sync quality as a word and three bars. */
 export function gauge(scores) {
@@ -64,6 +62,61 @@ export function partsBar(pieces, ranges, nouns = { query: "query", match: "match
   return h("div.parts-bar", { role: "img", "aria-label": `In step: ${words}`, title: `In step: ${words}` }, row("query"), row("match"));
 }
 
-export function spanWords([from, to]) {
-  return `${Math.max(from, 0).toFixed(1)}–${to.toFixed(1)} s`;
+const spanWords = ([from, to]) => `${Math.max(from, 0).toFixed(1)}–${to.toFixed(1)} s`;
+
+const SIDES = ["query", "match"];
+
+export function verdict(session) {
+  const box = h("div.verdict");
+  let rows = [];
+
+  function draw() {
+    const { alignment } = session;
+    const inPart = alignment.pieces.length > 1 || SIDES.some((side) => alignment.coverage[side] < 1);
+    rows = alignment.alignable && inPart ? alignment.pieces.map(piece) : [];
+    box.replaceChildren(
+      h("p", { class: `words ${alignment.alignable ? "good" : "poor"}` }, timingWords(alignment)),
+      h("p.movement", {}, capital(movementWords(alignment))),
+      ...(alignment.detail === "coarse" ? [h("p.faint.refining", { role: "status" }, "First result. Refining…")] : []),
+      gauge(alignment),
+      ...(rows.length ? [partsBar(alignment.pieces, ranges(), session.nouns), h("ol.pieces", { "aria-label": "Parts in step" }, rows), coverage()] : []),
+      ...(alignment.alignable ? [] : [hints()]),
+      numbers(alignment));
+    move();
+  }
+
+  const ranges = () => Object.fromEntries(SIDES.map((side) => [side, [session.alignment.axes[side].start, session.alignment.axes[side].end]]));
+
+  function piece({ query, match, draq }) {
+    return h("li", {}, h("button.link", { type: "button", title: `Go there. DRAQ of this part: ${draq.toFixed(2)}`, onclick: () => session.go("query", query[0]) },
+      h("span.dot.query"), spanWords(query), h("span.faint", {}, "with"), h("span.dot.match"), spanWords(match)));
+  }
+
+  function coverage() {
+    const shares = SIDES.map((side) => `${percent(session.alignment.coverage[side])} of the movement in the ${session.nouns[side]}`);
+    const out = SIDES.filter((side) => session.leftOut(side).length).map((side) => `${session.leftOut(side).map(spanWords).join(", ")} of the ${session.nouns[side]}`);
+    return h("p.faint.coverage", {}, `Covers ${shares.join(" and ")}.${out.length ? ` Left out: ${out.join("; ")}.` : ""}`);
+  }
+
+  function hints() {
+    const { query, start, end } = session.request;
+    const search = session.sea === "-" ? null : h("a", { href: link(session.sea, "search", { query, start, end }) }, "search with a part of the query");
+    return h("div.hints", {},
+      h("p", {}, "You can still play them together. What may help:"),
+      h("ul", {},
+        h("li", {}, "Trim both to one action", search ? [": ", search] : " (panel Trim)", "."),
+        session.request.order !== "any" && h("li", {}, "Allow parts in any order (Align, below the pictures)."),
+        h("li", {}, "If you know two frames that belong together, set an anchor.")));
+  }
+
+  /** Which part is on show. */
+  function move() {
+    const { query } = session.times;
+    session.alignment.pieces.forEach(({ query: [from, to] }, n) => rows[n]?.classList.toggle("now", query >= from && query <= to));
+  }
+
+  session.addEventListener("alignment", draw);
+  session.addEventListener("time", move);
+  draw();
+  return box;
 }

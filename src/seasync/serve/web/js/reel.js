@@ -1,7 +1,7 @@
 // A reel: one video, ready to show any of its frames.
 
-import { address, get, post } from "./api.js";
-import { done } from "./jobs.js";
+import { lastBegun } from "./warp.js";
+import { address, done, get, post } from "./api.js";
 
 const SETTLE = 250; // ms to wait for a frame after a seek that may not bring a new one
 const TRIES = 6; // such waits for the very frame that was sought, on a machine that is busy
@@ -36,11 +36,13 @@ export async function openReel(sea, span, { note = () => {}, signal } = {}) {
   }
 }
 
-export class Reel {
+class Reel {
   constructor(footage, source) {
     this.footage = footage;
     this.seconds = footage.seconds;
     this.step = this.seconds.length > 1 ? (this.seconds.at(-1) - this.seconds[0]) / (this.seconds.length - 1) : 1 / (footage.fps ?? 25);
+    Object.assign(this, { start: footage.start, end: footage.end });
+    this.range = [this.seconds[0], this.seconds.at(-1) + this.step]; // from the first frame to the end of the last one
     this.offset = 0; // of the browser's clock to ours, whose 0 is the first frame
     this.at = -1; // which of our frames is on show
     this.turn = 0; // which call of `show` is the last one
@@ -64,14 +66,6 @@ export class Reel {
     });
   }
 
-  get start() {
-    return this.footage.start;
-  }
-
-  get end() {
-    return this.footage.end;
-  }
-
   get width() {
     return this.video.videoWidth || this.footage.width;
   }
@@ -87,14 +81,7 @@ export class Reel {
 
   /** Which frame is on screen at second t: the last that has begun. */
   indexAt(t) {
-    let low = 0;
-    let high = this.seconds.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (this.seconds[middle] <= t + 1e-4) low = middle;
-      else high = middle;
-    }
-    return low;
+    return lastBegun(this.seconds, t + 1e-4);
   }
 
   /** Which frame is nearest to second t. */
@@ -109,14 +96,10 @@ export class Reel {
     return this.footage.first + index;
   }
 
-  get hasFrame() {
-    return this.video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
-  }
-
   /** The frame on show, held as it is: {picture, time, close}. `said` is its time where the browser's frames do not tell. */
   hold(said) {
     const { video } = this;
-    if (!hasVideoFrames || !this.hasFrame) return { picture: video, time: said, close() {} };
+    if (!hasVideoFrames || !hasFrame(this.video)) return { picture: video, time: said, close() {} };
     const picture = new VideoFrame(video);
     const time = picture.timestamp / 1e6;
     if (time > TELLING) stamped = true;
@@ -125,7 +108,7 @@ export class Reel {
 
   /** Whether this frame is on show; true where the browser does not tell. */
   shows(index) {
-    if (hasVideoFrames && !this.hasFrame) return false; // it is still sought
+    if (hasVideoFrames && !hasFrame(this.video)) return false; // it is still sought
     const { time, close } = this.hold(this.seconds[index]);
     close();
     return this.nearest(time) === index && (stamped !== null || !this.tells(index));
@@ -167,6 +150,8 @@ export class Reel {
 export const hasFrameCallbacks = "requestVideoFrameCallback" in HTMLVideoElement.prototype;
 export const hasVideoFrames = typeof VideoFrame === "function";
 
+const hasFrame = (video) => video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
+
 /** The time of the next frame that is shown; never, where the browser does not tell. */
 function frameShown(video) {
   return new Promise((resolve) => {
@@ -174,6 +159,4 @@ function frameShown(video) {
   });
 }
 
-function wait(milliseconds) {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
+const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -63,9 +63,7 @@ function links(session, since) {
     h("a.button.small", { href: link(session.sea, "report", { ...asked, anchor, since }) }, icon("print"), "Print"));
 }
 
-function summary(report) {
-  return h("ul.summary", {}, report.summary.map((text) => h("li", {}, text)));
-}
+const summary = (report) => h("ul.summary", {}, report.summary.map((text) => h("li", {}, text)));
 
 /** The frames of a video at the moments, side by side in one picture. */
 function strip(sea, ref, { moments }, side, height) {

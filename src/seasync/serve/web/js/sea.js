@@ -1,11 +1,10 @@
-// A sea: all its clips, to look through, filter, add to and choose from.
+// A sea: all its clips, to look through, filter, add to, change and choose from.
 
-import { del, get } from "./api.js";
 import { acceptDrops, addDialog, chooseFiles } from "./add.js";
+import { ask, del, get, post } from "./api.js";
 import { preview } from "./clips.js";
-import { changeClip, deleteSeaDialog, editDialog } from "./edit.js";
-import { askDialog, h, icon, iconButton, isTyping, link, menu, notice, spoken, toast } from "./dom.js";
-import { UndoStack } from "./undo.js";
+import { askDialog, h, icon, iconButton, link, menu, notice, onKeys, spoken, toast } from "./dom.js";
+import { UndoStack } from "./session.js";
 
 const PAGE = 60;
 const TILES = 9; // of a grid
@@ -51,7 +50,7 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
 
   const watcher = new IntersectionObserver((seen) => seen[0].isIntersecting && more(), { rootMargin: "800px" });
   signal.addEventListener("abort", () => watcher.disconnect());
-  window.addEventListener("keydown", keys, { signal });
+  listenToKeys();
   await refresh();
   watcher.observe(end);
 
@@ -150,25 +149,55 @@ export async function seaView({ sea, params, about, refreshSeas, place, signal }
   }
 
   /** From clip to clip with the arrows. */
-  function keys(event) {
-    if (isTyping(event)) return;
-    if (event.key === "/") {
-      event.preventDefault();
-      text.focus();
-      return;
-    }
-    const items = [...grid.children];
-    const here = items.indexOf(document.activeElement?.closest(".clip"));
-    if (event.key === "m" && here >= 0) location.hash = link(sea, "mark", { clip: items[here].dataset.ref });
-    if (event.key === "e" && here >= 0) {
-      event.preventDefault();
-      items[here].edit_clip();
-    }
-    if (event.key === "Delete" && here >= 0) items[here].remove_clip();
-    const across = Math.max(1, items.filter((item) => item.offsetTop === items[0].offsetTop).length);
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
-    if (!step || !items.length) return;
-    event.preventDefault();
-    items[Math.min(Math.max(here + step, 0), items.length - 1)].querySelector(".open").focus();
+  function listenToKeys() {
+    const items = () => [...grid.children];
+    const here = () => document.activeElement?.closest(".clip");
+    const across = () => Math.max(1, items().filter((item) => item.offsetTop === items()[0].offsetTop).length);
+    const go = (step) => items()[Math.min(Math.max(items().indexOf(here()) + step, 0), items().length - 1)]?.querySelector(".open").focus();
+    const keys = { "/": () => text.focus(), ArrowRight: () => go(1), ArrowLeft: () => go(-1), ArrowDown: () => go(across()), ArrowUp: () => go(-across()) };
+    onKeys(keys, signal);
+    const ofClip = { m: (item) => (location.hash = link(sea, "mark", { clip: item.dataset.ref })), e: (item) => item.edit_clip(), Delete: (item) => item.remove_clip() };
+    onKeys(Object.fromEntries(Object.entries(ofClip).map(([key, act]) => [key, () => act(here())])), signal, () => !here());
   }
+}
+
+/** Set name, label and tags of a clip; the answer is the clip as it is then. */
+const changeClip = (sea, { id }, { name, label, tags }) => ask("PATCH", `/seas/${sea}/clips/${id}`, { body: { name, label: label ?? "", tags } });
+
+/** Name, label and tags of a clip; `changed(clip)` gets it as it is then. */
+function editDialog(sea, clip, labels, changed) {
+  const field = (text, value, more = {}) => {
+    const input = h("input", { value, maxlength: 120, autocomplete: "off", ...more });
+    return Object.assign(h("label", {}, text, input), { input });
+  };
+  const name = field("Name", clip.name, { autofocus: true });
+  const label = field("Label", clip.label ?? "", { list: "labels", placeholder: "none" });
+  const tags = field("Tags, separated by commas", clip.tags.join(", "), { maxlength: 2000, placeholder: "none" });
+  const known = h("datalist", { id: "labels" }, labels.map((one) => h("option", { value: one })));
+  const file = h("p.faint", { title: clip.file }, `The file keeps its name, ${clip.file.split("/").at(-1)}.`);
+  askDialog(`Edit ${clip.name}`, [h("div.fields.column", {}, name, label, tags), known, file], h("button.primary", {}, "Save"), async () => {
+    const wanted = { name: name.input.value.trim(), label: label.input.value.trim(), tags: tags.input.value.split(",").map((one) => one.trim()).filter(Boolean) };
+    changed(await changeClip(sea, clip, wanted));
+  });
+}
+
+/** `made(name)` is called when the new sea is there. */
+export function newSeaDialog(made) {
+  const name = h("input", { maxlength: 60, required: true, autofocus: true, autocomplete: "off", pattern: "[A-Za-z0-9][A-Za-z0-9._\\-]*", title: "Letters, digits, dots, hyphens and underscores", placeholder: "my-takes" });
+  askDialog("New sea", [h("label", {}, "Name", name), h("p.faint", {}, "It is kept in the server's own folder. Add videos to it afterwards.")], h("button.primary", {}, "Make"), async () => {
+    await post("/seas", { name: name.value.trim() });
+    made(name.value.trim());
+  });
+}
+
+/** `gone()` is called when the sea is deleted. */
+function deleteSeaDialog(sea, clips, gone) {
+  const name = h("input", { required: true, autofocus: true, autocomplete: "off" });
+  const words = h("p", {}, `All ${clips} clips of ${sea}, with their marks and anchors, are deleted. Videos that were uploaded here are deleted too.`);
+  askDialog(`Delete ${sea}?`, [words, h("label", {}, `Type ${sea} to confirm`, name)], h("button.danger", {}, "Delete the sea"), async () => {
+    if (name.value.trim() !== sea) throw new Error(`Type ${sea} to delete it.`);
+    await del(`/seas/${encodeURIComponent(sea)}`);
+    toast(`${sea} was deleted`);
+    gone();
+  });
 }

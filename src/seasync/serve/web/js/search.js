@@ -1,14 +1,12 @@
 // Search: a query, trimmed if needed, and its matches, each of which plays in step with it.
 
-import { get, post } from "./api.js";
 import { acceptDrops, chooseFiles, sendFile } from "./add.js";
-import { choicesOf } from "./choices.js";
-import { choice, h, icon, link, loading, menu, notice, prose } from "./dom.js";
+import { address, choicesOf, get, post } from "./api.js";
+import { choice, clock, drag, h, icon, link, loading, menu, notice, prose, tick } from "./dom.js";
 import { InStep } from "./instep.js";
-import { openReel } from "./reel.js";
 import { matchCard } from "./match.js";
 import { isLikely, movementWords } from "./quality.js";
-import { trimmer } from "./trim.js";
+import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
 export async function searchView({ sea, params, about, place, signal, ready }) {
@@ -39,8 +37,8 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   const trimPlace = h("div.trim-place");
   const results = h("section.results", { "aria-label": "Matches" });
   const labels = h("span");
-  const consensus = h("label.tick", { title: "Each match is aligned with the query directly and by way of the other matches. The middle of these results counts." },
-    h("input", { type: "checkbox", checked: options.consensus, onchange: (event) => again({ consensus: event.target.checked }) }), "Let the matches correct each other");
+  const consensus = tick("Let the matches correct each other", options.consensus, (yes) => again({ consensus: yes }),
+    { title: "Each match is aligned with the query directly and by way of the other matches. The middle of these results counts." });
   const side = h("section.query", { "aria-label": "Query" },
     h("div.kicker", {}, h("span.dot.query"), "Query"), name, h("div.stage", {}, stage, note), trimPlace,
     h("div.options", {},
@@ -62,7 +60,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   let cards = [];
   let turn = 0;
   signal.addEventListener("abort", () => {
-    for (const card of cards) card.close();
+    for (const card of cards) card.rest();
     solo?.close();
     reel?.close();
   });
@@ -117,7 +115,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
 
   async function search(changed = false) {
     const mine = (turn += 1);
-    for (const card of cards) card.close();
+    for (const card of cards) card.rest();
     cards = [];
     if (changed) history.replaceState(null, "", link(sea, "search", { query: ref, start: span.start?.toFixed(3), end: span.end?.toFixed(3), ...options, consensus: options.consensus ? "" : "no" }));
     results.replaceChildren(loading(ref.startsWith("upload") || changed ? "Encoding the query and searching…" : "Searching…"));
@@ -172,4 +170,72 @@ function best({ matches, candidates }) {
   const [first] = matches.toSorted((one, other) => (other.likelihood ?? 0) - (one.likelihood ?? 0));
   const words = movementWords(first);
   return words ? `The best of ${candidates} candidates: ${words}.` : `None of ${candidates} candidates aligns with it.`;
+}
+
+const TILES = 12;
+
+/** A strip of the video {ref, length} with a handle at each end of the span; `change(span)` when one is let go,
+ *  `scrub(seconds)` while it moves. */
+function trimmer(sea, { ref, length, step }, span, { change, scrub }) {
+  const at = Array.from({ length: TILES }, (_, n) => (((n + 0.5) / TILES) * length).toFixed(3));
+  const shortest = Math.min(length, 4 * step);
+  const picture = h("img", { src: address(`/seas/${sea}/footage/${ref}/strip`, { at, height: 60 }), alt: "", draggable: "false" });
+  const left = h("div.out");
+  const right = h("div.out.after");
+  const head = h("div.head", { hidden: true });
+  const words = h("output.span");
+  const handles = { start: handle("start", "Begin"), end: handle("end", "End") };
+  const strip = h("div.strip", {}, picture, left, right, head, handles.start, handles.end);
+  const box = h("div.trimmer", {}, strip, words);
+  place();
+
+  function handle(side, label) {
+    return h("div.handle", {
+      class: `handle ${side}`, role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": 0, "aria-valuemax": length.toFixed(2),
+      onpointerdown: (event) => {
+        event.preventDefault();
+        event.currentTarget.focus();
+        drag(event, (move) => set(side, secondsAt(move)), () => change({ ...span }));
+      },
+      onkeydown: (event) => {
+        const move = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 }[event.key];
+        if (!move) return;
+        event.preventDefault();
+        event.stopPropagation();
+        set(side, span[side] + move * step * (event.shiftKey ? 10 : 1));
+        change({ ...span });
+      },
+    });
+  }
+
+  function secondsAt(event) {
+    const { left, width } = strip.getBoundingClientRect();
+    return (Math.min(Math.max(event.clientX - left, 0), width) / width) * length;
+  }
+
+  function set(side, seconds) {
+    const limits = side === "start" ? [0, span.end - shortest] : [span.start + shortest, length];
+    span[side] = Math.min(Math.max(seconds, limits[0]), limits[1]);
+    place();
+    scrub(side === "start" ? span.start : span.end);
+  }
+
+  function place() {
+    const share = (seconds) => `${(100 * seconds) / length}%`;
+    handles.start.style.left = share(span.start);
+    handles.end.style.left = share(span.end);
+    left.style.width = share(span.start);
+    right.style.width = share(length - span.end);
+    for (const side of ["start", "end"]) {
+      handles[side].setAttribute("aria-valuenow", span[side].toFixed(2));
+      handles[side].setAttribute("aria-valuetext", clock(span[side]));
+    }
+    words.textContent = `${clock(span.start)} – ${clock(span.end)} · ${(span.end - span.start).toFixed(2)} s`;
+  }
+
+  box.setTime = (seconds) => {
+    head.hidden = false;
+    head.style.left = `${(100 * seconds) / length}%`;
+  };
+  return box;
 }

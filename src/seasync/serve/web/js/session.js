@@ -1,9 +1,9 @@
-// Two videos, their alignment, and the player that shows them; or one video alone.
+// Two videos, their alignment, and the player that shows them; or one video alone. What people set by hand is undone here.
 
 import { get, put } from "./api.js";
+import { h, iconButton, loading, toast } from "./dom.js";
 import { InStep } from "./instep.js";
 import { openReel } from "./reel.js";
-import { UndoStack } from "./undo.js";
 import { leftOut, Warp } from "./warp.js";
 
 /** Events: "time" (another picture), "state" (started, stopped), "keep", "alignment" (solved again). */
@@ -20,12 +20,14 @@ export class Session extends EventTarget {
     this.overlays = []; // functions (ink, side, seconds, place) that draw on the pictures
   }
 
-  /** Open {query, match, start, …} as the API takes them; without a match, the query alone. */
-  static async open(sea, request, { signal, note, nouns }) {
+  /** Open {query, match, start, …} as the API takes them; without a match, the query alone. The last thing in `wait`
+   *  shows the progress; `signal` ends the session. */
+  static async open(sea, request, { signal, wait, nouns }) {
+    const note = (text, share) => wait.lastChild.replaceWith(loading(`${text} ${Math.round(100 * share)} %`));
     const ends = { query: { ref: request.query, start: request.start, end: request.end } };
     if (request.match) ends.match = { ref: request.match, start: request.match_start, end: request.match_end };
     const sides = Object.keys(ends);
-    const opening = Promise.allSettled(sides.map((side) => openReel(sea, ends[side], { signal, note: (text, share) => note(side, text, share) })));
+    const opening = Promise.allSettled(sides.map((side) => openReel(sea, ends[side], { signal, note })));
     const session = new Session(sea, request, {});
     if (nouns) session.nouns = nouns;
     try {
@@ -43,6 +45,9 @@ export class Session extends EventTarget {
       }
     }
     session.setKeep("query");
+    session.undo.listen(signal);
+    signal.addEventListener("abort", () => session.close());
+    window.seasync = session; // for tests and the curious
     return session;
   }
 
@@ -155,5 +160,67 @@ export class Session extends EventTarget {
   close() {
     this.player?.close();
     for (const reel of Object.values(this.reels)) reel.close();
+  }
+}
+
+const MOST = 100; // steps
+
+/** Events: "change" when there is more or less to undo. */
+export class UndoStack extends EventTarget {
+  constructor() {
+    super();
+    this.done = []; // {name, undo, redo}
+    this.undone = [];
+  }
+
+  push(step) {
+    this.done = [...this.done, step].slice(-MOST);
+    this.undone = [];
+    this.dispatchEvent(new Event("change"));
+  }
+
+  async undo() {
+    const step = this.done.pop();
+    if (!step) return toast("Nothing to undo");
+    this.undone.push(step);
+    this.dispatchEvent(new Event("change"));
+    await step.undo();
+    toast(`Undone: ${step.name}`);
+  }
+
+  async redo() {
+    const step = this.undone.pop();
+    if (!step) return toast("Nothing to redo");
+    this.done.push(step);
+    this.dispatchEvent(new Event("change"));
+    await step.redo();
+    toast(`Redone: ${step.name}`);
+  }
+
+  /** Listen to the keys until `signal`. */
+  listen(signal) {
+    window.addEventListener("keydown", (event) => {
+      const field = event.target.closest?.("input:not([type=checkbox], [type=range]), textarea, dialog");
+      if (!(event.ctrlKey || event.metaKey) || field || !["z", "Z", "y"].includes(event.key)) return;
+      event.preventDefault();
+      this.act(event.key === "y" || event.shiftKey ? "redo" : "undo");
+    }, { signal });
+  }
+
+  act(what) {
+    this[what]().catch((error) => toast(error.message, "bad"));
+  }
+
+  /** Two buttons, for hands without a keyboard. */
+  buttons() {
+    const undo = iconButton("undo", "Undo (Ctrl Z)", { onclick: () => this.act("undo") });
+    const redo = iconButton("redo", "Redo (Ctrl Shift Z)", { onclick: () => this.act("redo") });
+    const draw = () => {
+      undo.disabled = !this.done.length;
+      redo.disabled = !this.undone.length;
+    };
+    this.addEventListener("change", draw);
+    draw();
+    return h("span.undo", {}, undo, redo);
   }
 }

@@ -1,7 +1,8 @@
 // The start page: compare two videos at once, compare with a model, search or label a collection, reopen a comparison.
 
+import { get } from "./api.js";
 import { acceptDrops, chooseFiles, listRefused, sendFile } from "./add.js";
-import { comparisonLink, comparisonList, keepComparison, listComparisons, NO_SEA, openFile } from "./comparisons.js";
+import { comparisonLink, comparisonList, keepComparison, NO_SEA, openFile } from "./comparisons.js";
 import { h, icon, link, loading, toast } from "./dom.js";
 
 const MOST = 9; // videos in a grid
@@ -31,6 +32,12 @@ export async function startView({ sea, place, signal }) {
   drawSlots();
   acceptDrops(place, "Drop two videos, or several takes", take, signal);
   showComparisons();
+
+  /** Say what is under way; nothing without words. */
+  function tell(text) {
+    state.hidden = !text;
+    state.replaceChildren(loading(text));
+  }
 
   function slot(n) {
     const words = h("span");
@@ -84,21 +91,19 @@ export async function startView({ sea, place, signal }) {
 
   /** Open a saved comparison; its videos may come with it. */
   async function open(file, videos) {
-    state.hidden = false;
-    state.replaceChildren(loading(`Opening ${file.name}…`));
+    tell(`Opening ${file.name}…`);
     for (const video of videos) await sendFile(video);
     await openFile(file).catch((error) => toast(error.message, "bad"));
-    state.hidden = true;
+    tell("");
   }
 
   async function begin() {
     const [first, second] = chosen;
-    state.hidden = false;
     compare.disabled = true;
-    state.replaceChildren(loading("Uploading…"));
+    tell("Uploading…");
     const [query, match] = await Promise.all([first.sent, second.sent]);
     if (signal.aborted) return; // somebody has gone elsewhere meanwhile
-    state.hidden = true;
+    tell("");
     if (!query || !match) return drawSlots();
     const half = query.seconds / 2;
     const spans = first === second ? { end: half.toFixed(3), match_start: half.toFixed(3) } : {};
@@ -109,17 +114,16 @@ export async function startView({ sea, place, signal }) {
   async function beginGrid(files) {
     if (!files.length) return;
     if (files.length > MOST) toast(`A grid has at most ${MOST} videos; the first ${MOST} are taken`);
-    state.hidden = false;
     const refs = [];
     const failed = [];
     const taken = files.slice(0, MOST);
     for (const file of taken) {
-      state.replaceChildren(loading(`Uploading ${file.name}…`));
+      tell(`Uploading ${file.name}…`);
       const sent = await sendFile(file, { refused: (reason) => failed.push({ file: file.name, reason }), compare: true });
       if (sent && !refs.includes(sent.ref)) refs.push(sent.ref);
     }
     if (failed.length) listRefused(failed, taken.length);
-    state.hidden = true;
+    tell("");
     if (refs.length < 2 || signal.aborted) return;
     const [query, match, ...takes] = refs;
     location.hash = comparisonLink(await keepComparison(NO_SEA, { query, match, takes, consensus: true }, { grid: true }));
@@ -131,7 +135,7 @@ export async function startView({ sea, place, signal }) {
   }
 
   async function showComparisons() {
-    const found = await listComparisons(signal);
+    const found = await get("/comparisons", {}, signal);
     if (found.length) list.replaceChildren(h("h2", {}, "Your comparisons"), comparisonList(found));
   }
 }

@@ -19,7 +19,7 @@ export function strips(session) {
     const { lead, follow, warp, keep, other, sea } = session;
     const shape = Math.max(lead.width / lead.height, follow.width / follow.height);
     const count = between(Math.round(box.clientWidth / between(HEIGHT * shape, ...WIDTHS)), ...COUNTS);
-    const [from, to] = [lead.seconds[0], lead.seconds.at(-1) + lead.step];
+    const [from, to] = lead.range;
     const times = Array.from({ length: count }, (_, n) => lead.seconds[lead.indexAt(from + ((n + 0.5) / count) * (to - from))]);
     const partners = times.map((time) => (warp.covers(time) ? follow.seconds[follow.nearest(warp.at(time))] : null));
     const key = JSON.stringify([keep, times, partners]);
@@ -88,7 +88,7 @@ export function strips(session) {
 
   function move() {
     const { lead, player } = session;
-    const [from, to] = [lead.seconds[0], lead.seconds.at(-1) + lead.step];
+    const [from, to] = lead.range;
     head.style.left = `${(100 * (player.time - from)) / (to - from)}%`;
     const at = Math.min(columns - 1, Math.max(0, Math.floor(((player.time - from) / (to - from)) * columns)));
     for (const row of Object.values(rows)) [...row.children].forEach((tile, n) => tile.classList.toggle("now", n === at));
@@ -109,6 +109,4 @@ export function frame(source, n, count) {
   return picture;
 }
 
-function between(value, low, high) {
-  return Math.min(Math.max(value, low), high);
-}
+const between = (value, low, high) => Math.min(Math.max(value, low), high);

@@ -1,27 +1,21 @@
 // The sync view: query and match in step, how well they fit, how their timing differs, and how to correct them.
 
-import { get } from "./api.js";
+import { choicesOf, get } from "./api.js";
 import { bodiesPanel } from "./bodies.js";
-import { choicesOf } from "./choices.js";
 import { alignmentOf, changeComparison, comparisonBar, comparisonLink, keepButton, keepComparison, NO_SEA } from "./comparisons.js";
-import { capital, choice, fullScreen, h, icon, iconButton, isStill, isTyping, link, loading, menu, recall, remember, toast } from "./dom.js";
-import { corrector } from "./correct.js";
+import { corrector, moveNotes, swapped, trimButtons } from "./correct.js";
 import { curve } from "./curve.js";
-import { downloads } from "./downloads.js";
-import { filmAhead, filmButton } from "./film.js";
+import { capital, choice, fullScreen, h, icon, iconButton, isStill, link, loading, menu, onKeys, recall, remember, tick, toast } from "./dom.js";
+import { downloads, filmAhead, filmButton } from "./downloads.js";
 import { drawingTools } from "./drawings.js";
 import { marksPanel } from "./marks.js";
 import { anchorList, matrix } from "./matrix.js";
+import { verdict } from "./quality.js";
 import { reportPanel } from "./report.js";
 import { Session } from "./session.js";
-import { stage } from "./stage.js";
+import { stage, zoomable } from "./stage.js";
 import { strips } from "./strips.js";
-import { moveNotes, swapped } from "./swap.js";
-import { transport } from "./transport.js";
-import { trimButtons } from "./trim_buttons.js";
-import { verdict } from "./verdict.js";
-import { rememberMoment } from "./view_memory.js";
-import { zoomable } from "./zoom.js";
+import { rememberMoment, transport } from "./transport.js";
 
 const FIELDS = ["query", "match", "start", "end", "match_start", "match_end", "recipe", "partial", "order", "consensus"];
 const LAYOUTS = ["side", "stack", "overlay"];
@@ -45,9 +39,7 @@ export async function syncView({ sea, params, place, signal, ready }) {
   ready();
   const about = get(`/seas/${sea}`, {}, signal).catch(() => ({})); // known by the time it is needed
   const nouns = sea === NO_SEA || params.has("comparison") ? COMPARED : undefined;
-  const session = await Session.open(sea, request, { signal, nouns, note: (side, text, share) => wait.lastChild.replaceWith(loading(`${text} ${Math.round(100 * share)} %`)) });
-  signal.addEventListener("abort", () => session.close());
-  window.seasync = session; // for tests and the curious
+  const session = await Session.open(sea, request, { signal, nouns, wait });
   const { encoder } = await about;
   if (params.get("clock") === "match") session.setKeep("match");
   const the = session.nouns;
@@ -61,9 +53,11 @@ export async function syncView({ sea, params, place, signal, ready }) {
   const layouts = choice("Layout", [["side", "Side"], ["stack", "Stack"], ["overlay", "Overlay"]], layout, chooseLayout);
   const keeps = choice("Whose clock is kept", choicesOf("keep").map(([side]) => [side, capital(the[side]), `The ${the[side]} plays at its own speed, the other one follows`]), session.keep, setKeep);
   const sound = menu("Sound", [["none", "no sound"], ["query", `${the.query}'s sound`], ["match", `${the.match}'s sound`]], "none", setSound);
-  const parts = menu("Whole or in part", [...choicesOf("partial"), ["any", "in part, in any order"]], request.order === "any" ? "any" : (request.partial ?? "auto"), setPart);
-  const helped = h("label.tick", { hidden: !request.takes && (sea === NO_SEA || [request.query, request.match].every((ref) => ref.startsWith("upload"))), title: `Other ${request.takes ? "takes" : "clips of the sea that move alike"} correct this alignment. Anchors replace that.` },
-    h("input", { type: "checkbox", checked: request.consensus === "true", onchange: (event) => setConsensus(event.target.checked) }), `Corrected by other ${request.takes ? "takes" : "matches"}`);
+  const parts = menu("Whole or in part", [...choicesOf("partial"), ["any", "in part, in any order"]], request.order === "any" ? "any" : (request.partial ?? "auto"), (part) => alignAgain(part === "any" ? { partial: "always", order: "any" } : { partial: part, order: "same" }));
+  const alone = !request.takes && (sea === NO_SEA || [request.query, request.match].every((ref) => ref.startsWith("upload")));
+  const others = request.takes ? ["takes", "takes"] : ["matches", "clips of the sea that move alike"];
+  const helped = tick(`Corrected by other ${others[0]}`, request.consensus === "true", (yes) => alignAgain({ consensus: yes ? "true" : undefined }),
+    { hidden: alone, title: `Other ${others[1]} correct this alignment. Anchors replace that.` });
   const mirror = iconButton("mirror", `Mirror the ${the.match} (I)`, { "aria-pressed": "false", onclick: turnMirror });
   const draw = drawingTools(session, shown, { signal });
   const watch = h("section.watch", { "aria-label": "Videos" }, shown, control,
@@ -93,7 +87,6 @@ export async function syncView({ sea, params, place, signal, ready }) {
   rememberMoment(session, signal);
   zoomable(shown, { signal, step: (frames) => session.player.step(frames), tap: () => session.player.toggle() });
   session.addEventListener("go", () => shown.scrollIntoView({ behavior: isStill() ? "auto" : "smooth", block: "nearest" }));
-  session.undo.listen(signal);
   session.refine(signal).then(() => sea === NO_SEA && filmAhead(session)).catch((error) => error.name !== "AbortError" && toast(error.message, "bad"));
 
   /** The address of this view with another request, which the comparison keeps too. */
@@ -107,14 +100,6 @@ export async function syncView({ sea, params, place, signal, ready }) {
     await moveNotes(session);
     remember({ since: "" }); // a moment of the other video from now on
     location.replace(await changed(swapped(session.request)));
-  }
-
-  function setPart(part) {
-    alignAgain({ partial: part === "any" ? "always" : part, order: part === "any" ? "any" : "same" });
-  }
-
-  function setConsensus(yes) {
-    alignAgain({ consensus: yes ? "true" : undefined });
   }
 
   function alignAgain(change) {
@@ -162,13 +147,9 @@ export async function syncView({ sea, params, place, signal, ready }) {
   }
 
   const keys = { o: () => chooseLayout(LAYOUTS[(LAYOUTS.indexOf(layout) + 1) % LAYOUTS.length]), k: () => setKeep(session.other), i: turnMirror, f: () => fullScreen(watch), x: swap, q: nextSound };
-  window.addEventListener("keydown", (event) => !isTyping(event) && keys[event.key]?.(), { signal });
+  onKeys(keys, signal);
 }
 
-function labelled(text, ...fields) {
-  return h("div.field", {}, h("span.faint", {}, text), fields);
-}
+const labelled = (text, ...fields) => h("div.field", {}, h("span.faint", {}, text), fields);
 
-function panel(title, open, content) {
-  return h("details.panel", { open, name: "panel" }, h("summary", {}, h("h2", {}, title)), content);
-}
+const panel = (title, open, content) => h("details.panel", { open, name: "panel" }, h("summary", {}, h("h2", {}, title)), content);

@@ -1,6 +1,6 @@
-// Play, step, scrub, speed, loop: one control for all that is shown.
+// Play, step, scrub, speed, loop: one control for all that is shown. The address keeps the moment on show.
 
-import { clock, drag, h, icon, iconButton, isPressing, isTyping, menu, recall, remember } from "./dom.js";
+import { clock, drag, h, icon, iconButton, isPressing, isTyping, menu, onKeys, recall, remember } from "./dom.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2];
 
@@ -22,16 +22,15 @@ export function transport(session, { ticks = () => [], signal }) {
       iconButton("forward", "One frame on (→)", { onclick: () => session.player.step(1) }),
       time, h("span.space"), skip, speed, ends, loop));
 
-  const range = () => [session.lead.seconds[0], session.lead.seconds.at(-1) + session.lead.step];
   const share = (seconds) => {
-    const [from, to] = range();
+    const [from, to] = session.lead.range;
     return `${(100 * (seconds - from)) / (to - from)}%`;
   };
 
   function drawRail() {
     const spans = session.warp.spans.map(([from, to]) => {
       const span = h("span.covered");
-      const [first, last] = range();
+      const [first, last] = session.lead.range;
       span.style.left = share(Math.max(from, first));
       span.style.width = `calc(${share(Math.min(to, last))} - ${share(Math.max(from, first))})`;
       return span;
@@ -51,9 +50,9 @@ export function transport(session, { ticks = () => [], signal }) {
   function drawTime() {
     const { time: now } = session.player;
     head.style.left = share(now);
-    time.replaceChildren(clock(now, 3), h("span.total", {}, ` / ${clock(range()[1], 2)}`));
-    slider.setAttribute("aria-valuemin", range()[0].toFixed(3));
-    slider.setAttribute("aria-valuemax", range()[1].toFixed(3));
+    time.replaceChildren(clock(now, 3), h("span.total", {}, ` / ${clock(session.lead.range[1], 2)}`));
+    slider.setAttribute("aria-valuemin", session.lead.range[0].toFixed(3));
+    slider.setAttribute("aria-valuemax", session.lead.range[1].toFixed(3));
     slider.setAttribute("aria-valuenow", now.toFixed(3));
     slider.setAttribute("aria-valuetext", clock(now, 3));
   }
@@ -68,7 +67,7 @@ export function transport(session, { ticks = () => [], signal }) {
     const playing = session.player.playing;
     const to = (move) => {
       const { left, width } = slider.getBoundingClientRect();
-      const [from, until] = range();
+      const [from, until] = session.lead.range;
       session.player.seek(from + ((move.clientX - left) / width) * (until - from));
     };
     session.player.pause();
@@ -141,12 +140,7 @@ export function transport(session, { ticks = () => [], signal }) {
     "[": () => changeSpeed(-1),
     "]": () => changeSpeed(1),
   };
-  window.addEventListener("keydown", (event) => {
-    const act = keys[event.key];
-    if (!act || event.defaultPrevented || isTyping(event) || isPressing(event)) return;
-    event.preventDefault();
-    act(event);
-  }, { signal });
+  onKeys(keys, signal, isPressing);
   window.addEventListener("keyup", (event) => {
     if (event.key === " " && !isTyping(event) && !isPressing(event)) event.preventDefault(); // Firefox presses buttons now
   }, { signal });
@@ -160,4 +154,15 @@ export function transport(session, { ticks = () => [], signal }) {
   restore();
   box.drawMarks = drawRail;
   return box;
+}
+
+const REST = 300; // ms without a new picture: browsers limit how often a page may change its address
+
+export function rememberMoment(session, signal) {
+  let timer = 0;
+  const write = () => !signal.aborted && !session.player.playing && remember({ t: session.player.time.toFixed(4) });
+  session.addEventListener("time", () => {
+    clearTimeout(timer);
+    timer = setTimeout(write, REST);
+  });
 }

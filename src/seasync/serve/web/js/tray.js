@@ -1,8 +1,7 @@
 // Uploads and jobs: what is running, what has ended, what has failed. The tray is part of the page's flow, so it never
 // covers anything; what has ended folds into one line when the view changes.
 
-import { address, del } from "./api.js";
-import { isOver, watchJobs } from "./jobs.js";
+import { address, del, isOver, watchJobs } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
 
 const RECENT = 60; // seconds: jobs that ended longer before this page was opened are not shown
@@ -88,13 +87,9 @@ export function addRow(title, stop) {
 const isFilm = (job) => job.kind === "film" || job.kind === "grid";
 
 /** Whether there is nothing more to say or to do about a job. */
-function isQuiet(job) {
-  return job.state === "done" && !isFilm(job) && !job.result?.failed?.length;
-}
+const isQuiet = (job) => job.state === "done" && !isFilm(job) && !job.result?.failed?.length;
 
-function share(job) {
-  return job.state === "running" && job.progress === 0 ? null : job.progress;
-}
+const share = (job) => job.state === "running" && job.progress === 0 ? null : job.progress;
 
 function words(job) {
   if (job.state === "failed") return job.error;
@@ -103,8 +98,5 @@ function words(job) {
 }
 
 function outcome({ added, present, failed }) {
-  const parts = [`${added} added`];
-  if (present) parts.push(`${present} already present`);
-  if (failed.length) parts.push(`${failed.length} not added:`);
-  return parts.join(", ");
+  return [`${added} added`, present && `${present} already present`, failed.length && `${failed.length} not added:`].filter(Boolean).join(", ");
 }

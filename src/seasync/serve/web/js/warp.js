@@ -20,9 +20,7 @@ export class Warp {
 
   /** The number of the stretch that second t belongs to: the last that has begun. */
   piece(t) {
-    let k = 0;
-    while (k + 1 < this.stretches.length && this.stretches[k + 1].times[0] <= t) k += 1;
-    return k;
+    return lastBegun(this.stretches.map((one) => one.times[0]), t);
   }
 
   /** The number of the stretch that leads to `value`, or next to it. */
@@ -64,21 +62,23 @@ export function leftOut(spans, [start, end], least) {
   return gaps;
 }
 
-function valueEnd({ times, values, end }) {
-  return values.at(-1) + end - times.at(-1);
-}
-
-function along({ times, values }, t) {
-  const last = times.length - 1;
-  if (t <= times[0]) return values[0] + t - times[0];
-  if (t >= times[last]) return values[last] + t - times[last];
+/** Which of these times is the last that has begun at second t; the first, if none has. */
+export function lastBegun(times, t) {
   let low = 0;
-  let high = last;
+  let high = times.length;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (times[middle] <= t) low = middle;
     else high = middle;
   }
-  const share = (t - times[low]) / (times[high] - times[low]);
-  return values[low] + share * (values[high] - values[low]);
+  return low;
+}
+
+const valueEnd = ({ times, values, end }) => values.at(-1) + end - times.at(-1);
+
+function along({ times, values }, t) {
+  const at = lastBegun(times, t);
+  if (t <= times[0] || at === times.length - 1) return values[at] + t - times[at];
+  const share = (t - times[at]) / (times[at + 1] - times[at]);
+  return values[at] + share * (values[at + 1] - values[at]);
 }
