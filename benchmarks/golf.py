@@ -30,7 +30,7 @@ from seasync.evaluate.results import mean_interval
 from seasync.options import Partial
 from seasync.pair import pair_fps
 from seasync.ranking import rank
-from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector, similarity_matrix
+from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector, similarity_matrix
 
 CANDIDATES = 10
 
@@ -148,11 +148,12 @@ def first_matches(
     """Which of its candidates (clips, …) a search with each clip puts first, shape (clips,)."""
     standard = Standard.of([np.stack([clip.mean for clip in encodings])])
     vectors, found = clip_vectors_of(encodings, standard), []
+    cohort = cohort_of(vectors)
     for query, others in zip(encodings, candidates, strict=True):
         asked = query_vector(query, standard, trajectory=recipe.trajectory)
-        near = Neighborhood.of(asked, vectors[others], len(standard.mean))
+        relation = cohort.relate(asked, vectors[others]) if cohort else None
         matches = [encodings[other] for other in others]
-        found.append(rank(query, matches, vectors[others] @ asked, recipe=recipe, neighborhood=near).pick())
+        found.append(rank(query, matches, vectors[others] @ asked, recipe=recipe, relation=relation).pick())
     return np.array(found)
 
 

@@ -5,8 +5,8 @@ the value that is best on all sets but one is chosen, and shown on the one left 
 and the best one there. What one set shows in two ways is left out together. A setting that generalizes loses
 little.
 
-score^p     exponent of the score in the key that decides the first match: R@1 in per cent
-candidates  how many candidates count half when their center is taken out of similarities: R@1 in per cent
+score_weight, contrast_weight, company
+            numbers of the order: the mean of R@1 and P@10, in per cent
 cut         what a partial path must save, as a share of the whole path's cost: of key events, the error of
             whole paths over that of automatic ones; of planted parts, the share that is good
 """
@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +26,21 @@ from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, KINDS, Case, cases, load
 from benchmarks.world_sets import CachedEncoder, FootageSet, load_sets
 from seasync import similarity
-from seasync.alignment import MOTION, Alignment, Recipe, Scores, align_encodings, align_many, score_many
+from seasync.alignment import MOTION, Alignment, Recipe, align_encodings, align_many
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
-from seasync.ranking import Ranking
-from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector
+from seasync.ranking import Ranking, rank
+from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector
 
 Doubles = NDArray[np.float64]
-SHIPPED_EXPONENT = 1 / 3
-EXPONENTS = (0.0, 1 / 6, SHIPPED_EXPONENT, 1 / 2, 2 / 3, 1.0)
-FEW = (0.0, 5.0, 20.0, 1e9)
+ORDER = {
+    "score_weight": (0.0, 0.5, 1.0, 1.5, 2.0, 3.0),
+    "contrast_weight": (0.0, 1.0, 2.0, 3.0, 4.0, 6.0),
+    "company": (0.0, 0.5, 1.0, 2.0, 4.0),
+}
 CUTS = (0.0, 0.04, 0.07, 0.1, 0.13, 0.16, 1e9)
 TEN = 10
 PLANTED = 10
@@ -70,8 +71,10 @@ def main() -> int:
     encoded = {each.name: [_encode(encoder, file) for file in each.files] for each in sets}
     asked = {name: list(questions) for name, questions in _asked(options.folder, sets, encoded)}
     tables = {
-        "score^p": Table(EXPONENTS, SHIPPED_EXPONENT, _by_exponent(asked)),
-        "candidates": Table(FEW, similarity.FEW_CANDIDATES, _by_center(asked)),
+        **{
+            name: Table(values, getattr(MOTION, name), _by_setting(asked, name, values))
+            for name, values in ORDER.items()
+        },
         "cut": Table(CUTS, MOTION.noise, _by_cut(options.folder, sets, encoded)),
     }
     for name, table in tables.items():
@@ -90,20 +93,16 @@ def _encode(encoder: CachedEncoder, file: Path) -> Encoding:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A query with its candidates: vectors, scores, and which of them show the same movement."""
+    """A query with its candidates: how they compare, and which of them show the same movement."""
 
-    vector: NDArray[np.float32]
-    vectors: NDArray[np.float32]
-    dimensions: int
-    scores: Scores
+    ranking: Ranking
     same: NDArray[np.bool_]
 
-    def right(self, exponent: float = SHIPPED_EXPONENT) -> bool:
-        """Whether the first match shows the same movement."""
-        near = Neighborhood.of(self.vector, self.vectors, self.dimensions)
-        ranking = Ranking("evidence", self.vectors @ self.vector, self.scores, near)
-        keys = ranking.keys() * self.scores.best_score ** (exponent - SHIPPED_EXPONENT)
-        return bool(self.same[int(np.argmin(keys))])
+    def right(self, **changed: float) -> float:
+        """The share of the first ten that show the same movement; the first counts as much as the others."""
+        ranking = replace(self.ranking, recipe=replace(MOTION, **changed))  # type: ignore[arg-type]
+        same = self.same[ranking.order()[:TEN]]
+        return float(same[0] + same.mean()) / 2
 
 
 def _questions(
@@ -115,13 +114,16 @@ def _questions(
     """Each query with the clips that its vector proposes, without itself."""
     standard = Standard.of([np.stack([clip.mean for clip in clips])])
     vectors, names = clip_vectors_of(clips, standard), np.array(clip_labels)
+    cohort = cohort_of(vectors)
     for query, label in zip(queries, labels, strict=True):
         vector = query_vector(query, standard, trajectory=True)
         order = np.argsort(-(vectors @ vector), kind="stable")
         nearest = [n for n in order[: MOTION.candidates + 1].tolist() if clips[n] is not query]
         chosen = nearest[: MOTION.candidates]
-        scores = score_many(query, [clips[n] for n in chosen], partial="auto")
-        yield Question(vector, vectors[chosen], len(standard.mean), scores, names[chosen] == label)
+        relation = cohort.relate(vector, vectors[chosen]) if cohort else None
+        found = [clips[n] for n in chosen]
+        ranking = rank(query, found, vectors[chosen] @ vector, recipe=MOTION, relation=relation)
+        yield Question(ranking, names[chosen] == label)
 
 
 def _asked(
@@ -142,20 +144,14 @@ def _asked(
         yield "joints", _questions(*queries, *gallery)
 
 
-def _by_exponent(asked: dict[str, list[Question]]) -> dict[str, list[float]]:
+def _by_setting(
+    asked: dict[str, list[Question]], name: str, values: Sequence[float]
+) -> dict[str, list[float]]:
+    """What each value of a setting of the order reaches in each set."""
     return {
-        name: [100 * float(np.mean([each.right(p) for each in questions])) for p in EXPONENTS]
-        for name, questions in asked.items()
+        clips: [100 * float(np.mean([each.right(**{name: value}) for each in questions])) for value in values]
+        for clips, questions in asked.items()
     }
-
-
-def _by_center(asked: dict[str, list[Question]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {name: [] for name in asked}
-    for few in FEW:
-        with patch.object(similarity, "FEW_CANDIDATES", few):
-            for name, questions in asked.items():
-                found[name].append(100 * float(np.mean([each.right() for each in questions])))
-    return found
 
 
 # ---- partial alignment

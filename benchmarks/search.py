@@ -31,7 +31,7 @@ from seasync.ranking import rank
 from seasync.sea import rows as layout
 from seasync.sea.rows import FORMAT, SeaFacts, matrix, vectors_column
 from seasync.sea.sea import Sea
-from seasync.similarity import Neighborhood, Standard, clip_vectors, query_vector
+from seasync.similarity import Standard, clip_vectors, query_vector
 from seasync.video import Frames
 
 WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64
@@ -306,8 +306,8 @@ def whole_query(folder: Path, count: int, goals: Goals) -> dict[str, float]:
         encodings = snapshot.encoding_batch(found.rows)
         assert encodings is not None
         marks.append(time.perf_counter())
-        near = Neighborhood.of(vector, found.vectors, len(snapshot.vectors.standard.mean))
-        best = rank(query, encodings, found.similarity, recipe=MOTION, neighborhood=near).pick()
+        relation = snapshot.cohort.relate(vector, found.vectors) if snapshot.cohort else None
+        best = rank(query, encodings, found.similarity, recipe=MOTION, relation=relation).pick()
         marks.append(time.perf_counter())
         align_encodings(query, encodings[best], recipe=MOTION)
         marks.append(time.perf_counter())

@@ -7,15 +7,20 @@ gives the cosine of means against the same vectors: one index serves both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.encoding import Encoding, Floats
 
-FEW_CANDIDATES = 5  # of this many, half of what they have in common counts as common
+COHORT = 256  # clips of a set that tell how far others are from it; with 128 the order hardly changes
+FEWEST = 5  # with fewer there is no cohort; with ten clips it is better than none
+LEAST_DEVIATION = 0.25  # of the median deviation of the cohort
+NEAREST, SAME = 1e-6, 1e-5  # 1 − similarity: the least that counts; below, two clips are one
 
 
 class Moments:
@@ -128,28 +133,44 @@ def query_vector(query: Encoding, standard: Standard, *, trajectory: bool) -> Fl
     return np.asarray(vector if course.any() else vector * np.float32(2))
 
 
-@dataclass(frozen=True, eq=False)
-class Neighborhood:
-    """How a query and its candidates resemble each other, measured among the candidates.
+class Relation(NamedTuple):
+    """How far a query and its candidates are from each other, compared with how far each is from others.
 
-    In a sea of many kinds of footage, clips of one kind lie so close together that their vectors hardly
-    differ: what they have in common fills them. Without it, one sea of everything ranks like a sea of the
-    candidates' kind alone.
+    Distances are those of `Cohort.relate`: 0 is as far as a clip is from any other, below is nearer.
 
     Attributes
     ----------
-    similarity : numpy.ndarray [shape=(B,)]
+    distance : numpy.ndarray [shape=(B,)]
         Of the candidates to the query.
-    kinship : numpy.ndarray [shape=(B, B)]
+    among : numpy.ndarray [shape=(B, B)]
         Of the candidates to each other.
     """
 
-    similarity: Floats
-    kinship: Floats
+    distance: NDArray[np.float64]
+    among: NDArray[np.float64]
 
-    @classmethod
-    def of(cls, asked: Floats, vectors: Floats, dimensions: int) -> Neighborhood:
-        """Compare clip vectors after the center of the candidates' mean features is taken out of all.
+
+class Cohort:
+    """Clips of a set that tell how far a clip is from any other (the s-norm of speaker verification).
+
+    In a sea of many kinds of footage, .9 is a high similarity for one clip and a low one for another. What
+    travels between kinds is how much nearer two clips are than each is to the cohort.
+
+    Parameters
+    ----------
+    vectors : numpy.ndarray [shape=(C, d + e)], float32
+        Clip vectors of the cohort.
+    """
+
+    def __init__(self, vectors: Floats) -> None:
+        self.vectors, self._least = vectors, 0.0
+        self._least = LEAST_DEVIATION * float(np.median(self._moments(vectors)[1]))
+
+    def relate(self, asked: Floats, vectors: Floats) -> Relation:
+        """Compare a query and its candidates.
+
+        Each distance is ln(1 − similarity), minus the mean of the same to the cohort, over its deviation: the
+        mean of doing so by the one clip's cohort and by the other's.
 
         Parameters
         ----------
@@ -157,18 +178,38 @@ class Neighborhood:
             The query's vector; see `query_vector`.
         vectors : numpy.ndarray [shape=(B, d + e)]
             The candidates' clip vectors.
-        dimensions : int
-            Of the mean features, d.
         """
         everyone = np.concatenate([vectors, asked[None]])
-        means, courses = _unit(everyone[:, :dimensions]), _unit(everyone[:, dimensions:])
-        count = len(vectors)
-        # A few candidates say little about what is common: with fewer, less is taken out.
-        means = _unit(means - means[:-1].sum(0) / (count + FEW_CANDIDATES))
-        alike = _products(means[:-1], means), _products(courses[:-1], courses)
-        kinship = (alike[0] + alike[1]) / 2
-        similarity = kinship[:, -1] if courses[-1].any() else alike[0][:, -1]
-        return cls(similarity.astype(np.float32), kinship[:, :-1].astype(np.float32))
+        mean, deviation = self._moments(everyone)
+        apart = _distances(vectors, everyone)
+        related = (apart - mean) / deviation + (apart - mean[:-1, None]) / deviation[:-1, None]
+        return Relation(related[:, -1] / 2, related[:, :-1] / 2)
+
+    def _moments(self, vectors: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and deviation of the distances of clips to the cohort, shape (N,) each.
+
+        A clip does not count for itself, and no deviation is below a quarter of the median one.
+        """
+        apart = _distances(vectors, self.vectors)
+        other = apart > math.log(SAME)
+        count = np.maximum(other.sum(1), 1)
+        mean = np.where(other, apart, 0).sum(1) / count
+        square = np.where(other, (apart - mean[:, None]) ** 2, 0).sum(1) / count
+        return mean, np.maximum(np.sqrt(square), self._least or 1e-6)
+
+
+def _distances(vectors: Floats, others: Floats) -> NDArray[np.float64]:
+    """ln(1 − similarity), shape (N, M)."""
+    return np.log(np.maximum(1 - _products(vectors, others).astype(np.float64), NEAREST))
+
+
+def cohort_of(vectors: Floats) -> Cohort | None:
+    """The cohort of a set of clips, shape (N, d + e): evenly spaced ones; None if there are too few."""
+    count = len(vectors)
+    if count < FEWEST:
+        return None
+    chosen = np.unique(np.linspace(0, count - 1, min(COHORT, count)).astype(np.int64))
+    return Cohort(np.ascontiguousarray(vectors[chosen]))
 
 
 def similarity_matrix(

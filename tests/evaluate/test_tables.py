@@ -100,7 +100,7 @@ def test_reranking_orders_by_each_score(study):
         study.queries[2].encoding, study.encodings(candidates[2]), recipe=MOTION, partial="auto"
     )
     assert rankings[2].order("draq").tolist() == np.argsort(direct.score).tolist()
-    assert rankings[2].order("dtw").tolist() == np.argsort(direct.dtw_cost).tolist()
+    assert rankings[2].order("dtw").tolist() == np.argsort(direct.whole_cost).tolist()
     assert rankings[2].order("none").tolist() == list(range(6))
     similarity = study.similarities(MOTION)[2, candidates[2]]
     assert rankings[2].order("product").tolist() == np.argsort((1 - similarity) * direct.score).tolist()

@@ -185,13 +185,13 @@ class Scores:
 
         pieces = [part.pieces.renumbered(own) for part, own in zip(parts, numbers, strict=True)]
         return cls(
-            *map(column, _COLUMNS), pieces=ScoredPieces.joined(pieces),
+            *map(column, COLUMNS), pieces=ScoredPieces.joined(pieces),
             paths=items("paths"), costs=items("costs"),
         )  # fmt: skip
 
     def only(self, chosen: Sequence[int]) -> Scores:
         """The scores of the pairs that are chosen, in that order."""
-        columns = (getattr(self, name)[list(chosen)] for name in _COLUMNS)
+        columns = (getattr(self, name)[list(chosen)] for name in COLUMNS)
         paths = tuple(self.paths[n] for n in chosen) if self.paths else ()
         costs = tuple(self.costs[n] for n in chosen) if self.costs else ()
         pieces = self.pieces.only(chosen)
@@ -223,7 +223,7 @@ class Scores:
         return np.minimum(self.score, self.whole_draq)
 
 
-_COLUMNS = tuple(Scores.__dataclass_fields__)[:7]
+COLUMNS = tuple(Scores.__dataclass_fields__)[:7]
 
 
 # Whether an alignment counts, and which number decides it.

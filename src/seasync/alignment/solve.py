@@ -274,8 +274,8 @@ def _rejoins(recipe: Recipe) -> bool:
 
 
 def _needs_contrast(recipe: Recipe, keep: Keep) -> bool:
-    """Whether the contrast is asked for: to rank by evidence, not to align."""
-    return keep == "scores" and recipe.rerank == "evidence"
+    """Whether the contrast is asked for: it belongs to the order of candidates."""
+    return keep == "scores" and recipe.rerank == "order"
 
 
 def _check(recipe: Recipe, *, banded: bool = False) -> Recipe:

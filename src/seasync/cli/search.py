@@ -49,9 +49,10 @@ def search(
     rerank: Annotated[
         Rerank | None,
         parameters.alignment_option(
-            show_default="evidence; draq with --recipe paper",
-            help="What orders the matches: `evidence` (similarity, DRAQ and contrast), `product` (distance "
-            "times DRAQ), `draq`, `dtw` (path cost), or `none` (similarity alone).",
+            show_default="order; draq with --recipe paper",
+            help="What orders the matches: `order` (similarity relative to the sea, DRAQ and contrast), "
+            "`product` (distance times DRAQ), `draq`, `dtw` (path cost), or `none` (similarity alone). "
+            "`evidence` is the former name of `order`.",
         ),
     ] = None,
     candidates: Annotated[

@@ -19,7 +19,7 @@ from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.results import Row, Table, paper_rows, run_settings
 from seasync.options import Partial, Rerank
 from seasync.ranking import Ranking, rank
-from seasync.similarity import Neighborhood, Standard, clip_vectors_of, query_vector, similarity_matrix
+from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector, similarity_matrix
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,7 +33,7 @@ RECIPES = (NO_CONTEXT, PAPER, MOTION)
 
 def compared_keys(recipe: Recipe) -> tuple[Rerank, ...]:
     """The ranking keys that tables compare: those of the paper, and the recipe's own."""
-    product: tuple[Rerank, ...] = ("product",) if recipe.rerank == "evidence" else ()
+    product: tuple[Rerank, ...] = ("product",) if recipe.rerank == "order" else ()
     return tuple(dict.fromkeys(("none", "dtw", "draq", *product, recipe.rerank)))
 
 
@@ -158,13 +158,16 @@ class Study:
     def rankings(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Ranking]:
         """Each query's candidates, ranked as `Sea.search` ranks them."""
         similarity = self.similarities(recipe)
-        standard = Standard.of([np.stack([sample.encoding.mean for sample in self.gallery])])
+        gallery = [sample.encoding for sample in self.gallery]
+        standard = Standard.of([np.stack([encoding.mean for encoding in gallery])])
+        vectors = clip_vectors_of(gallery, standard)
+        cohort = cohort_of(vectors)
 
         def ranked(at: int) -> Ranking:
             query, chosen = self.queries[at].encoding, self.encodings(candidates[at])
             asked = query_vector(query, standard, trajectory=recipe.trajectory)
-            near = Neighborhood.of(asked, clip_vectors_of(chosen, standard), len(standard.mean))
-            return rank(query, chosen, similarity[at, candidates[at]], recipe=recipe, neighborhood=near)
+            relation = cohort.relate(asked, vectors[candidates[at]]) if cohort else None
+            return rank(query, chosen, similarity[at, candidates[at]], recipe=recipe, relation=relation)
 
         return self.map(ranked)
 

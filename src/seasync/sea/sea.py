@@ -159,7 +159,7 @@ class Sea:
         recipe
             `MOTION`, or `PAPER`: clip vectors by the mean alone, 10 candidates, ranked by DRAQ alone.
         rerank
-            What ranks the candidates, lowest first: ``"evidence"``, the default of MOTION (see
+            What ranks the candidates, lowest first: ``"order"``, the default of MOTION (see
             `seasync.ranking`); ``"product"``, (1 − similarity)·DRAQ; ``"draq"``, the default of PAPER;
             ``"dtw"``, the cost of the path; ``"none"``, similarity.
         candidates

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from functools import partial as bind
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -31,17 +30,17 @@ from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import content_hash
 from seasync.encoders.vector import cut, joined
-from seasync.encoding import Encoding, seconds_of
+from seasync.encoding import Encoding, Floats, seconds_of
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
 from seasync.forms import MatchForm, SearchForm
 from seasync.options import Rerank
-from seasync.ranking import rank
+from seasync.ranking import Ranking, rank
 from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.index import Found, RowIds
 from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, matrix
 from seasync.sea.snapshot import Snapshot, one_of
-from seasync.similarity import Neighborhood, clip_vectors_of, query_vector
+from seasync.similarity import clip_vectors_of, query_vector
 
 CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
@@ -533,18 +532,22 @@ def answer(
     """
     recipe = options.recipe
     found, encodings = with_encodings(snapshot, found, encode)
-    standard, asked, near = snapshot.vectors.standard, prepare(query.encoding, recipe), None
+    standard, asked = snapshot.vectors.standard, prepare(query.encoding, recipe)
     vector = query_vector(query.encoding, standard, trajectory=recipe.trajectory)
-    if (options.rerank or recipe.rerank) == "evidence" and len(found.rows):
-        near = Neighborhood.of(vector, found.vectors, len(standard.mean))
-    order_by = bind(rank, asked, recipe=recipe, rerank=options.rerank)
-    ranking = order_by(encodings, found.similarity, neighborhood=near)
+    cohort = snapshot.cohort if len(found.rows) else None
+
+    def rank_by(candidates: Sequence[Encoding], similarity: Floats, vectors: Floats) -> Ranking:
+        relation = cohort.relate(vector, vectors) if cohort else None
+        return rank(asked, candidates, similarity, recipe=recipe, rerank=options.rerank, relation=relation)
+
+    ranking = rank_by(encodings, found.similarity, found.vectors)
     stretches: dict[int, _Stretch] = {}
     if recipe.windows and recipe.partial != "never" and ranking.rerank != "none":
         around = dict(_stretches_around(snapshot, query, found.rows, recipe))
         if around:
             films = [encoding for _, encoding in around.values()]
-            others = order_by(films, clip_vectors_of(films, standard) @ vector)
+            vectors = clip_vectors_of(films, standard)
+            others = rank_by(films, vectors @ vector, vectors)
             ranking, taken = ranking.improved(others, list(around))
             stretches = {n: stretch for at, (n, stretch) in enumerate(around.items()) if at in taken}
 

@@ -23,7 +23,7 @@ from seasync.files.store import explained
 from seasync.sea import rows as layout
 from seasync.sea.index import EXACT_UP_TO, INDEX, Exact, Index, RowIds
 from seasync.sea.rows import ClipEntry, SeaFacts
-from seasync.similarity import query_vector
+from seasync.similarity import COHORT, FEWEST, Cohort, query_vector
 
 if TYPE_CHECKING:
     import lance
@@ -215,6 +215,22 @@ class Snapshot:
     def vectors(self) -> Index | Exact:
         """Searches the clip vectors: the index, or exact search."""
         return self.index or Exact(self)
+
+    @cached_property
+    def cohort(self) -> Cohort | None:
+        """The clips that tell how far others are from any clip of the sea: those with the lowest ids.
+
+        Ids are digests, so this is a random choice that any version of the sea with these clips repeats. None
+        if the sea has too few clips.
+        """
+        count = self.dataset.count_rows()
+        if count < FEWEST:
+            return None
+        # Of a large sea, read about four times as many ids as are needed.
+        below = 16**8 * 4 * COHORT // count
+        where = f"id < '{below:08x}'" if below < 16**8 else None
+        table = self.table(["id"], where).sort_by("id").slice(0, COHORT)
+        return Cohort(self.vectors.of(self, table["_rowid"].to_numpy()))
 
     @cached_property
     def clip_table(self) -> ClipTable:

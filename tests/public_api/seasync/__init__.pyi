@@ -138,13 +138,16 @@ class Match:
 
 PAPER: Recipe
 class Recipe:
-    def __init__(self, name: str, context: bool = False, change_seconds: float | None = None, power: float = 1.0, stillness: float = 1.0, penalty: float = 0.0, readout: Readout = 'first', grid_fps: float | None = None, windows: bool = False, threshold: float = 0.6, price: float | None = None, trajectory: bool = False, candidates: int = 10, rerank: Rerank = 'draq', *, partial: Partial = 'auto', order: Order = 'same', consensus: bool | None = None, motion_cap: float = 3.0, scene_distance: float = 0.3, scale_floor: float = 0.25, jump: float = 0.025, jump_in_any_order: float = 0.015, margin: float = 0.02, noise: float = 0.1, mirror_share: float = 0.97, strictness: float = 0.02, least_coverage: float = 0.5, film_price: float = 0.75, helpers: int = 9, direct_weight: int = 3, worse_detour: float = 0.05, tolerance: float = 0.035) -> None: ...
+    def __init__(self, name: str, context: bool = False, change_seconds: float | None = None, power: float = 1.0, stillness: float = 1.0, penalty: float = 0.0, readout: Readout = 'first', grid_fps: float | None = None, windows: bool = False, threshold: float = 0.6, price: float | None = None, trajectory: bool = False, candidates: int = 10, rerank: Rerank = 'draq', *, partial: Partial = 'auto', order: Order = 'same', consensus: bool | None = None, motion_cap: float = 3.0, scene_distance: float = 0.3, scale_floor: float = 0.25, jump: float = 0.025, jump_in_any_order: float = 0.015, margin: float = 0.02, noise: float = 0.1, mirror_share: float = 0.97, strictness: float = 0.02, least_coverage: float = 0.5, film_price: float = 0.75, helpers: int = 9, direct_weight: int = 3, worse_detour: float = 0.05, tolerance: float = 0.035, score_weight: float = 1.5, contrast_weight: float = 3.0, contrast_seconds: float = 6.0, usual_deviation: float = 0.2, company: float = 2.0) -> None: ...
     def asked(self, *, partial: Partial | None = None, order: Order | None = None, consensus: bool | None = None) -> Recipe: ...
     candidates: int
     change_seconds: float | None
+    company: float
     compares_change: bool
     consensus: bool | None
     context: bool
+    contrast_seconds: float
+    contrast_weight: float
     direct_weight: int
     film_price: float
     fingerprint: str
@@ -169,12 +172,14 @@ class Recipe:
     rerank: Rerank
     scale_floor: float
     scene_distance: float
+    score_weight: float
     stillness: float
     strictness: float
     takes_apart: bool
     threshold: float
     tolerance: float
     trajectory: bool
+    usual_deviation: float
     windows: bool
     worse_detour: float
     ...

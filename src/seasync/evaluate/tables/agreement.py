@@ -71,7 +71,7 @@ def _judge(
     errors = [pair_event_errors(*pair) for pair in pairs]
     width = max((len(error) for error in errors if error is not None), default=0)
     events = np.array([np.full(width, np.nan) if error is None else error for error in errors])
-    ranking = Ranking(recipe.rerank, similarity[at, candidates[at]], Scores.of_alignments(alignments))
+    ranking = Ranking(recipe, similarity[at, candidates[at]], Scores.of_alignments(alignments))
     return QueryAgreement(covered, whole, per_path, events if width else None, ranking)
 
 
@@ -255,7 +255,7 @@ def _measure(
         """Shape (pairs, 5): agreement, −τ, DRAQ, DTW, product."""
         query, others = study.queries[at], [study.gallery[n] for n in drawn[at]]
         alignments = study.align(at, drawn[at], recipe)
-        ranking = Ranking(recipe.rerank, similarity[at, drawn[at]], Scores.of_alignments(alignments))
+        ranking = Ranking(recipe, similarity[at, drawn[at]], Scores.of_alignments(alignments))
         agree, tau = [], []
         for other, alignment in zip(others, alignments, strict=True):
             phases = pair_agreement(query.item, other.item, alignment).all
