@@ -21,13 +21,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from seasync.encoders.patches import is_cut
 
 from benchmarks.goals import Goals, parser, show
 from benchmarks.world_sets import load_events
 from seasync.alignment import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
+from seasync.encoders.encoder import is_cut
 from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.film import find_in

@@ -40,7 +40,7 @@ from seasync.errors import SubjectNotFound
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.proxies import position_only_encoding
 from seasync.evaluate.results import mean_interval
-from seasync.evaluate.study import Sample, Study
+from seasync.evaluate.study import EncodedItem, Study
 from seasync.options import TrainKind
 from seasync.train.clips import SHORTEST
 from seasync.train.fit import Training, TrainingPlan, train_on
@@ -211,7 +211,7 @@ class Joints:
 
     name = "joints"
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    def __init__(self, samples: Sequence[EncodedItem]) -> None:
         fit = [sample for sample in samples if len(sample.encoding.seconds) >= SHORTEST]
         self._encodings = [sample.encoding for sample in fit]
         self.clips = [Clip(sample.item.name) for sample in fit]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import json
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,6 +15,25 @@ from benchmarks.goals import Goals, parser, show
 from benchmarks.golden import compared
 from benchmarks.turns import TURNS, against
 from seasync.alignment import MOTION
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "stress"])
+def test_the_names_that_programs_take_from_the_package_are_there(folder: str) -> None:
+    """Nobody runs them in the tests, so a name that moved would be noticed much later."""
+    missing = []
+    for file in (Path(__file__).parents[1] / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("seasync", folder):
+                room = importlib.import_module(str(node.module))
+                names = [each.name for each in node.names if not hasattr(room, each.name)]
+                missing += [
+                    f"{file.name}: {node.module}.{name}" for name in names if not is_module(room, name)
+                ]
+    assert not missing
+
+
+def is_module(room: ModuleType, name: str) -> bool:
+    return importlib.util.find_spec(f"{room.__name__}.{name}") is not None
 
 
 def test_goals_and_figures_are_in_the_json_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ none     similarity alone: candidates stay as clip vectors order them
 =======  ==================================================================================
 
 The distance of motion's key is relative to the sea (`seasync.similarity.Cohort`), so the same numbers mean
-the same for all kinds of footage. Contrast tells which take of one movement aligns best. The factor w is
+the same for all kinds of footage. Contrast shows which take of one movement aligns best. The factor w is
 (query seconds / 6)², at most 1: two seconds of movement fit many others in the right order by chance, six
 seconds do not. The first place belongs to the lowest key. To the keys of the others, how near they are to
 the three best is added: who resembles the best matches is likely to show what they do.

@@ -210,7 +210,7 @@ class Recipe:
     def refined(self, rate: float) -> Recipe:
         """The recipe with a grid twice as fine, for features of this rate that its own grid does not refine.
 
-        Single pairs gain from it: without, 7.5 frames a second have a grid of 15, and 15 frames as well.
+        Single pairs gain from it: without, 7.5 frames per second have a grid of 15, and 15 frames as well.
         """
         if self.grid_fps is None or self.grid_fps >= 1.8 * rate:
             return self
