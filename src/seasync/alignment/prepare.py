@@ -351,6 +351,9 @@ def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[Prepa
         )
     others = {stream.name: stream for stream in match.streams}
     pairs = [(stream, others[stream.name]) for stream in query.streams if stream.name in others]
+    if not pairs and [_scheme(one) for one in query.streams] == [_scheme(one) for one in match.streams]:
+        # A name such as onnx:FILE has a path: the same model lay elsewhere when the other clip was encoded.
+        pairs = list(zip(query.streams, match.streams, strict=True))
     if not pairs:
         raise FeatureError("the encodings have no stream in common: encode both by one encoder")
     for one, other in pairs:
@@ -360,3 +363,9 @@ def shared_streams(query: PreparedClip, match: PreparedClip) -> list[tuple[Prepa
                 f"{other.arrays.width}: encode both by one encoder"
             )
     return [pair for pair in pairs if min(pair[0].found, pair[1].found) >= FOUND] or pairs[:1]
+
+
+def _scheme(stream: PreparedStream) -> str:
+    """The name of a stream, without the path in it."""
+    scheme, colon, _ = stream.name.partition(":")
+    return scheme + colon

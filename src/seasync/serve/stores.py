@@ -58,7 +58,7 @@ class StateFolder:
     Raises
     ------
     ServeError
-        If the folder cannot be written to, or another server uses it.
+        If the folder cannot be written to, another server uses it, or a newer Seasync has written it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,6 +96,11 @@ class StateFolder:
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("PRAGMA journal_mode = WAL")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise ServeError(
+                f"{self.folder}: written by a newer Seasync; upgrade with `pip install -U seasync`, or "
+                "choose another folder with --state"
+            )
         self._database.execute("BEGIN EXCLUSIVE")
         self._database.execute("COMMIT")
         for number, script in enumerate(MIGRATIONS[version:], version + 1):
