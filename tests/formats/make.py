@@ -3,8 +3,8 @@
     git worktree add ../before COMMIT
     cd ../before && PYTHONPATH=src:. python ../seasync/tests/formats/make.py ../seasync/tests/formats
 
-The archives here are of commit c411fd8, which kept a sea's calibrations by the name of the recipe. When a
-format changes, make new ones under other names before the change, and keep these.
+The archives here are of commit c411fd8, whose recipes had other fingerprints. When a format changes, make new
+ones under other names before the change, and keep these.
 """
 
 from __future__ import annotations
