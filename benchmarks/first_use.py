@@ -3,8 +3,8 @@
 `python -m benchmarks.first_use`
 
 A fresh virtual environment with `pip install .`, without extras; the cache is empty but for the weights. Each
-command is run twice, in a cache of its own; the query is not in the sea. The goals are for a quiet machine:
-elsewhere look at the CPU seconds too.
+command is run twice, in a cache of its own; the query is not in the sea. The goals are CPU seconds: on a busy
+machine, the wall clock measures the other programs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ Figures = dict[str, float]
 
 def main() -> int:
     goals, figures = Goals(parser(__doc__).parse_args()), measure()
-    for name, target in (("align", ALIGN_SECONDS), ("search", SEARCH_SECONDS)):
-        goals.at_most(f"first {name}", figures[f"first {name}, seconds"], target, " s")
+    for name, target in (
+        ("first align, CPU seconds", ALIGN_SECONDS),
+        ("first search, CPU seconds", SEARCH_SECONDS),
+    ):
+        goals.at_most(name, figures[name], target, " s")
     return goals.finish(figures)
 
 
