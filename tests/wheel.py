@@ -55,7 +55,7 @@ def use(python: Path, seasync: Path, here: Path) -> None:
     assert aligned["draq"] > 0, aligned
     run(seasync, "add", "sample", "--sea", "a.sea", "--labels", "folder", "--split", "shots", cwd=here)
     found = json.loads(run(seasync, "search", query, "--sea", "a.sea", "--json", cwd=here))
-    assert len(found["matches"]) >= 5, found
+    assert len(found["matches"]) == 4, found  # all clips but the query
     run(seasync, "render", query, match, "--to", "both.mp4", cwd=here)
     assert (here / "both.mp4").stat().st_size > 1000
     for name in ("otio", "fcpxml", "edl", "mlt", "xml", "csv", "json"):
