@@ -40,7 +40,7 @@ def test_functions_are_called_with_the_types_that_c_declares() -> None:
 )
 def test_arrays_of_another_layout_are_refused(costs: np.ndarray) -> None:
     with pytest.raises(ValueError, match="expected"):
-        kernels.reachable_columns(costs, 0.0)
+        kernels.dots(np.zeros(costs.shape[1], np.float32), costs, np.zeros(len(costs), np.float32))
 
 
 def copy_of_the_package(place: Path) -> Path:
@@ -79,11 +79,12 @@ def test_libraries_that_are_old_missing_or_broken_are_one_clear_line(tmp_path: P
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(find_spec("ziglang") is None, reason="needs ziglang, which is in the extra dev")
 def test_kernels_keep_to_defined_behavior(tmp_path: Path) -> None:
-    """Compiled so that undefined behavior ends the process, they pass their tests."""
+    """Compiled without a warning, and so that undefined behavior ends the process, they pass their tests."""
     place = copy_of_the_package(tmp_path)
     program = (
         "import hatch_build, pathlib\n"
-        "hatch_build.FLAGS[:] = ['-std=gnu11', '-O1', '-fsanitize=undefined', '-fsanitize-trap=undefined']\n"
+        "hatch_build.FLAGS[:] = ['-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror',\n"
+        "    '-fsanitize=undefined', '-fsanitize-trap=undefined']\n"
         f"hatch_build.compile_kernels(hatch_build.native_platform(), pathlib.Path({str(place)!r}))"
     )
     without = {name: value for name, value in os.environ.items() if name != "SEASYNC_CC"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -82,7 +83,8 @@ class CostPair:
         self.is_cut = query.is_cut or match.is_cut
         pairs = [(a, b) for a, b in shared_streams(query, match) if not a.still and not b.still]
         self.moving = bool(pairs)
-        self.streams = [_StreamPair(a, b, recipe.context) for a, b in pairs]
+        self.streams = pairs
+        self._states: list[tuple[Indices, Floats, Seconds]] = []
         self.motion = (
             _motion([a for a, _ in pairs], self.shape[0]),
             _motion([b for _, b in pairs], self.shape[1]),
@@ -109,13 +111,13 @@ class CostPair:
     def factors(self) -> tuple[int, int] | None:
         """Grid points from one frame to the next in query and match; None if other streams count."""
         leading = self.query.streams[0], self.match.streams[0]
-        if not self.moving or [(pair.query, pair.match) for pair in self.streams] == [leading]:
+        if not self.moving or self.streams == [leading]:
             return self.query.factor, self.match.factor
         return None
 
     def mirrored(self) -> CostPair | None:
         """The pair with the match seen in a mirror; None if no stream has a left and a right."""
-        if not any(pair.match.name in MIRRORS for pair in self.streams):
+        if not any(match.name in MIRRORS for _, match in self.streams):
             return None
         return CostPair(self.query, self.match.mirrored(), self.recipe)
 
@@ -153,9 +155,16 @@ class CostPair:
         if not self.moving:
             out[:] = 1.0
             return
-        out[:] = 0.0
-        for pair in self.streams:
-            pair.add(first, out)
+        if first == 0:
+            others = [match.arrays for _, match in self.streams]
+            self._states = [
+                (np.full(1, -1), np.zeros((2, one.length + 1), np.float32), np.zeros(one.length + 2))
+                for one in others
+            ]
+        for k, (query, match) in enumerate(self.streams):
+            kernels.add_cosines(
+                query.arrays, match.arrays, self.recipe.context, self._states[k], first, out, add=k > 0
+            )
         kernels.finish_costs(
             out,
             len(self.streams),
@@ -177,44 +186,6 @@ def _motion(streams: list[PreparedStream], length: int) -> Floats:
     return mean
 
 
-class _StreamPair:
-    """One stream of both clips, and the state that one block of rows hands to the next."""
-
-    def __init__(self, query: PreparedStream, match: PreparedStream, context: bool) -> None:
-        self.query, self.match, self.context = query, match, context
-
-    def add(self, first: int, out: Floats) -> None:
-        """Add the cosines of the grid rows from `first` on to `out`, shape (k, m), from one Gram block."""
-        if first == 0:
-            m = self.match.length
-            self.state = np.full(1, -1, np.int64), np.empty((2, m + 1), np.float32), np.zeros(m + 2)
-        query, match, n = self.query.arrays, self.match.arrays, self.query.length
-        last = query.lower[first + len(out) - 1]
-        frames = slice(max(0, int(self.state[0][0])), min(n, int(last) + 2))
-        links = query.links[:, frames]
-        low, high = min(frames.start, int(links[1].min())), max(frames.stop, int(links[0].max()) + 1)
-        if self.context:
-            extras = slice(n, len(query.rows))
-        elif len(query.rows) > n:
-            extras = slice(int(links[2].min()), int(links[2].max()) + 1)
-        else:
-            extras = slice(n, n)
-        gram = kernels.products(query.rows[low:high], match.rows)
-        extra = kernels.products(query.rows[extras], match.rows)
-        kernels.add_cosines(
-            gram,
-            low,
-            extra,
-            extras.start - n,
-            query,
-            match,
-            self.context,
-            self.state,
-            first,
-            out,
-        )
-
-
 # DTW and DRAQ of many cost matrices of any sizes, solved LANES at a time.
 
 
@@ -223,6 +194,7 @@ class _StreamPair:
 LONGEST = 512
 # Fewer than this are solved faster one by one.
 _FEWEST = 3
+_NO_PATH = np.empty((0, 2), np.int32)
 # Working memory that each thread keeps: touching fresh memory would take longer than solving.
 _scratch = threading.local()
 
@@ -246,12 +218,7 @@ def dtw_many(costs: Sequence[ArrayLike]) -> list[tuple[Path, float]]:
     FeatureError
         If a matrix is empty or holds NaN or infinity.
     """
-    matrices = [check_cost(cost) for cost in costs]
-    out: dict[int, SolvedPath] = {}
-    for block in batch_blocks([matrix.shape for matrix in matrices]):
-        out |= zip(block, BatchedCosts([matrices[k] for k in block]).solve(), strict=True)
-    found = [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
-    return [(solved.path, solved.cost) for solved in found]
+    return [(solved.path, solved.cost) for solved in _solve_many(costs, BatchedCosts.solve)]
 
 
 def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
@@ -265,22 +232,19 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
     -------
     numpy.ndarray [shape=(B,)], float64
     """
-    return draq_ratio(*_totals_many(costs))
+    solved = _solve_many(costs, lambda batch: map(SolvedPath, repeat(_NO_PATH), *batch.totals().tolist()))
+    return draq_ratio([each.cost for each in solved], [each.random for each in solved])
 
 
-def _totals_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
-    """Cost of the cheapest path and mean cost of random paths of every matrix, shape (2, B)."""
+def _solve_many(
+    costs: Sequence[ArrayLike], solve: Callable[[BatchedCosts], Iterable[SolvedPath]]
+) -> list[SolvedPath]:
+    """Every matrix solved: small ones side by side, by `solve`, and large ones one by one."""
     matrices = [check_cost(cost) for cost in costs]
-    out = np.full((2, len(costs)), np.nan)
+    out: dict[int, SolvedPath] = {}
     for block in batch_blocks([matrix.shape for matrix in matrices]):
-        some = [matrices[k] for k in block]
-        totals = kernels.solve_lanes(some, *_sizes(some))
-        require_finite(float(totals[1].sum()))
-        out[:, block] = totals[:, : len(block)]
-    for k in np.flatnonzero(np.isnan(out[1])):
-        solved = solve_whole(matrices[k])
-        out[:, k] = solved.cost, solved.random
-    return out
+        out |= zip(block, solve(BatchedCosts([matrices[k] for k in block])), strict=True)
+    return [out[k] if k in out else solve_whole(matrix) for k, matrix in enumerate(matrices)]
 
 
 def batch_blocks(sizes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:

@@ -166,7 +166,8 @@ class Scores:
 
     def __post_init__(self) -> None:
         for name in ("contrast", "whole_draq", "whole_cost"):
-            object.__setattr__(self, name, np.broadcast_to(getattr(self, name), self.dtw_cost.shape))
+            if (column := getattr(self, name)).shape != self.dtw_cost.shape:
+                object.__setattr__(self, name, np.broadcast_to(column, self.dtw_cost.shape))
 
     def __len__(self) -> int:
         return len(self.dtw_cost)
@@ -174,6 +175,8 @@ class Scores:
     @classmethod
     def joined(cls, parts: Sequence[Scores], numbers: Sequence[Sequence[int]]) -> Scores:
         """The scores of all parts, in the order of the pairs' numbers."""
+        if len(parts) == 1 and list(numbers[0]) == list(range(len(parts[0]))):
+            return parts[0]
         order = np.argsort(np.concatenate([np.empty(0, np.int64), *map(np.asarray, numbers)]))
 
         def column(name: str) -> Any:

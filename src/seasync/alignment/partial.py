@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -84,7 +85,7 @@ class Prices:
         """Compute the prices of all matrices of a batch."""
         return cls(*kernels.price_frames(batch.cells, batch.rows, batch.columns, recipe.frame_price), recipe)
 
-    @property
+    @cached_property
     def whole(self) -> Doubles:
         """The random price of both clips together, shape (lanes,)."""
         return np.asarray(self.totals.sum(1) / self.recipe.frame_price)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -359,9 +359,6 @@ class Alignment(Judged):
 
 # How an alignment shows itself in a notebook: its verdict and its path, as one small picture.
 
-
-if TYPE_CHECKING:
-    pass
 
 SIZE, MARGIN = 260, 34
 

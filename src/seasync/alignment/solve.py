@@ -15,7 +15,7 @@ from seasync.alignment.judge import Scores, likelihood
 from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, Path, SolvedPath, random_cost, solve_rows
 from seasync.alignment.partial import Flags, choose_pieces, rejoin_scenes, score_batch, score_pair
-from seasync.alignment.prepare import PreparedClip, end_of, prepare
+from seasync.alignment.prepare import Grid, PreparedClip, prepare
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.alignment.result import Alignment, Piece
 from seasync.encoding import Encoding, EncodingBatch, Floats
@@ -369,13 +369,12 @@ def as_alignment(pair: CostPair, scores: Scores, k: int, recipe: Recipe) -> Alig
     query, match = pair.query, pair.match
     cost, random = float(scores.dtw_cost[k]), float(scores.random_cost[k])
     solved = [each for _, *each in scores.pieces.of(k)] or [[cost, random]]
+    query_grid, match_grid = Grid(query.seconds, query.step), Grid(match.seconds, match.step)
     pieces, stop = [], 0
     for path, (along, chance) in zip(scores.paths[k], solved, strict=True):
         start, stop = stop, stop + len(path)
-        of_query, of_match = (
-            (float(track.seconds[first]), end_of(track.seconds, last, track.step))
-            for track, first, last in zip((query, match), path[0], path[-1], strict=True)
-        )
+        (i, j), (last, right) = path[0], path[-1]
+        of_query, of_match = query_grid.span(i, last), match_grid.span(j, right)
         pieces.append(Piece(start, stop, of_query, of_match, along, chance))
     return Alignment(
         recipe=recipe,

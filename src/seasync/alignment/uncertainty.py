@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.alignment.kernels import reachable_columns
-from seasync.encoding import Seconds
+from seasync.encoding import Floats, Indices, Seconds
 
 if TYPE_CHECKING:
     from seasync.alignment.result import Alignment
@@ -47,12 +46,32 @@ def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
     for piece in alignment.pieces:
         (i, j), (k, last) = alignment.path[piece.start], alignment.path[piece.stop - 1]
         rows = slice(int(i), int(k) + 1)
-        box = np.ascontiguousarray(cost[rows, j : last + 1])
         more = alignment.recipe.tolerance * math.sqrt(max(piece.random_cost * piece.dtw_cost, 0.0))
-        seconds: Seconds = alignment.match_seconds[reachable_columns(box, more) + j]
+        seconds: Seconds = alignment.match_seconds[reachable_columns(cost[rows, j : last + 1], more) + j]
         partner = warp.at(alignment.query_seconds[rows])
         bounds[rows] = np.stack([np.minimum(seconds[0], partner), np.maximum(seconds[1], partner)], axis=1)
     return bounds
+
+
+def reachable_columns(cost: Floats, more: float) -> Indices:
+    """The first and last column in each row on a path that costs at most `more` than the cheapest, (2, n)."""
+    ahead, back = _totals(cost), _totals(cost[::-1, ::-1])[::-1, ::-1]
+    reached = ahead + back - cost <= ahead[-1, -1] + more + 1e-9
+    return np.stack([reached.argmax(1), cost.shape[1] - 1 - reached[:, ::-1].argmax(1)])
+
+
+def _totals(cost: Floats) -> NDArray[np.float64]:
+    """The cost of the cheapest path from the first cell to each, (n, m)."""
+    sums = np.cumsum(cost, axis=1, dtype=np.float64)
+    out = np.empty(cost.shape)
+    above = np.full(cost.shape[1] + 1, np.inf)
+    above[0] = 0.0  # where all paths begin: diagonally before the first cell
+    for row, to, before in zip(sums, out, sums - cost, strict=True):
+        # A path enters the row at some cell, from above or diagonally, and goes right from there.
+        entered = np.minimum(above[:-1], above[1:]) - before
+        np.add(np.minimum.accumulate(entered), row, out=to)
+        above[0], above[1:] = np.inf, to
+    return out
 
 
 def uncertainty_rows(alignment: Alignment) -> list[tuple[float, float, float]] | None:

@@ -19,6 +19,8 @@ from seasync.errors import FeatureError
 _LEAST_TRUST = 0.02
 _BENDING = 3.0
 _PINNED = 1e3  # trust in a knot that was asked for
+# How often the search for the start of a line narrows its interval, and how many values it tries each time.
+_ROUNDS, _TRIED = 14, 17
 
 
 @dataclass(frozen=True)
@@ -263,21 +265,93 @@ def _smoothed(values: Seconds, trust: Seconds) -> Seconds:
     # Solved around the mean: time codes far from zero would cost precision.
     middle = values.mean()
     smoothed = kernels.smooth(values - middle, weights, _BENDING) + middle
-    within: Seconds = np.clip(smoothed, values[0], values[-1])
+    within: Seconds = np.clip(_monotone(smoothed, weights), values[0], values[-1])
     return within
 
 
-def _segments(stretch: Stretch, bound: float) -> list[Segment]:
-    from seasync.alignment import kernels
+def _monotone(values: Seconds, weights: Seconds) -> Seconds:
+    """The non-decreasing sequence nearest in weighted least squares: pool adjacent violators."""
+    pools: list[tuple[float, float, int]] = []  # mean, weight, how many values
+    for mean, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        count = 1
+        while pools and pools[-1][0] > mean:
+            before, more, others = pools.pop()
+            mean = (before * more + mean * weight) / (more + weight)
+            weight, count = more + weight, others + count
+        pools.append((mean, weight, count))
+    means, _, counts = zip(*pools, strict=True)
+    return np.repeat(means, counts)
 
+
+def _segments(stretch: Stretch, bound: float) -> Iterator[Segment]:
+    """The fewest lines within `bound` of the stretch.
+
+    Whatever a line can follow, it can follow any part of: so reaching as far as possible each time is best,
+    and how far can be searched by doubling and halving. A line starts where the last one ended if it can.
+    """
     times, values = stretch.times, stretch.values
     if stretch.end > times[-1]:
         times, values = np.append(times, stretch.end), np.append(values, stretch.value_end)
-    knots, ends = kernels.fewest_lines(times, values, bound)
-    return [
-        Segment(float(times[a]), float(times[b]), float(start), float(end))
-        for a, b, (start, end) in zip(knots, knots[1:], ends, strict=False)
-    ]
+    first, value = 0, float(values[0])
+    while first < len(times) - 1:
+        good, bad, step = first + 1, len(times), 1
+        lines = _Lines(times[first:], values[first:], bound)
+        start = lines.start_value(1, value)
+        while bad - good > 1:
+            probe = min(good + step, bad - 1) if bad == len(times) else (good + bad) // 2
+            found = lines.start_value(probe - first, value)
+            if found is None:
+                bad = probe
+            else:
+                good, start, step = probe, found, 2 * step
+        assert start is not None  # a line passes any two knots
+        low, high = (slopes.item() for slopes in lines.slopes(good - first, np.array([start])))
+        run = float(times[good] - times[first])
+        value = start + min(max((float(values[good]) - start) / run, low), high) * run
+        yield Segment(float(times[first]), float(times[good]), start, value)
+        first = good
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Lines from the first knot of a polyline, times (K,) and values (K,), within `bound` of its knots."""
+
+    times: Seconds
+    values: Seconds
+    bound: float
+
+    def slopes(self, last: int, starts: Seconds) -> tuple[Seconds, Seconds]:
+        """The least and the greatest slope of lines from these values on that pass the knots up to `last`."""
+        run = self.times[1 : last + 1] - self.times[0]
+        rise = self.values[1 : last + 1] - starts[:, None]
+        low = ((rise - self.bound) / run).max(1).clip(0.0)
+        high: Seconds = ((rise + self.bound) / run).min(1)
+        return low, high
+
+    def start_value(self, last: int, wanted: float) -> float | None:
+        """The value nearest to `wanted` from which one line passes the knots up to `last`, or None."""
+
+        def room(starts: Seconds) -> Seconds:
+            low, high = self.slopes(last, starts)
+            return high - low
+
+        lowest, highest = self.values[0] - self.bound, self.values[0] + self.bound
+        goal = min(max(wanted, lowest), highest)
+        if room(np.array([goal]))[0] >= 0:
+            return float(goal)
+        # The room between both slopes is concave in the start value: first its peak, then the nearest edge.
+        for _ in range(_ROUNDS):
+            starts = np.linspace(lowest, highest, _TRIED)
+            peak = int(room(starts).argmax())
+            lowest, highest = starts[max(peak - 1, 0)], starts[min(peak + 1, _TRIED - 1)]
+        inside = starts[peak]
+        if room(starts)[peak] < 0:
+            return None
+        for _ in range(_ROUNDS):
+            starts = np.linspace(inside, goal, _TRIED)
+            beyond = int((room(starts) < 0).argmax())
+            inside, goal = starts[beyond - 1], starts[beyond]
+        return float(inside)
 
 
 # Stretches that an alignment plays absurdly slowly or fast: a sign of footage without a counterpart.

@@ -31,22 +31,19 @@ Moves = NDArray[np.uint8]
 
 _HERE = Path(__file__).parent
 _F32, _F64, _I32, _I64, _U8, _U16 = map(np.dtype, ("f4", "f8", "i4", "i8", "u1", "u2"))
-# Arguments: pointer, whole number, double, float. Results: a number (negative if memory was short), a double,
-# or nothing.
+# Arguments: pointer, integer, double, float. Results: a number (negative if memory was short), or nothing.
 _KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double, "f": ctypes.c_float}
-_RESULTS: dict[str, Any] = {"?": ctypes.c_int64, "d": ctypes.c_double, "": None}
+_RESULTS = {"?": ctypes.c_int64, "": None}
 _FUNCTIONS = {
     "share_table": ("ip", ""), "interleave_all": ("pppp", ""), "take_boxes": ("pipiip", ""),
-    "solve_lanes": ("pppppipp", "?"), "solve_disordered": ("pppp", "?"),
+    "solve_lanes": ("ppppipp", "?"), "solve_disordered": ("pppp", "?"),
     "solve_rows": ("piiiifppppp", "?"), "price_frames": ("piiippdppp", ""),
     "solve_priced": ("piiippppppp", "?"), "trace": ("pipiiiiippp", "?"), "trace_lanes": ("pppiipp", ""),
     "measure": ("pppiiipip", ""), "take_pieces": ("piippppppipp", "?"), "solve_film": ("piiipfpppp", ""),
-    "sample_paths": ("piiii", "d"), "reachable_columns": ("piidpp", "?"), "widen": ("pip", ""),
-    "clock_of": ("pidp", ""), "dots": ("ppiip", ""), "prepare_frames": ("ppipppp", "?"),
-    "products": ("pipiip", "?"), "add_cosines": ("pipippipppiip", "?"), "finish_costs": ("piiiffpp", ""),
+    "widen": ("pip", ""), "clock_of": ("pidp", ""), "dots": ("ppiip", ""), "prepare_frames": ("ppipppp", "?"),
+    "products": ("pipiip", "?"), "add_cosines": ("ppipppiiip", "?"), "finish_costs": ("piiiffpp", ""),
     "pair_costs": ("pppiip", "?"), "plan_clips": ("pppippp", ""),
-    "stored_costs": ("ppppppipdppp", "?"), "whittaker": ("ppidp", "?"), "monotone": ("ppip", "?"),
-    "fewest_lines": ("ppidpp", "?"),
+    "stored_costs": ("ppppppipdppp", "?"), "whittaker": ("ppidp", "?"),
 }  # fmt: skip
 
 
@@ -190,28 +187,16 @@ def take_boxes(cells: Floats, boxes: Indices, out: Floats) -> None:
     _library.take_boxes(_at(cells, _F32, *cells.shape), all_columns, where, n, m, to)
 
 
-def solve_lanes(
-    costs: Floats | Sequence[Floats],
-    rows: Indices,
-    columns: Indices,
-    *,
-    moves: Moves | None = None,
-    means: bool = True,
-) -> Floats:
+def solve_lanes(cells: Floats, rows: Indices, columns: Indices, *, moves: Moves | None = None) -> Floats:
     """The cost of the cheapest path and the mean cost of random paths of LANES matrices, shape (2, LANES).
 
-    costs: cells, or the matrices; the moves of the cheapest paths are written into `moves`, like cells.
+    The moves of the cheapest paths are written into `moves`, like cells.
     """
     n, m, *sizes = _sizes(rows, columns)
     out = np.zeros((2, LANES), np.float32)
-    table = share_table(-(-max(n, m, 512) // 128) * 128) if means else None
-    if isinstance(costs, np.ndarray):
-        cells, places = _at(costs, _F32, n, m * LANES), None
-    else:
-        cells, places = None, _addresses(costs, rows, columns)
+    table = share_table(-(-max(n, m, 512) // 128) * 128)
     _library.solve_lanes(
-        cells, None if places is None else _address(places), *sizes,
-        None if table is None else _address(table), 0 if table is None else len(table), _address(out),
+        _at(cells, _F32, n, m * LANES), *sizes, _address(table), len(table), _address(out),
         None if moves is None else _at(moves, _U8, n, m * LANES),
     )  # fmt: skip
     return out
@@ -378,22 +363,6 @@ def solve_film(
     )  # fmt: skip
 
 
-def sample_paths(costs: Floats, paths: int, seed: int) -> float:
-    """The mean cost of a number of random paths."""
-    seed = ctypes.c_int64(seed).value
-    return float(_library.sample_paths(_at(costs, _F32, *costs.shape), *costs.shape, paths, seed))
-
-
-def reachable_columns(costs: Floats, more: float) -> Indices:
-    """The first and last column in each row on a path that costs at most `more` than the cheapest, (2, n)."""
-    n, m = costs.shape
-    out = np.empty((2, n), np.int64)
-    first, last = out
-    where = _at(costs, _F32, n, m)
-    _library.reachable_columns(where, n, m, more, _address(first), _address(last))
-    return out
-
-
 # Features.
 
 
@@ -510,23 +479,23 @@ def products(rows: Floats, others: Floats) -> Floats:
 
 
 def add_cosines(
-    gram: Floats, first: int, extra: Floats, first_extra: int, query: Stream, match: Stream, context: bool,
-    state: tuple[Indices, Floats, Doubles], start: int, out: Floats,
+    query: Stream, match: Stream, context: bool, state: tuple[Indices, Floats, Doubles], start: int,
+    out: Floats, *, add: bool,
 ) -> None:  # fmt: skip
-    """Add to `out` the cosines of grid rows start, start + 1, … of the query with the match's whole grid.
+    """Write, or add to `out`, the cosines of grid rows from `start` on of the query with the match's grid.
 
-    gram (k, m + extra): products of query frames from `first` on with the match's rows; extra: of the query's
-    further rows from first_extra on; state: done (1,), ring (2, m + 1), sums (m + 2,): what one block of rows
-    hands to the next, with −1, anything and 0 at the beginning; out (rows, grid points of the match)
+    state: last frame done (1,), rows of the last two (2, m + 1), sums (m + 2,): what one
+    block of rows hands to the next, −1 and 0 at the beginning; out (rows, grid points of the match)
     """
-    (done, ring, sums), m, columns = state, match.length, match.length + match.extra
-    if not 0 <= start <= start + len(out) <= query.points or first > max(int(done[0]) + 1, 0):
-        raise ValueError(f"rows from {start} on lie outside {query.points}, or frames before {first} miss")
+    (done, carried, sums), points = state, match.points
+    if not 0 <= start < start + len(out) <= query.points or query.width != match.width:
+        raise ValueError(f"rows from {start} on lie outside {query.points}, or widths differ")
+    if query.lower[start] < done[0] - 1:
+        raise ValueError(f"the rows before {start} are gone")
     _library.add_cosines(
-        _at(gram, _F32, len(gram), columns), first, _at(extra, _F32, len(extra), columns), first_extra,
         _address_of(query), _address_of(match), context, _at(done, _I64, 1),
-        _at(ring, _F32, 2, m + 1), _at(sums, _F64, m + 2), start, len(out),
-        _at(out, _F32, len(out), match.points),
+        _at(carried, _F32, 2, match.length + 1), _at(sums, _F64, match.length + 2),
+        start, len(out), add, _at(out, _F32, len(out), points),
     )  # fmt: skip
 
 
@@ -659,24 +628,8 @@ def stored_costs(
 
 
 def smooth(values: Doubles, weights: Doubles, bending: float) -> Doubles:
-    """The monotone fit of w (K,) that minimizes Σ weights (w − values)² + bending Σ (Δ²w)².
-
-    w is by Whittaker's smoother; the fit is the monotone sequence nearest to it in weighted least squares.
-    """
+    """The w (K,) that minimizes Σ weights (w − values)² + bending Σ (Δ²w)²: Whittaker's smoother."""
     count = len(values)
-    out, smoothed, where = np.empty(count), np.empty(count), _at(weights, _F64, count)
-    _library.whittaker(_at(values, _F64, count), where, count, bending, _address(smoothed))
-    _library.monotone(_address(smoothed), where, count, _address(out))
+    out, where = np.empty(count), (_at(values, _F64, count), _at(weights, _F64, count))
+    _library.whittaker(*where, count, bending, _address(out))
     return out
-
-
-def fewest_lines(times: Doubles, values: Doubles, bound: float) -> tuple[Indices, Doubles]:
-    """Break a polyline (K,), (K,) at knots into the fewest parts that one line each follows within `bound`.
-
-    Returns knots (S + 1,), and the values (S, 2) at both ends of each line.
-    """
-    count = len(times)
-    knots, ends = np.empty(count, np.int64), np.empty((count, 2))
-    where = _at(times, _F64, count), _at(values, _F64, count)
-    lines = _library.fewest_lines(*where, count, bound, _address(knots), _address(ends))
-    return knots[: lines + 1], ends[:lines]

@@ -81,12 +81,12 @@ EXPORT int64_t products(const float *rows, int64_t n, const float *others, int64
     return 0;
 }
 
-/* Products of a pair's rows: frames of the query from `first` on (gram) and its further rows from `first_extra`
-   on (extra), each with all rows of the match. Working memory: sums (columns,) of the rows so far, for context;
+/* Products of a pair's rows: frames of the query from `first` on (gram) and its further rows
+   (extra), each with all rows of the match. Working memory: sums (columns,) of the rows so far, for context;
    moved (length of the match,). */
 typedef struct {
     const float *gram, *extra;
-    int64_t first, first_extra, columns;
+    int64_t first, columns;
     double *sums;
     float *moved;
     int64_t reach;
@@ -149,7 +149,7 @@ static void base_row(int64_t i, const Gram *gram, const Stream *query, const Str
         return;
     }
     memcpy(out, row, m * sizeof(float));
-    const float *mean = own >= n ? gram->extra + (own - n - gram->first_extra) * c : NULL;
+    const float *mean = own >= n ? gram->extra + (own - n) * c : NULL;
     for (int64_t j = 0; j < m && mean; j++) out[j] -= mean[j];
     for (int64_t j = 0; j < m && means[0] >= m; j++) out[j] -= row[means[j]] - (mean ? mean[means[j]] : 0);
     if (context) add_context(i, n, m, row, gram->extra, gram->sums, out);
@@ -159,30 +159,52 @@ static void base_row(int64_t i, const Gram *gram, const Stream *query, const Str
     out[m] = out[m - 1];
 }
 
+/* Products of the query's frames first to stop - 1 with those of the match, into rows of out, `stride` apart. */
+static int64_t frame_rows(const Stream *query, const Stream *match, int64_t context, int64_t first, int64_t stop,
+                          int64_t stride, double *sums, float *out) {
+    const int64_t n = query->length, m = match->length, columns = m + match->extra, width = query->width;
+    int64_t low = first, high = stop;
+    for (int64_t i = first; i < stop; i++) {
+        low = smaller(low, query->links[n + i]);
+        high = larger(high, query->links[i] + 1);
+    }
+    /* The further rows follow the last frame's: then one product is enough. */
+    const int64_t rows = high - low, further = query->extra, joined = high == n ? further : 0;
+    float *gram = malloc(((rows + further) * columns + m) * sizeof(float)), *extra = gram + rows * columns;
+    if (!gram || products(query->rows + low * width, rows + joined, match->rows, columns, width, gram) ||
+        (joined < further && products(query->rows + n * width, further, match->rows, columns, width, extra)))
+        return free(gram), -1;
+    const Gram all = {gram, extra, low, columns, sums, extra + further * columns, plain_reach(match)};
+    for (int64_t i = first; i < stop; i++, out += stride) base_row(i, &all, query, match, (int)context, out);
+    free(gram);
+    return 0;
+}
+
 /* See `add_cosines` in __init__.py. */
-EXPORT int64_t add_cosines(const float *gram, int64_t first, const float *extra, int64_t first_extra,
-                       const Stream *query, const Stream *match, int64_t context, int64_t *done, float *ring,
-                       double *sums, int64_t start, int64_t count, float *out) {
-    const int64_t m = match->length, columns = match->points;
-    const float *weights = match->grid, *norms = weights + columns;
-    float *mixed = malloc((2 * m + 1) * sizeof(float));
-    if (!mixed) return -1;
-    const Gram all = {gram, extra, first, first_extra, m + match->extra, sums, mixed + m + 1, plain_reach(match)};
-    for (int64_t a = start; a < start + count; a++, out += columns) {
-        const int64_t low = query->lower[a];
+EXPORT int64_t add_cosines(const Stream *query, const Stream *match, int64_t context, int64_t *done, float *carried,
+                           double *sums, int64_t start, int64_t count, int64_t add, float *out) {
+    const int64_t points = match->points, width = match->length + 1, first = *done + 1;
+    const int64_t stop = larger(first, smaller(query->length, query->lower[start + count - 1] + 2));
+    const float *weights = match->grid, *norms = weights + points;
+    /* Rows of two frames that are done, and of the next ones; a mixed one. */
+    float *frames = malloc((stop - first + 3) * width * sizeof(float)), *mixed = frames + (stop - first + 2) * width;
+    if (!frames) return -1;
+    memcpy(frames, carried, 2 * width * sizeof(float));
+    if (stop > first && frame_rows(query, match, context, first, stop, width, sums, frames + 2 * width))
+        return free(frames), -1;
+    for (int64_t a = start; a < start + count; a++, out += points) {
         const float weight = query->grid[a], scale = query->grid[query->points + a];
-        while (*done < low + (weight > 0)) {
-            ++*done;
-            base_row(*done, &all, query, match, context, ring + *done % 2 * (m + 1));
-        }
-        const float *lower = ring + low % 2 * (m + 1), *upper = weight > 0 ? ring + (low + 1) % 2 * (m + 1) : lower;
-        for (int64_t j = 0; j < m + 1; j++) mixed[j] = scale * (lower[j] + weight * (upper[j] - lower[j]));
-        for (int64_t b = 0; b < columns; b++) {
+        const float *row = frames + (query->lower[a] - first + 2) * width, *next = weight > 0 ? row + width : row;
+        for (int64_t j = 0; j < width; j++) mixed[j] = scale * (row[j] + weight * (next[j] - row[j]));
+        for (int64_t b = 0; b < points; b++) {
             const float *pair = mixed + match->lower[b];
-            out[b] += (pair[0] + weights[b] * (pair[1] - pair[0])) * norms[b];
+            const float cosine = (pair[0] + weights[b] * (pair[1] - pair[0])) * norms[b];
+            out[b] = add ? out[b] + cosine : cosine;
         }
     }
-    free(mixed);
+    memcpy(carried, frames + (stop - first) * width, 2 * width * sizeof(float));
+    *done = stop - 1;
+    free(frames);
     return 0;
 }
 
@@ -226,21 +248,17 @@ static void put_side(const Stream *stream, int64_t lane, float keep, float half,
 /* What `lane_costs` needs of one pair, into one lane. If nothing moves, all its costs are one. */
 static int64_t put_pair(const Stream *query, const Stream *match, int moving, int64_t context, int64_t lane,
                         const Layout *to) {
-    const int64_t n = query->length, m = match->length, columns = m + match->extra, rows = n + query->extra;
+    const int64_t n = query->length, m = match->length;
     const float half = (1 - to->stillness) / 2, keep = moving ? to->stillness : 1;
     float *plane = to->planes + lane * to->frames * to->width;
     put_side(moving ? query : NULL, lane, keep, half, to->n, to->sides);
     put_side(moving ? match : NULL, lane, 0, half, to->m, to->sides + 3 * to->n * LANES);
     if (!moving) return memset(plane, 0, to->frames * to->width * sizeof(float)), 0;
     double *sums = calloc(m + 2, sizeof(double));
-    float *gram = malloc((rows * columns + m) * sizeof(float));
-    int64_t failed = !sums || !gram || products(query->rows, rows, match->rows, columns, match->width, gram);
-    const Gram all = {gram, gram + n * columns, 0, 0, columns, sums, gram + rows * columns, plain_reach(match)};
-    for (int64_t i = 0; i < n && !failed; i++) base_row(i, &all, query, match, context, plane + i * to->width);
+    const int64_t failed = !sums || frame_rows(query, match, context, 0, n, to->width, sums, plane);
     if (n < to->frames && !failed) /* what lies beyond is multiplied by zero, so it must be finite */
         memcpy(plane + n * to->width, plane + (n - 1) * to->width, (m + 1) * sizeof(float));
     free(sums);
-    free(gram);
     return -failed;
 }
 

@@ -93,24 +93,20 @@ void interleave(const float *const *starts, const int64_t *widths, int64_t m, fl
             out[j * LANES + lane] = j < widths[lane] ? starts[lane][j] : 0;
 }
 
-/* Row i of LANES matrices, rows x columns (LANES,) each, into out (m * LANES,), zero beyond each one's size. */
-static void interleave_row(const float *const *matrices, const int64_t *rows, const int64_t *columns, int64_t i,
-                           int64_t m, float *out) {
-    const float *starts[LANES], *other = matrices[0];
-    int64_t widths[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-        widths[lane] = i < rows[lane] ? columns[lane] : 0;
-        starts[lane] = matrices[lane] + i * columns[lane];
-        other = widths[lane] ? starts[lane] : other;
-    }
-    for (int lane = 0; lane < LANES; lane++) starts[lane] = widths[lane] ? starts[lane] : other;
-    interleave(starts, widths, m, out);
-}
-
-/* LANES matrices into cells (n, m * LANES). */
+/* LANES matrices, rows x columns (LANES,) each, into cells (n, m * LANES), zero beyond each one's size. */
 EXPORT void interleave_all(const float *const *matrices, const int64_t *rows, const int64_t *columns, float *cells) {
     const int64_t n = largest(rows), m = largest(columns);
-    for (int64_t i = 0; i < n; i++) interleave_row(matrices, rows, columns, i, m, cells + i * m * LANES);
+    for (int64_t i = 0; i < n; i++) {
+        const float *starts[LANES], *other = matrices[0];
+        int64_t widths[LANES];
+        for (int lane = 0; lane < LANES; lane++) {
+            widths[lane] = i < rows[lane] ? columns[lane] : 0;
+            starts[lane] = matrices[lane] + i * columns[lane];
+            other = widths[lane] ? starts[lane] : other;
+        }
+        for (int lane = 0; lane < LANES; lane++) starts[lane] = widths[lane] ? starts[lane] : other;
+        interleave(starts, widths, m, cells + i * m * LANES);
+    }
 }
 
 /* Boxes of the matrices in cells (., width * LANES) into out (n, m * LANES), zero beyond each.
@@ -132,28 +128,24 @@ static void put_totals(int64_t i, const int64_t *rows, const int64_t *columns, c
         if (rows[lane] == i + 1) out[lane] = sign * values[(columns[lane] - 1) * LANES + lane];
 }
 
-/* DTW totals and mean costs of random paths of LANES matrices into totals (2, LANES): of cells (n, m * LANES) or, if
-   there are none, of matrices. shares (size, 3, size) by `share_table`, or none to leave the means out;
-   moves (n, m * LANES), written for `trace`, or none. */
-EXPORT int64_t solve_lanes(const float *cells, const float *const *matrices, const int64_t *rows,
-                           const int64_t *columns, const float *shares, int64_t size, float *totals, uint8_t *moves) {
+/* DTW totals and mean costs of random paths of LANES matrices, cells (n, m * LANES), into totals (2, LANES).
+   shares (size, 3, size) by `share_table`; moves (n, m * LANES), written for `trace`, or none. */
+EXPORT int64_t solve_lanes(const float *cells, const int64_t *rows, const int64_t *columns, const float *shares,
+                           int64_t size, float *totals, uint8_t *moves) {
     const int64_t n = largest(rows), m = largest(columns);
     void *owned;
-    float *memory = allocate(3 * m * LANES, &owned), *buffer = memory + 2 * m * LANES;
+    float *memory = allocate(2 * m * LANES, &owned);
     if (!owned) return -1;
     Row_lanes row = {.values = memory, .means = memory + m * LANES, .stride = size};
     for (int64_t k = 0; k < m * LANES; k++) row.values[k] = -INFINITY, row.means[k] = 0;
     for (int64_t i = 0; i < n; i++) {
-        const float *costs = cells ? cells + i * m * LANES : buffer;
-        if (!cells) interleave_row(matrices, rows, columns, i, m, buffer);
-        row.shares = shares ? shares + i * 3 * size : memory;
+        const float *costs = cells + i * m * LANES;
+        row.shares = shares + i * 3 * size;
         row.moves = moves ? moves + i * m * LANES : NULL;
-        if (shares && moves)
+        if (moves)
             advance_lanes(MEAN | MOVES, costs, m, &row);
-        else if (shares)
-            advance_lanes(MEAN, costs, m, &row);
         else
-            advance_lanes(MOVES, costs, m, &row);
+            advance_lanes(MEAN, costs, m, &row);
         row.border = -INFINITY - (floats){0};
         put_totals(i, rows, columns, row.values, -1, totals);
         put_totals(i, rows, columns, row.means, 1, totals + LANES);
@@ -370,64 +362,4 @@ EXPORT void solve_film(const float *costs, int64_t first, int64_t count, int64_t
         gains[i] = values[m - 1];
         starts[i] = since[m - 1];
     }
-}
-
-/* Mean cost of `paths` random paths, drawn by splitmix64 from `seed`. */
-EXPORT double sample_paths(const float *costs, int64_t n, int64_t m, int64_t paths, uint64_t seed) {
-    double total = 0;
-    for (int64_t p = 0; p < paths; p++) {
-        int64_t i = n, j = m;
-        total += costs[n * m - 1];
-        while (i > 1 || j > 1) {
-            int up = j == 1, left = i == 1;
-            while (!up && !left) {
-                uint64_t z = seed += 0x9E3779B97F4A7C15u;
-                z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-                z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-                z ^= z >> 31;
-                /* Both coins from one number: the upper and the lower 32 bits. */
-                up = (double)(z >> 32) * 0x1p-32 * (double)(i + j) < (double)i;
-                left = (double)(z & 0xFFFFFFFFu) * 0x1p-32 * (double)(i + j) < (double)j;
-            }
-            i -= up;
-            j -= left;
-            total += costs[(i - 1) * m + j - 1];
-        }
-    }
-    return total / (double)paths;
-}
-
-/* Cost of the cheapest path from the first cell to each; from the last one to each if `back`. */
-static void total_costs(const float *costs, int64_t n, int64_t m, int back, double *totals) {
-    const int64_t last = n * m - 1, sign = back ? -1 : 1;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < m; j++) {
-            const int64_t at = back ? last - i * m - j : i * m + j;
-            double best = i || j ? INFINITY : 0;
-            if (j) best = fmin(best, totals[at - sign]);
-            if (i) best = fmin(best, totals[at - sign * m]);
-            if (i && j) best = fmin(best, totals[at - sign * (m + 1)]);
-            totals[at] = best + costs[at];
-        }
-}
-
-/* The first and last column in each row (n,) that some path passes for at most `more` than the cheapest. */
-EXPORT int64_t reachable_columns(const float *costs, int64_t n, int64_t m, double more, int64_t *first,
-                             int64_t *last) {
-    double *ahead = malloc(2 * n * m * sizeof(double)), *back = ahead + n * m;
-    if (!ahead) return -1;
-    total_costs(costs, n, m, 0, ahead);
-    total_costs(costs, n, m, 1, back);
-    const double limit = ahead[n * m - 1] + more + 1e-9;
-    for (int64_t i = 0; i < n; i++) {
-        first[i] = m;
-        for (int64_t j = 0; j < m; j++) {
-            const int64_t at = i * m + j;
-            if (ahead[at] + back[at] - costs[at] > limit) continue;
-            first[i] = smaller(first[i], j);
-            last[i] = j;
-        }
-    }
-    free(ahead);
-    return 0;
 }
