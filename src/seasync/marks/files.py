@@ -7,9 +7,10 @@ and a line in `FORMATS`.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -259,19 +260,31 @@ class MarkTable:
         return value
 
 
-def _read_csv(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
-    return MarkTable.read(path).marks(frame_seconds)
-
-
 def _write_csv(path: Location, clips: MarkedClips) -> None:
-    with atomic_write(path, error=DataError) as part, part.open("w", newline="", encoding="utf-8") as opened:
-        writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for clip, marks in clips.items():
-            for mark in marks:
-                end = "" if mark.end is None else f"{mark.end:.6f}"
-                sure = "" if mark.confidence is None else f"{mark.confidence:.3f}"
-                writer.writerow([clip, mark.name, f"{mark.seconds:.6f}", end, sure])
+    rows = []
+    for clip, marks in clips.items():
+        for mark in marks:
+            end = "" if mark.end is None else f"{mark.end:.6f}"
+            sure = "" if mark.confidence is None else f"{mark.confidence:.3f}"
+            rows.append((clip, mark.name, f"{mark.seconds:.6f}", end, sure))
+    write_csv(path, COLUMNS, rows, error=DataError)
+
+
+def write_csv(
+    file: Place, columns: Sequence[str], rows: Iterable[Sequence[object]], *, error: type[SeasyncError]
+) -> None:
+    """Write a table as CSV, with the same line ends everywhere."""
+    with atomic_write(file, error=error) as part:
+        part.write_bytes(csv_text(columns, rows).encode())
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 # Subtitles: one file for each clip, named like it; each line is a mark with its start and end.
@@ -455,7 +468,7 @@ class Format:
 
 
 FORMATS = {
-    ".csv": Format(_read_csv, _write_csv),
+    ".csv": Format(lambda path, frame_seconds: MarkTable.read(path).marks(frame_seconds), _write_csv),
     **dict.fromkeys(SUBTITLES, Format(_read_subtitles, _write_subtitles, of_one_clip=True)),
     ".eaf": Format(_read_elan, _write_elan, of_one_clip=True),
     ".kva": Format(_read_kinovea, None),

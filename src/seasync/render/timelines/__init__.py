@@ -6,9 +6,8 @@ its module, and add its ending to `WRITERS` and to `seasync.options.TimelineForm
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from seasync import plugins
@@ -16,12 +15,17 @@ from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.files import Location, Place, write_text
 from seasync.group.clock import clips_of, has_partner
+from seasync.marks.files import csv_text
 from seasync.options import Side
 from seasync.render.frames import frames_at
+from seasync.render.sound import write_sound
 from seasync.render.timelines import edl, fcpxml, mlt, otio, xmeml
+from seasync.render.timelines.edit import Edit, Grid, edit_of
 from seasync.video import frame_table
 
 Row = tuple[int, float, int | None, float | None]
+Writer = Callable[..., list[Location]]
+"""`write(alignment, place, keep=…)` gives the files that it wrote."""
 
 
 def known_formats() -> tuple[str, ...]:
@@ -75,24 +79,30 @@ def export(alignment: Alignment, file: Place, *, keep: Side = "query") -> list[P
     return [each.path if each.is_local else each for each in written]
 
 
-def write_csv(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+def frames_csv(alignment: Alignment, keep: Side) -> str:
     """One line for each frame of the kept clip; the partner's cells are empty where it has none."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     other = "match" if keep == "query" else "query"
-    writer.writerow([f"{side}_{unit}" for side in (keep, other) for unit in ("frame", "seconds")])
-    writer.writerows(frame_map(alignment, keep=keep))
-    write_text(place, out.getvalue(), error=RenderError)
-    return [place]
+    columns = [f"{side}_{unit}" for side in (keep, other) for unit in ("frame", "seconds")]
+    return csv_text(columns, frame_map(alignment, keep=keep))
 
 
-def write_json(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+def frames_json(alignment: Alignment, keep: Side) -> str:
     """The alignment as `seasync align --json` prints it, and the frame map as `frames`."""
     columns = ("frame", "seconds", "partner_frame", "partner_seconds")
     rows = [dict(zip(columns, row, strict=True)) for row in frame_map(alignment, keep=keep)]
-    text = json.dumps({**alignment.to_json(), "keep": keep, "frames": rows}, indent=1) + "\n"
+    return json.dumps({**alignment.to_json(), "keep": keep, "frames": rows}, indent=1) + "\n"
+
+
+def _write_mlt(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+    """Write the project, and beside it the retimed clip's sound as .wav, if it has any."""
+    sound = place.with_suffix(".wav")
+    if sound.is_local:
+        sound = Location(sound.path.resolve())
+    other: Side = "match" if keep == "query" else "query"
+    has_sound = write_sound(alignment, sound, keep=keep, audio=other)
+    text = mlt.mlt_text(edit_of(alignment, keep=keep), sound=sound if has_sound else None)
     write_text(place, text, error=RenderError)
-    return [place]
+    return [place, sound] if has_sound else [place]
 
 
 def frame_map(alignment: Alignment, *, keep: Side = "query") -> list[Row]:
@@ -113,13 +123,30 @@ def frame_map(alignment: Alignment, *, keep: Side = "query") -> list[Row]:
     return rows
 
 
-WRITERS = {
-    ".csv": write_csv,
-    ".json": write_json,
-    ".otio": otio.write,
-    ".fcpxml": fcpxml.write,
-    ".edl": edl.write,
-    ".mlt": mlt.write,
-    ".xml": xmeml.write,
+def _text_writer(text_of: Callable[[Alignment, Side], str]) -> Writer:
+    """The writer of a format that is one file of text."""
+
+    def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
+        write_text(place, text_of(alignment, keep), error=RenderError)
+        return [place]
+
+    return write
+
+
+def _edit_writer(text_of: Callable[[Edit], str], source_rate: Grid = "media") -> Writer:
+    """The writer of a format that says what an `Edit` does."""
+    return _text_writer(
+        lambda alignment, keep: text_of(edit_of(alignment, keep=keep, source_rate=source_rate))
+    )
+
+
+WRITERS: dict[str, Writer] = {
+    ".csv": _text_writer(frames_csv),
+    ".json": _text_writer(frames_json),
+    ".otio": _edit_writer(otio.otio_text),
+    ".fcpxml": _edit_writer(fcpxml.fcpxml_text),
+    ".edl": _edit_writer(edl.edl_text, "timeline"),
+    ".mlt": _write_mlt,
+    ".xml": _edit_writer(xmeml.xmeml_text),
 }
 """What writes the files of each ending."""

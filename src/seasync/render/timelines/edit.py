@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
+from xml.etree import ElementTree as xml
 
 import numpy as np
 
@@ -138,9 +139,8 @@ def edit_of(alignment: Alignment, *, keep: Side = "query", source_rate: Grid = "
     limit = 0.5 if source_rate == "media" else 1.0
     for bound in (0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05):
         pieces = in_even_pieces(warp, longer, max_error_frames=bound)
-        events = tuple(
-            events_of(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds)
-        )
+        found = events_of(pieces, rate=rate, first=first, frames=frames, grid=grid, until=media.seconds)
+        events = tuple(found)
         error = _error(events, warp, rate, first, media.seconds) * float(longer)
         if error <= limit:
             break
@@ -210,6 +210,13 @@ def find_media(name: str, url: str, folder: Location | None, timeline: Location)
     )
 
 
+def xml_document(root: xml.Element) -> str:
+    """The text of an XML file whose document type is named like its root."""
+    xml.indent(root)
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE {root.tag}>\n'
+    return head + xml.tostring(root, "unicode") + "\n"
+
+
 # Frame rates and time codes as editing programs count them.
 
 
@@ -241,9 +248,12 @@ def timeline_rate(fps: Fraction) -> Fraction:
     return next(iter(multiples), higher[0])
 
 
+DROP_RATES = (Fraction(30000, 1001), Fraction(60000, 1001))
+
+
 def is_drop_frame(rate: Fraction) -> bool:
     """29.97 and 59.94 are counted in drop-frame time code, so that an hour of it lasts an hour."""
-    return rate in (Fraction(30000, 1001), Fraction(60000, 1001))
+    return rate in DROP_RATES
 
 
 def timecode(frame: int, rate: Fraction, *, drop: bool | None = None) -> str:
@@ -295,9 +305,7 @@ def frame_of(code: str, rate: Fraction, *, drop: bool | None = None) -> int:
     1800
     """
     base = round(rate)
-    hours, minutes, seconds, frames = (
-        int(part) for part in code.replace(";", ":").replace(".", ":").split(":")
-    )
+    hours, minutes, seconds, frames = (int(part) for part in re.split("[:;.]", code))
     frame = ((hours * 60 + minutes) * 60 + seconds) * base + frames
     if has_drop_separator(code) if drop is None else drop:
         total = hours * 60 + minutes

@@ -8,41 +8,20 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from seasync.alignment import Alignment, Warp
+from seasync.alignment import Warp
 from seasync.errors import RenderError
-from seasync.files import Location, fetch, write_text
-from seasync.options import Side
+from seasync.files import Location, fetch
 from seasync.render.frames import frame_rate
-from seasync.render.timelines.edit import (
-    STANDARD,
-    Edit,
-    Event,
-    Media,
-    Slot,
-    edit_of,
-    find_media,
-    frame_of,
-    has_drop_separator,
-    is_drop_frame,
-    standard_rate,
-    timecode,
-)
+from seasync.render.timelines import edit as edits
+from seasync.render.timelines.edit import Edit, Event, Media, Slot, frame_of, is_drop_frame, timecode
 from seasync.video import frame_table
-
-
-def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
-    write_text(place, edl_text(edit_of(alignment, keep=keep, source_rate="timeline")), error=RenderError)
-    return [place]
 
 
 def edl_text(edit: Edit) -> str:
     """The edit as an EDL; source time codes are counted at the timeline's rate, from the first frame."""
     first = frame_of("01:00:00;00" if is_drop_frame(edit.rate) else "01:00:00:00", edit.rate)
-    lines = [
-        f"TITLE: {edit.name}",
-        f"FCM: {'DROP FRAME' if is_drop_frame(edit.rate) else 'NON-DROP FRAME'}",
-        "",
-    ]
+    counting = "DROP FRAME" if is_drop_frame(edit.rate) else "NON-DROP FRAME"
+    lines = [f"TITLE: {edit.name}", f"FCM: {counting}", ""]
     for number, event in enumerate(edit.events, 1):
         lines += event_lines(number, event, edit.rate, edit.media.name, record_start=first)
     lines += [f"* {edit.note}"]
@@ -81,7 +60,6 @@ SPEED = re.compile(r"M2\s+\S+\s+(-?[\d.]+)")
 COUNTING = re.compile(r"FCM:\s*(NON-)?DROP", re.IGNORECASE)
 # Lines that are about the old clip's file and speed; all others stay when another clip takes its place.
 OF_OLD_CLIP = re.compile(r"M2\s|\*\s*(FROM CLIP NAME|SOURCE FILE|FREEZE FRAME)", re.IGNORECASE)
-DROP_RATES = (Fraction(30000, 1001), Fraction(60000, 1001))
 
 
 class EdlFile:
@@ -96,17 +74,20 @@ class EdlFile:
             self._blocks[-1].append(line)
 
     def slots(self) -> list[tuple[str, Callable[[], Slot]]]:
-        events = [
+        return [(_name(block), partial(self._slot, number)) for number, block in self._events()]
+
+    def _events(self) -> list[tuple[int, list[str]]]:
+        """The blocks of events, with their numbers among all blocks."""
+        return [
             (number, block) for number, block in enumerate(self._blocks) if block and EVENT.match(block[0])
         ]
-        return [(_name(block), partial(self._slot, number)) for number, block in events]
 
     def _slot(self, number: int) -> Slot:
         block = self._blocks[number]
         _, _, _, transition, *codes = _fields(block[0])
         name = _name(block)
-        file = find_media(name, name, self._media, self.file)
-        rate = self._rate(standard_rate(frame_rate(frame_table(file))))
+        file = edits.find_media(name, name, self._media, self.file)
+        rate = self._rate(edits.standard_rate(frame_rate(frame_table(file))))
         source, source_end = (self._frame(number, code, rate) for code in codes[:2])
         record, record_end = (self._frame(number, code, rate) for code in codes[2:])
         speeds = [float(found_speed[1]) / float(rate) for line in block if (found_speed := SPEED.match(line))]
@@ -122,17 +103,14 @@ class EdlFile:
 
     def _rate(self, media_rate: Fraction) -> Fraction:
         """The rate that the codes are counted at: the media's, unless they cannot be. No EDL states it."""
-        codes = [
-            code for block in self._blocks if EVENT.match(block[0] if block else "") for code in _codes(block)
-        ]
-        is_drop = any(map(has_drop_separator, codes)) or any(
-            found_counting[1] is None
-            for block in self._blocks
-            for line in block
-            if (found_counting := COUNTING.match(line))
-        )
+        codes = [code for _, block in self._events() for code in _fields(block[0])[4:]]
+        is_drop = any(map(edits.has_drop_separator, codes)) or any(_stated_drop(self._blocks))
         highest = max(int(code[-2:]) for code in codes)
-        fits = [rate for rate in (DROP_RATES if is_drop else sorted(STANDARD)) if highest < round(rate)]
+        fits = [
+            rate
+            for rate in (edits.DROP_RATES if is_drop else sorted(edits.STANDARD))
+            if highest < round(rate)
+        ]
         if not fits or media_rate in fits:
             return media_rate
         # A clip at another rate than its timeline: the codes tell which rates are high enough.
@@ -140,46 +118,42 @@ class EdlFile:
 
     def _is_drop(self, number: int, code: str) -> bool:
         """Whether a code of that event counts drop-frame: by its separator or the last FCM line before."""
-        said = [found for block in self._blocks[:number] for line in block if (found := COUNTING.match(line))]
-        return has_drop_separator(code) or bool(said and said[-1][1] is None)
+        return edits.has_drop_separator(code) or _stated_drop(self._blocks[:number])[-1:] == [True]
 
     def _frame(self, number: int, code: str, rate: Fraction) -> int:
-        return frame_of(code, rate, drop=rate in DROP_RATES and self._is_drop(number, code))
+        return frame_of(code, rate, drop=is_drop_frame(rate) and self._is_drop(number, code))
 
     def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:
         """Time codes are counted and written as the old event's; its other lines stay, after the new ones."""
         old = self._blocks[slot.place]
         _, _, channel, *_, record, _ = _fields(old[0])
-        drop = slot.rate in DROP_RATES and self._is_drop(slot.place, record)
+        drop = is_drop_frame(slot.rate) and self._is_drop(slot.place, record)
         first = self._frame(slot.place, record, slot.rate)
         blocks = [
             list(event_lines(1, event, slot.rate, media.name, record_start=first, channel=channel, drop=drop))
             for event in events
         ]
-        if not has_drop_separator(record):
+        if not edits.has_drop_separator(record):
             blocks = [[block[0].replace(";", ":"), *block[1:]] for block in blocks]
         blocks[-1] += [f"* COMMENT: IN PLACE OF {_name(old)}"]
         blocks[-1] += [line for line in old[1:] if not OF_OLD_CLIP.match(line)]
         self._blocks[slot.place : slot.place + 1] = blocks
 
     def save(self, file: Path) -> None:
-        number, out = 0, []
-        for block in self._blocks:
-            if block and EVENT.match(block[0]):
-                number += 1
-                block = [re.sub(r"^\d+", f"{number:03}", block[0]), *block[1:]]
-            out += block
-        file.write_text("\n".join(out) + "\n", encoding="utf-8")
+        for number, (_, block) in enumerate(self._events(), 1):
+            block[0] = re.sub(r"^\d+", f"{number:03}", block[0])
+        file.write_text("\n".join(line for block in self._blocks for line in block) + "\n", encoding="utf-8")
+
+
+def _stated_drop(blocks: Sequence[Sequence[str]]) -> list[bool]:
+    """For each FCM line, whether it says that codes count drop-frame."""
+    return [found[1] is None for block in blocks for line in block if (found := COUNTING.match(line))]
 
 
 def _fields(line: str) -> tuple[str, ...]:
     event = EVENT.match(line)
     assert event is not None
     return event.groups()
-
-
-def _codes(block: Sequence[str]) -> tuple[str, ...]:
-    return _fields(block[0])[4:]
 
 
 def _name(block: Sequence[str]) -> str:

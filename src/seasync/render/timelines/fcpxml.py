@@ -11,19 +11,13 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
-from seasync.alignment import Alignment, Warp
+from seasync.alignment import Warp
 from seasync.errors import RenderError
-from seasync.files import Location, write_text
+from seasync.files import Location
 from seasync.marks.files import parse_xml
-from seasync.options import Side
-from seasync.render.timelines.edit import Edit, Event, Media, Slot, edit_of, find_media, is_drop_frame
+from seasync.render.timelines.edit import Edit, Event, Media, Slot, find_media, is_drop_frame, xml_document
 
 VERSION = "1.10"
-
-
-def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
-    write_text(place, fcpxml_text(edit_of(alignment, keep=keep)), error=RenderError)
-    return [place]
 
 
 def fcpxml_text(edit: Edit) -> str:
@@ -38,21 +32,15 @@ def fcpxml_text(edit: Edit) -> str:
     drop = "DF" if is_drop_frame(edit.rate) else "NDF"
     sequence = xml.SubElement(project, "sequence", format="r1", duration=length, tcStart="0s", tcFormat=drop)
     xml.SubElement(sequence, "note").text = edit.note
-    storyline = xml.SubElement(
-        xml.SubElement(sequence, "spine"),
-        "asset-clip",
-        ref=kept,
-        name=edit.kept.name,
-        offset="0s",
-        start=seconds(edit.kept_start),
-        duration=length,
-    )
+    spine, start = xml.SubElement(sequence, "spine"), seconds(edit.kept_start)
+    shown = {"ref": kept, "name": edit.kept.name, "offset": "0s", "start": start, "duration": length}
+    storyline = xml.SubElement(spine, "asset-clip", shown)
     for span in edit.spans():
         offset = edit.kept_start + span[0].start / edit.rate  # connected clips count on their parent's clock
-        storyline.append(retimed_clip(span, edit.rate, ref=media, name=edit.media.name, media=edit.media))
-        storyline[-1].set("lane", "1")
-        storyline[-1].set("offset", seconds(offset))
-    return document(root)
+        retimed = retimed_clip(span, edit.rate, ref=media, name=edit.media.name, media=edit.media)
+        retimed.attrib |= {"lane": "1", "offset": seconds(offset)}
+        storyline.append(retimed)
+    return xml_document(root)
 
 
 def retimed_clip(
@@ -69,9 +57,8 @@ def retimed_clip(
         points.insert(0, (Fraction(0), Fraction(0)))
     if last.source_end < media.seconds:
         points.append((end + media.seconds - last.source_end, media.seconds))
-    clip = xml.Element("asset-clip", ref=ref, name=name)
-    clip.set("start", seconds(lead))
-    clip.set("duration", seconds((last.end - first.start) / rate))
+    length = seconds((last.end - first.start) / rate)
+    clip = xml.Element("asset-clip", ref=ref, name=name, start=seconds(lead), duration=length)
     time_map = xml.SubElement(clip, "timeMap", frameSampling="floor")
     for time, value in points:
         xml.SubElement(time_map, "timept", time=seconds(time), value=seconds(value), interp="linear")
@@ -80,35 +67,20 @@ def retimed_clip(
 
 def add_media(resources: xml.Element, number: int, media: Media) -> str:
     """Add the format of `media` as resource `r<number>` and its asset as the next one; give the latter."""
-    add_format(resources, f"r{number}", media.fps, media)
-    asset = xml.SubElement(
-        resources,
-        "asset",
-        id=f"r{number + 1}",
-        name=media.name,
-        start="0s",
-        duration=seconds(media.seconds),
-        hasVideo="1",
-        format=f"r{number}",
-    )
+    form, name = f"r{number}", f"r{number + 1}"
+    add_format(resources, form, media.fps, media)
+    asset = xml.SubElement(resources, "asset", id=name, name=media.name, start="0s")
+    asset.attrib |= {"duration": seconds(media.seconds), "hasVideo": "1", "format": form}
     if media.audio:
-        asset.set("hasAudio", "1")
-        asset.set("audioSources", "1")
-        asset.set("audioChannels", str(media.audio.channels))
-        asset.set("audioRate", str(media.audio.rate))
+        channels, rate = str(media.audio.channels), str(media.audio.rate)
+        asset.attrib |= {"hasAudio": "1", "audioSources": "1", "audioChannels": channels, "audioRate": rate}
     xml.SubElement(asset, "media-rep", kind="original-media", src=media.uri)
-    return f"r{number + 1}"
+    return name
 
 
 def add_format(resources: xml.Element, name: str, rate: Fraction, media: Media) -> None:
-    xml.SubElement(
-        resources,
-        "format",
-        id=name,
-        frameDuration=seconds(1 / rate),
-        width=str(media.width),
-        height=str(media.height),
-    )
+    size = {"width": str(media.width), "height": str(media.height)}
+    xml.SubElement(resources, "format", {"id": name, "frameDuration": seconds(1 / rate), **size})
 
 
 def seconds(value: Fraction) -> str:
@@ -118,13 +90,6 @@ def seconds(value: Fraction) -> str:
     ('1001/30000s', '5s')
     """
     return f"{value.numerator}s" if value.denominator == 1 else f"{value.numerator}/{value.denominator}s"
-
-
-def document(root: xml.Element) -> str:
-    xml.indent(root)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE fcpxml>\n' + xml.tostring(root, "unicode") + "\n"
-    )
 
 
 LONGEST_SECONDS = 10**8  # three years
@@ -153,10 +118,8 @@ class FcpxmlFile:
         copy = asset.find("media-rep")
         url = asset.get("src", copy.get("src", "") if copy is not None else "")
         begin = self._time(asset.get("start", "0s"))
-        start, length = (
-            self._time(clip.get("start", "0s")),
-            self._time(clip.get("duration", asset.get("duration", "0s"))),
-        )
+        start = self._time(clip.get("start", "0s"))
+        length = self._time(clip.get("duration", asset.get("duration", "0s")))
         points = [
             (self._time(p.get("time", "0s")), self._time(p.get("value", "0s")))
             for p in clip.findall("timeMap/timept")
@@ -170,9 +133,8 @@ class FcpxmlFile:
         if (np.diff(shown) < 0).any():
             raise RenderError(f"{self.file}: the clip {name} runs backwards; choose another")
         warp = Warp.through([float(at) for at in times], shown - float(begin))
-        return Slot(
-            find_media(name, url, self._media, self.file), round(length * self._rate), self._rate, warp, clip
-        )
+        place = find_media(name, url, self._media, self.file)
+        return Slot(place, round(length * self._rate), self._rate, warp, clip)
 
     def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None:
         """Only the clip's media, start and time map change; what is connected to it stays where it was."""
@@ -195,7 +157,7 @@ class FcpxmlFile:
         clip.attrib.pop("format", None)
 
     def save(self, file: Path) -> None:
-        file.write_text(document(self._root), encoding="utf-8")
+        file.write_text(xml_document(self._root), encoding="utf-8")
 
     def _resource(self, kind: str, name: str) -> xml.Element | None:
         """The resource with this id. No path expression: a quote in the id would end it."""
@@ -210,7 +172,7 @@ class FcpxmlFile:
 
     def _time(self, text: str) -> Fraction:
         try:
-            found = time(text)
+            found = Fraction(text.removesuffix("s"))
         except (ValueError, ZeroDivisionError) as error:
             raise RenderError(
                 f"{self.file}: {text[:40]!r} is not a time; expected 1001/30000s or 5s"
@@ -218,12 +180,3 @@ class FcpxmlFile:
         if abs(found) > LONGEST_SECONDS:
             raise RenderError(f"{self.file}: {text[:40]!r} is longer than any video")
         return found
-
-
-def time(text: str) -> Fraction:
-    """Rational seconds as FCPXML writes them.
-
-    >>> time("1001/30000s"), time("5s")
-    (Fraction(1001, 30000), Fraction(5, 1))
-    """
-    return Fraction(text.removesuffix("s"))

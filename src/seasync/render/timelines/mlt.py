@@ -5,25 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
-from seasync.alignment import Alignment
-from seasync.errors import RenderError
-from seasync.files import Location, write_text
-from seasync.options import Side
-from seasync.render.timelines.edit import Edit, Event, edit_of
-
-
-def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
-    """The project, and beside it the retimed clip's sound as .wav, if it has any."""
-    from seasync.render.sound import write_sound
-
-    sound = place.with_suffix(".wav")
-    if sound.is_local:
-        sound = Location(sound.path.resolve())
-    other: Side = "match" if keep == "query" else "query"
-    has_sound = write_sound(alignment, sound, keep=keep, audio=other)
-    text = mlt_text(edit_of(alignment, keep=keep), sound=sound if has_sound else None)
-    write_text(place, text, error=RenderError)
-    return [place, sound] if has_sound else [place]
+from seasync.files import Location
+from seasync.render.timelines.edit import Edit, Event
 
 
 def mlt_text(edit: Edit, *, sound: Location | None = None) -> str:

@@ -15,28 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasync.alignment import Alignment, Warp
+from seasync.alignment import Warp
 from seasync.errors import RenderError
-from seasync.files import Location, fetch, write_text
-from seasync.options import Side
-from seasync.render.timelines.edit import (
-    STANDARD,
-    Edit,
-    Event,
-    Media,
-    Slot,
-    edit_of,
-    find_media,
-    standard_rate,
-)
+from seasync.files import Location, fetch
+from seasync.render.timelines.edit import STANDARD, Edit, Event, Media, Slot, find_media, standard_rate
 
 Node = dict[str, Any]
 """An object of the format; its `OTIO_SCHEMA` says which."""
-
-
-def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
-    write_text(place, otio_text(edit_of(alignment, keep=keep)), error=RenderError)
-    return [place]
 
 
 def otio_text(edit: Edit) -> str:

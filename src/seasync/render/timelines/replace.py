@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -23,15 +21,10 @@ from seasync.render.timelines.otio import OtioFile
 LONGEST_FRAMES = 24 * 3600 * 120  # a day at 120 frames per second
 
 
-class EditFile(Protocol):
-    """A timeline of some format, with its clips."""
-
-    def slots(self) -> list[tuple[str, Callable[[], Slot]]]:
-        """The clips in order: their names, and what gives their slots (or says why that cannot be)."""
-
-    def put(self, slot: Slot, media: Media, events: Sequence[Event]) -> None: ...
-
-    def save(self, file: Path) -> None: ...
+# A timeline with its clips. `slots` gives their names in order, and what gives their slots (or says why that
+# cannot be); `put` replaces one of them by events; `save` writes a file.
+EditFile = EdlFile | FcpxmlFile | OtioFile
+READERS: dict[str, type[EditFile]] = {".otio": OtioFile, ".fcpxml": FcpxmlFile, ".edl": EdlFile}
 
 
 @dataclass(frozen=True)
@@ -108,14 +101,9 @@ def replace_clip(
 def _open(timeline: Location, media: Location | None) -> EditFile:
     if not fetch(timeline).is_file():
         raise RenderError(f"{timeline}: no such file; expected a timeline (.otio, .fcpxml or .edl)")
-    readers: dict[str, Callable[[Location, Location | None], EditFile]] = {
-        ".otio": OtioFile,
-        ".fcpxml": FcpxmlFile,
-        ".edl": EdlFile,
-    }
     suffix = timeline.suffix.lower()
-    if suffix in readers:
-        return readers[suffix](timeline, media)
+    if suffix in READERS:
+        return READERS[suffix](timeline, media)
     raise RenderError(
         f"{timeline}: clips are replaced in .otio, .fcpxml and .edl timelines, not in {suffix!r}"
     )
@@ -138,6 +126,5 @@ def _events(slot: Slot, warp: Warp, media: Media, *, in_frames: bool) -> tuple[E
     values = np.maximum.accumulate(np.clip(warp.at(slot.warp.at(times)), 0, float(media.seconds)))
     pieces = in_even_pieces(Warp.through(times, values), min(slot.rate, media.fps), max_error_frames=0.4)
     grid = slot.rate if in_frames else media.fps * 8
-    return tuple(
-        events_of(pieces, rate=slot.rate, first=0, frames=slot.frames, grid=grid, until=media.seconds)
-    )
+    found = events_of(pieces, rate=slot.rate, first=0, frames=slot.frames, grid=grid, until=media.seconds)
+    return tuple(found)

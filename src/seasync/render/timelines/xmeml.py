@@ -7,16 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 
-from seasync.alignment import Alignment
-from seasync.errors import RenderError
-from seasync.files import Location, write_text
-from seasync.options import Side
-from seasync.render.timelines.edit import Edit, Event, Media, edit_of, is_drop_frame
-
-
-def write(alignment: Alignment, place: Location, *, keep: Side) -> list[Location]:
-    write_text(place, xmeml_text(edit_of(alignment, keep=keep)), error=RenderError)
-    return [place]
+from seasync.render.timelines.edit import Edit, Event, Media, is_drop_frame, xml_document
 
 
 def xmeml_text(edit: Edit) -> str:
@@ -37,10 +28,8 @@ def xmeml_text(edit: Edit) -> str:
     _clip_item(lower, "kept-1", edit.kept, "file-1", whole, edit.rate, define=True)
     for number, event in enumerate(_representable(edit.events, edit.rate), 1):
         _clip_item(upper, f"retimed-{number}", edit.media, "file-2", event, edit.rate, define=number == 1)
-    comments = xml.SubElement(sequence, "comments")
-    _texts(comments, mastercomment1=edit.note)
-    xml.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE xmeml>\n' + xml.tostring(root, "unicode") + "\n"
+    _texts(xml.SubElement(sequence, "comments"), mastercomment1=edit.note)
+    return xml_document(root)
 
 
 def _clip_item(
@@ -49,24 +38,17 @@ def _clip_item(
     """In and out count frames of the retimed clip: its frame f shows the source's frame speed · f."""
     speed, first = _speed_through_zero(event, rate)
     item = xml.SubElement(track, "clipitem", id=name)
-    source_frames = round(media.seconds * rate)
-    _texts(
-        item,
-        name=media.name,
-        enabled="TRUE",
-        duration=round(source_frames / speed) if speed else event.frames,
-    )
+    frames = round(round(media.seconds * rate) / speed) if speed else event.frames
+    _texts(item, name=media.name, enabled="TRUE", duration=frames)
     _rate(item, rate)
-    _texts(item, start=event.start, end=event.end)
-    _texts(item, **{"in": first, "out": first + event.frames})
+    _texts(item, start=event.start, end=event.end, **{"in": first, "out": first + event.frames})
     element = xml.SubElement(item, "file", id=file)
     if define:
         _texts(element, name=media.name, pathurl=media.uri)
         _rate(element, media.fps)
         _texts(element, duration=round(media.seconds * media.fps))
-        sample = xml.SubElement(
-            xml.SubElement(xml.SubElement(element, "media"), "video"), "samplecharacteristics"
-        )
+        video = xml.SubElement(xml.SubElement(element, "media"), "video")
+        sample = xml.SubElement(video, "samplecharacteristics")
         _texts(sample, width=media.width, height=media.height)
     if speed != 1:
         _time_remap(item, event, speed, first)
@@ -80,11 +62,9 @@ def _representable(events: Iterable[Event], rate: Fraction) -> Iterator[Event]:
         else:
             middle = event.start + event.frames // 2
             source = event.source_at(middle)
-            halves = (
-                replace(event, end=middle, source_end=source),
-                replace(event, start=middle, source_start=source),
-            )
-            yield from _representable(halves, rate)
+            first = replace(event, end=middle, source_end=source)
+            second = replace(event, start=middle, source_start=source)
+            yield from _representable((first, second), rate)
 
 
 def _off(event: Event, rate: Fraction) -> Fraction:
@@ -108,29 +88,16 @@ def _time_remap(item: xml.Element, event: Event, speed: Fraction, first: int) ->
     effect = xml.SubElement(xml.SubElement(item, "filter"), "effect")
     _texts(effect, name="Time Remap", effectid="timeremap", effectcategory="motion", effecttype="motion")
     _texts(effect, mediatype="video")
-    for name, value in (
-        ("variablespeed", "0"),
-        ("speed", f"{float(speed * 100):.6f}"),
-        ("reverse", "FALSE"),
-        ("frameblending", "FALSE"),
-    ):
-        _texts(
-            xml.SubElement(effect, "parameter"),
-            parameterid=name,
-            name=name,
-            value=value,
-        )
+    shown = f"{float(speed * 100):.6f}"
+    values = {"variablespeed": "0", "speed": shown, "reverse": "FALSE", "frameblending": "FALSE"}
+    for name, value in values.items():
+        _texts(xml.SubElement(effect, "parameter"), parameterid=name, name=name, value=value)
     graph = xml.SubElement(effect, "parameter")
     _texts(graph, parameterid="graphdict", name="graphdict")
     for when, mark in ((first, "speedkfin"), (first + event.frames, "speedkfout")):
-        shown = when * speed if speed else first
-        _texts(
-            xml.SubElement(graph, "keyframe"),
-            when=when,
-            value=f"{float(shown):.6f}",
-            speedvirtualkf="TRUE",
-            **{mark: "TRUE"},
-        )
+        value = f"{float(when * speed if speed else first):.6f}"
+        keyframe = xml.SubElement(graph, "keyframe")
+        _texts(keyframe, when=when, value=value, speedvirtualkf="TRUE", **{mark: "TRUE"})
     _texts(xml.SubElement(graph, "interpolation"), name="FCPCurve")
 
 
