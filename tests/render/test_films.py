@@ -18,7 +18,7 @@ from seasync.alignment import Alignment
 from seasync.clip import Clip
 from seasync.errors import PartlyDecoded, RenderError
 from seasync.render import Mark, compare, grid, retime
-from seasync.render.composition import Cell, Film, captions
+from seasync.render.films import Cell, Film, captions
 from seasync.render.frames import Clock, FrameSelection
 from tests.render.aligned import alignment, bent, pictures, shown, whole
 from tests.render.conftest import KEYS, MATCH_KEYS, true_map

@@ -6,19 +6,18 @@ import math
 import unicodedata
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
+from seasync.errors import RenderError
+from seasync.files import Location, Place, atomic_write
 from seasync.video.color import film_frame, matrix
 from seasync.video.source import Orientation
-
-if TYPE_CHECKING:
-    from PIL.ImageFont import FreeTypeFont, ImageFont
-
 
 Plane = NDArray[np.uint8]
 BLACK, WHITE, GRAY = 16, 235, 128
@@ -125,8 +124,6 @@ def plate_height(size: int) -> int:
 @lru_cache(maxsize=512)
 def _plate(text: str, size: int) -> tuple[Plane, NDArray[np.uint16]]:
     """Luma (h, w) and cover (h, w, 0–256) of a line of letters on a plate with round corners; even sides."""
-    from PIL import Image, ImageDraw
-
     shape = plate_width(text, size), plate_height(size)
     letters, cover = Image.new("L", shape, BLACK), Image.new("L", shape, 0)
     ImageDraw.Draw(cover).rounded_rectangle((0, 0, shape[0] - 1, shape[1] - 1), size * 0.4, 150)
@@ -160,10 +157,8 @@ PLAIN = str.maketrans({"–": "-", "—": "-", "×": "x", "→": "->", "’": "'
 
 
 @lru_cache(maxsize=32)
-def font(size: int, *, bold: bool = False) -> FreeTypeFont | ImageFont:
+def font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """A sans-serif font of the system, or the one that comes with Pillow."""
-    from PIL import ImageFont
-
     file = _system_font(bold)
     return ImageFont.truetype(file, size) if file else ImageFont.load_default(size)
 
@@ -177,8 +172,6 @@ def drawable(text: str) -> str:
 
 @lru_cache
 def _system_font(bold: bool) -> str | None:
-    from PIL import ImageFont
-
     for name in BOLD if bold else REGULAR:
         with suppress(OSError):
             return str(ImageFont.truetype(name, 12).path)
@@ -208,3 +201,12 @@ def ticks(first: float, last: float, about: int) -> list[float]:
     steps = [step * 10.0**power for power in range(-2, 5) for step in (1, 2, 5)]
     step = next((step for step in steps if (last - first) / step <= about), steps[-1])
     return [number * step for number in range(math.ceil(first / step), math.floor(last / step) + 1)]
+
+
+def save(picture: Image.Image, file: Place, **options: Any) -> None:
+    """Write a picture in the format its name asks for."""
+    kinds = Image.registered_extensions()
+    if kinds.get(Location(file).suffix.lower()) not in Image.SAVE:
+        raise RenderError(f"{file}: cannot be written as a picture; use .png, .svg, .jpg or .webp")
+    with atomic_write(file, error=RenderError) as part:
+        picture.save(part, **options)

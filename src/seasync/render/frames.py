@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
+from PIL import Image
 
 from seasync.alignment import Segment, Warp
 from seasync.alignment.warp import Stretch
@@ -26,9 +26,6 @@ from seasync.video import FrameTable, frame_table, probe
 from seasync.video.color import ToRGB
 from seasync.video.decode import chosen
 from seasync.video.reader import warn_if_damaged
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 
 def in_even_pieces(warp: Warp, fps: Fraction, *, max_error_frames: float) -> Warp:
@@ -173,20 +170,15 @@ def scheduled_pictures(source: FrameSelection, panel: Panel) -> Generator[VideoF
     after = source.numbers if blend is None else np.minimum(source.numbers + (blend > 0), len(table) - 1)
     # Each film frame needs one frame of the file, or two to mix.
     needed = np.stack([source.numbers, after], axis=1)
-    for start, end in _forward(needed):
+    # Film frames in which the file runs forward: all of them, unless pieces changed their order.
+    back = np.flatnonzero(np.diff(needed[:, 0]) < 0) + 1
+    for start, end in pairwise([0, *back.tolist(), len(needed)]):
         wanted = np.unique(needed[start:end])
         reader = _Reader(table, wanted, panel)
         for at in range(start, end):
             below, above = (reader.at(number) for number in needed[at].tolist())
             yield below if blend is None or below is above else _blended(below, above, float(blend[at]))
         warn_if_damaged(table, len(wanted), reader.whole, 0)
-
-
-def _forward(needed: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Stretches of film frames in which the file runs forward: one, unless pieces changed their order."""
-    back = np.flatnonzero(np.diff(needed[:, 0]) < 0) + 1
-    edges = [0, *back.tolist(), len(needed)]
-    return pairwise(edges)
 
 
 class _Reader:
@@ -208,9 +200,7 @@ class _Reader:
             self.whole += not frame.is_corrupt
             self._held = [*self._held[-1:], (found_number, self.panel(frame))]
         if not self._held:
-            raise RenderError(
-                f"{self.file}: none of the frames asked for can be decoded; the file is damaged"
-            )
+            raise _nothing_decoded(self.file)
         return next((frame for held, frame in reversed(self._held) if held <= number), self._held[0][1])
 
 
@@ -221,10 +211,8 @@ def _blended(below: VideoFrame, above: VideoFrame, share: float) -> VideoFrame:
     return canvas.frame
 
 
-def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> list[Image]:
+def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> list[Image.Image]:
     """The frames of `file` nearest to `seconds`, each as large as fits into `size` (width, height)."""
-    from PIL import Image
-
     if not seconds:
         return []
     table = frame_table(file)
@@ -232,13 +220,17 @@ def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> l
     to_rgb = ToRGB(table.sar, None, "squash")
     found = {number: Image.fromarray(to_rgb(frame)) for frame, number in chosen(table, np.unique(numbers))}
     if not found:
-        raise RenderError(f"{file}: none of the frames asked for can be decoded; the file is damaged")
+        raise _nothing_decoded(file)
     shown = {number: fitted(picture, size) for number, picture in found.items()}
     # A damaged frame is replaced by the nearest one that is whole.
     return [shown[min(shown, key=lambda whole: abs(whole - number))] for number in numbers.tolist()]
 
 
-def fitted(picture: Image, size: tuple[int, int]) -> Image:
+def _nothing_decoded(file: Place) -> RenderError:
+    return RenderError(f"{file}: none of the frames asked for can be decoded; the file is damaged")
+
+
+def fitted(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
     """`picture` as large as fits into `size` (width, height), shape kept."""
     scale = min(size[0] / picture.width, size[1] / picture.height)
     return picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))

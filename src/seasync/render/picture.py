@@ -1,43 +1,173 @@
-"""One picture of an alignment: the cost of every pair of frames, the path through it, and frames in step."""
+"""Pictures of alignments: cost matrix, path and frames in step; rows of frames; the warp and its speed.
+
+They are drawn on a page of pixels or of vectors (SVG).
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+from xml.etree import ElementTree as xml
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
 from seasync.alignment import Alignment, Warp
 from seasync.alignment.judge import LIKELY, per_cent
 from seasync.encoding import Floats, Seconds
-from seasync.files import Place
+from seasync.errors import RenderError
+from seasync.files import Location, Place, write_text
 from seasync.group.clock import clips_of
 from seasync.options import Side
-from seasync.render.canvas import clock, ticks
+from seasync.render.canvas import clock, drawable, font, save, ticks
 from seasync.render.films import query_of
 from seasync.render.frames import clock_of, stills
-from seasync.render.page import (
-    FAINT,
-    LEFT_OUT,
-    LINE,
-    MATCH,
-    PAPER,
-    PATH,
-    QUERY,
-    TEXT,
-    Color,
-    Page,
-    PixelPage,
-    fitting_size,
-    page,
-    sea_colors,
-    text_width,
-)
+from seasync.svg import Svg
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
+Color = tuple[int, int, int]
+Point = tuple[float, float]
+
+PAPER: Color = (255, 255, 255)
+TEXT: Color = (17, 34, 51)
+FAINT: Color = (120, 134, 148)
+LINE: Color = (214, 221, 227)
+LEFT_OUT: Color = (236, 239, 241)
+PATH: Color = (255, 90, 54)
+QUERY: Color = (14, 108, 140)
+MATCH: Color = (190, 92, 24)
+VEIL = 0.72  # how much of what is left out is hidden
+
+# Cheap to align is deep water, dear is foam.
+_DEPTHS = ((0.0, (5, 32, 56)), (0.3, (11, 86, 122)), (0.62, (92, 178, 190)), (1.0, (240, 247, 245)))
+
+
+def sea_colors(values: Floats) -> NDArray[np.uint8]:
+    """Values within 0–1, of any shape (…,), as RGB (…, 3)."""
+    stops = [stop for stop, _ in _DEPTHS]
+    channels = [np.interp(values, stops, [color[channel] for _, color in _DEPTHS]) for channel in range(3)]
+    return np.stack(channels, axis=-1).round().astype(np.uint8)
+
+
+def text_width(text: str, *, size: int, bold: bool = False) -> float:
+    return float(font(size, bold=bold).getlength(drawable(text)))
+
+
+def fitting_size(text: str, *, size: int, width: float, bold: bool = False) -> int:
+    """The largest size up to `size`, but at least 9, at which `text` is at most `width` wide."""
+    return next((each for each in range(size, 9, -1) if text_width(text, size=each, bold=bold) <= width), 9)
+
+
+class PixelPage:
+    """Drawn at twice its size, so that lines and letters are smooth."""
+
+    SCALE = 2
+
+    def __init__(self, width: int, height: int) -> None:
+        self.image = Image.new("RGB", (width * self.SCALE, height * self.SCALE), PAPER)
+        self._draw = ImageDraw.Draw(self.image)
+
+    def text(
+        self, at: Point, text: str, *, size: int, fill: Color = TEXT, anchor: str = "la", bold: bool = False
+    ) -> None:
+        face = font(size * self.SCALE, bold=bold)
+        self._draw.text(self._scaled([at])[0], drawable(text), font=face, fill=fill, anchor=anchor)
+
+    def line(self, points: Sequence[Point], *, fill: Color = LINE, width: float = 1) -> None:
+        self._draw.line(self._scaled(points), fill=fill, width=round(width * self.SCALE), joint="curve")
+
+    def box(
+        self, left: float, top: float, right: float, bottom: float, *, fill: Color, radius: float = 0
+    ) -> None:
+        self._draw.rounded_rectangle(self._scaled([(left, top), (right, bottom)]), radius * self.SCALE, fill)
+
+    def veil(self, left: float, top: float, right: float, bottom: float) -> None:
+        corners = self._scaled([(left, top), (right, bottom)])
+        below = self.image.crop((*corners[0], *corners[1]))
+        self.image.paste(Image.blend(below, Image.new("RGB", below.size, LEFT_OUT), VEIL), corners[0])
+
+    def dot(self, at: Point, *, radius: float, fill: Color) -> None:
+        (x, y), r = self._scaled([at])[0], radius * self.SCALE
+        self._draw.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=PAPER, width=self.SCALE)
+
+    def paste(self, picture: Image.Image, left: float, top: float) -> None:
+        self.image.paste(picture, self._scaled([(left, top)])[0])
+
+    def save(self, file: Place) -> None:
+        save(self.image.reduce(self.SCALE), file)
+
+    def _scaled(self, points: Sequence[Point]) -> list[tuple[int, int]]:
+        return [(round(x * self.SCALE), round(y * self.SCALE)) for x, y in points]
+
+
+class SvgPage:
+    """The same as vectors; pasted pictures are embedded."""
+
+    SCALE = 2
+    ANCHORS: ClassVar = {"l": "start", "m": "middle", "r": "end"}
+    BASELINES: ClassVar = {"a": "hanging", "m": "central", "s": "alphabetic"}
+
+    def __init__(self, width: int, height: int) -> None:
+        letters = "Helvetica, Arial, sans-serif"
+        self._svg = Svg(width, height, label="", xmlns="http://www.w3.org/2000/svg", font_family=letters)
+        self.box(0, 0, width, height, fill=PAPER)
+
+    def text(
+        self, at: Point, text: str, *, size: int, fill: Color = TEXT, anchor: str = "la", bold: bool = False
+    ) -> None:
+        place = {"text_anchor": self.ANCHORS[anchor[0]], "dominant_baseline": self.BASELINES[anchor[1]]}
+        weight = {"font_weight": "bold"} if bold else {}
+        style = place | weight | {"style": "white-space: pre"}
+        self._svg.add("text", text, x=at[0], y=at[1], fill=_hex(fill), font_size=size, **style)
+
+    def line(self, points: Sequence[Point], *, fill: Color = LINE, width: float = 1) -> None:
+        x, y = zip(*points, strict=True)
+        stroke = {"stroke": _hex(fill), "stroke_linejoin": "round"}
+        self._svg.line(x, y, fill="none", stroke_width=width, **stroke)
+
+    def box(
+        self, left: float, top: float, right: float, bottom: float, *, fill: Color, radius: float = 0
+    ) -> None:
+        self._box(left, top, right, bottom, fill=_hex(fill), rx=radius)
+
+    def veil(self, left: float, top: float, right: float, bottom: float) -> None:
+        self._box(left, top, right, bottom, fill=_hex(LEFT_OUT), fill_opacity=VEIL)
+
+    def _box(self, left: float, top: float, right: float, bottom: float, **style: float | str) -> None:
+        self._svg.add("rect", x=left, y=top, width=right - left, height=bottom - top, **style)
+
+    def dot(self, at: Point, *, radius: float, fill: Color) -> None:
+        self._svg.add("circle", cx=at[0], cy=at[1], r=radius, fill=_hex(fill), stroke=_hex(PAPER))
+
+    def paste(self, picture: Image.Image, left: float, top: float) -> None:
+        data = io.BytesIO()
+        picture.save(data, "JPEG", quality=90)
+        link = "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode()
+        width, height = picture.width / self.SCALE, picture.height / self.SCALE
+        self._svg.add("image", x=left, y=top, width=width, height=height, href=link)
+
+    def save(self, file: Place) -> None:
+        xml.indent(self._svg.root)
+        write_text(file, f"{self._svg}\n", error=RenderError)
+
+
+def _hex(color: Color) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*color)
+
+
+Page = PixelPage | SvgPage
+"""What pictures are drawn on, in final pixels; a pasted picture has `SCALE` pixels for each of them."""
+
+
+def page(width: int, height: int, file: Place) -> Page:
+    """An empty page of the kind that `file` asks for."""
+    return SvgPage(width, height) if Location(file).suffix.lower() == ".svg" else PixelPage(width, height)
+
+
+# What is drawn on them.
 
 
 TALLEST = 220
@@ -49,7 +179,7 @@ class Strip:
     """Frames of a file at some seconds, `width` pixels wide at most; None where there is no frame to show."""
 
     seconds: Sequence[float | None]
-    pictures: Sequence[Image | None]
+    pictures: Sequence[Image.Image | None]
     width: int
 
     @classmethod
@@ -68,12 +198,11 @@ class Strip:
         return self.tall + TIMES
 
     def draw(self, page: Page, centers: Sequence[float], top: float, color: Color) -> None:
-        """Each frame centerd below its place, its time below it."""
+        """Each frame centered below its place, its time below it."""
         for at, second, picture in zip(centers, self.seconds, self.pictures, strict=True):
             if picture is None or second is None:
-                page.box(
-                    at - self.width / 2, top, at + self.width / 2, top + self.tall, fill=LEFT_OUT, radius=4
-                )
+                half = self.width / 2
+                page.box(at - half, top, at + half, top + self.tall, fill=LEFT_OUT, radius=4)
                 page.text((at, top + self.tall / 2), "left out", size=15, fill=FAINT, anchor="mm")
             else:
                 page.paste(picture, at - picture.width / PixelPage.SCALE / 2, top)
@@ -114,7 +243,7 @@ def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> 
     """
     query, match = clips_of(alignment, "query")
     warp = alignment.warp(keep="query")
-    axes = _Axes.of(alignment)
+    axes = _Axes(alignment)
     times = axes.first + (np.arange(strips) + 0.5) / strips * (axes.last - axes.first)
     tile = int((axes.right - axes.left) / strips) - GAP
     upper = Strip.of(query.file, times.tolist(), tile)
@@ -137,33 +266,16 @@ def alignment_picture(alignment: Alignment, file: Place, *, strips: int = 8) -> 
     sheet.save(file)
 
 
-@dataclass(frozen=True)
 class _Axes:
     """Where seconds of the query (to the right) and of the match (upwards) are on the page."""
 
-    first: float
-    last: float
-    match_first: float
-    match_last: float
-    cell: float
-    match_cell: float
-    left: ClassVar = MARGIN + AXIS
-    right: ClassVar = WIDTH - MARGIN
-    top: ClassVar = HEADER
-    bottom: ClassVar = HEADER + MATRIX_HEIGHT
+    left, right, top, bottom = MARGIN + AXIS, WIDTH - MARGIN, HEADER, HEADER + MATRIX_HEIGHT
 
-    @classmethod
-    def of(cls, alignment: Alignment) -> _Axes:
-        query, match = alignment.query_seconds, alignment.match_seconds
-        cells = [
-            float(np.median(np.diff(seconds))) if len(seconds) > 1 else step
-            for seconds, step in ((query, alignment.query_step), (match, alignment.match_step))
-        ]
-        ends = [
-            (float(seconds[0]) - cell / 2, float(seconds[-1]) + cell / 2)  # each cell centerd on its sample
-            for seconds, cell in zip((query, match), cells, strict=True)
-        ]
-        return cls(*ends[0], *ends[1], *cells)
+    def __init__(self, alignment: Alignment) -> None:
+        self.cell, self.first, self.last = _extent(alignment.query_seconds, alignment.query_step)
+        self.match_cell, self.match_first, self.match_last = _extent(
+            alignment.match_seconds, alignment.match_step
+        )
 
     def x(self, seconds: Seconds | float) -> NDArray[np.float64]:
         share = (np.asarray(seconds) - self.first) / (self.last - self.first)
@@ -174,29 +286,32 @@ class _Axes:
         return self.bottom - share * (self.bottom - self.top)
 
 
+def _extent(seconds: Seconds, step: float) -> tuple[float, float, float]:
+    """How long a sample is, and where the axis begins and ends: each cell is centered on its sample."""
+    cell = float(np.median(np.diff(seconds))) if len(seconds) > 1 else step
+    return cell, float(seconds[0]) - cell / 2, float(seconds[-1]) + cell / 2
+
+
 def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
     parts = ((query, QUERY), ("  and  ", FAINT), (match, MATCH))
     full = sum(text_width(text, size=30, bold=True) for text, _ in parts)
-    size = round(30 * min(1.0, (WIDTH - 2 * MARGIN - GAUGE - 40) / full))
+    room = WIDTH - 2 * MARGIN - GAUGE - 40
+    size = round(30 * min(1.0, room / full))
     left = float(MARGIN)
     for text, color in parts:
         sheet.text((left, 50), text, size=size, fill=color, bold=True, anchor="lm")
         left += text_width(text, size=size, bold=True)
     reason = "" if alignment.alignable else f" ({alignment.decision.reason})"
     verdict = f"{alignment.verdict}{reason}"
-    room = WIDTH - 2 * MARGIN - GAUGE - 40
     sheet.text((MARGIN, 80), verdict, size=fitting_size(verdict, size=20, width=room))
+    draq = f"{alignment.draq:.3f}"
     if alignment.likelihood is None:
-        limit = alignment.decision.threshold
-        words = "DRAQ", f"{alignment.draq:.3f}", f"alignable below {limit:g}"
-        _gauge(sheet, words, alignment.draq, limit, alignable=alignment.alignable)
+        value, limit = alignment.draq, alignment.decision.threshold
+        words = "DRAQ", draq, f"alignable below {limit:g}"
     else:
-        words = (
-            f"DRAQ {alignment.draq:.3f}",
-            per_cent(alignment.likelihood),
-            f"alignable from {LIKELY:.0%} on",
-        )
-        _gauge(sheet, words, alignment.likelihood, LIKELY, alignable=alignment.alignable)
+        value, limit = alignment.likelihood, LIKELY
+        words = f"DRAQ {draq}", per_cent(value), f"alignable from {LIKELY:.0%} on"
+    _gauge(sheet, words, value, limit, alignable=alignment.alignable)
 
 
 def _gauge(sheet: Page, words: tuple[str, str, str], value: float, limit: float, *, alignable: bool) -> None:
@@ -213,8 +328,6 @@ def _gauge(sheet: Page, words: tuple[str, str, str], value: float, limit: float,
 
 
 def _matrix(sheet: Page, alignment: Alignment, axes: _Axes) -> None:
-    from PIL import Image
-
     if alignment.cost is not None:
         size = (axes.right - axes.left) * PixelPage.SCALE, (axes.bottom - axes.top) * PixelPage.SCALE
         picture = Image.fromarray(heat(alignment.cost))
@@ -321,10 +434,9 @@ def contact_sheet(alignments: Sequence[Alignment], file: Place, *, strips: int =
     sheet = page(SHEET_WIDTH, 2 * SHEET_MARGIN + sum(strip.height for *_, strip in rows), file)
     top = SHEET_MARGIN
     for title, name, color, strip in rows:
-        sheet.text(
-            (SHEET_MARGIN, top + strip.tall / 2 - 14), title, size=20, fill=color, anchor="lm", bold=True
-        )
-        sheet.text((SHEET_MARGIN, top + strip.tall / 2 + 14), _short(name), size=14, fill=FAINT, anchor="lm")
+        middle = top + strip.tall / 2
+        sheet.text((SHEET_MARGIN, middle - 14), title, size=20, fill=color, anchor="lm", bold=True)
+        sheet.text((SHEET_MARGIN, middle + 14), _short(name), size=14, fill=FAINT, anchor="lm")
         strip.draw(sheet, [SHEET_MARGIN + NAMES + (at + 0.5) * step for at in range(strips)], top, color)
         top += strip.height
     sheet.save(file)
@@ -369,19 +481,19 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
     low, high = min(ends), max(*ends, min(ends) + 1e-3)
 
     def x(seconds: Seconds) -> Seconds:
-        return LEFT + (seconds - first) / (last - first) * (CURVE_WIDTH - LEFT - RIGHT)
+        return LEFT + (seconds - first) / (last - first) * room
+
+    def up(seconds: Seconds) -> Seconds:
+        return PLACE[1] - (seconds - low) / (high - low) * (PLACE[1] - PLACE[0])
 
     for second in ticks(first, last, 12):
         across = float(x(np.asarray(second)))
         for top, bottom in (PLACE, SPEED):
             sheet.line([(across, top), (across, bottom)])
         sheet.text((across, SPEED[1] + 8), clock(second, places=1), size=14, fill=colors[0], anchor="ma")
-    sheet.text(
-        ((LEFT + CURVE_WIDTH - RIGHT) / 2, SPEED[1] + 38), kept.name, size=15, fill=colors[0], anchor="ma"
-    )
+    sheet.text((LEFT + room / 2, SPEED[1] + 38), kept.name, size=15, fill=colors[0], anchor="ma")
     for second in ticks(low, high, 6):
-        y = PLACE[1] - (second - low) / (high - low) * (PLACE[1] - PLACE[0])
-        _level(sheet, y, clock(second, places=1), colors[1])
+        _level(sheet, up(np.asarray(second)).item(), clock(second, places=1), colors[1])
     for speed, beyond in ((SLOWEST, "≤ "), (0.5, ""), (1.0, ""), (2.0, ""), (FASTEST, "≥ ")):
         text = f"{beyond}{speed:.0%}"
         _level(sheet, _speed_y(np.asarray(speed)).item(), text, TEXT if speed == 1 else FAINT)
@@ -391,13 +503,12 @@ def warp_picture(alignment: Alignment, file: Place, *, keep: Side = "query") -> 
         times = np.linspace(piece.start, piece.end, max(3, round((piece.end - piece.start) * 30)))
         places = piece.at(times)
         speeds = np.gradient(places, times)
-        up = PLACE[1] - (places - low) / (high - low) * (PLACE[1] - PLACE[0])
-        for points, color in ((up, colors[1]), (_speed_y(speeds), PATH)):
+        for points, color in ((up(places), colors[1]), (_speed_y(speeds), PATH)):
             sheet.line(list(zip(x(times).tolist(), points.tolist(), strict=True)), fill=color, width=3)
     sheet.save(file)
 
 
-def _level(sheet: Page, y: float, text: str, fill: tuple[int, int, int]) -> None:
+def _level(sheet: Page, y: float, text: str, fill: Color) -> None:
     sheet.line([(LEFT, y), (CURVE_WIDTH - RIGHT, y)], fill=FAINT if fill == TEXT else LINE)
     sheet.text((LEFT - 10, y), text, size=14, fill=fill, anchor="rm")
 
