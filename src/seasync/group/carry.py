@@ -9,11 +9,10 @@ its marks are known.
 
 from __future__ import annotations
 
-import csv
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -26,33 +25,12 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError, RenderError, UnknownClips
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
-from seasync.group.clock import Group, Judge, clips_of, has_partner, nearest, weighted_median
-from seasync.group.takes import align_judged
-from seasync.marks.files import (
-    FRAMES,
-    SUBTITLES,
-    MarkTable,
-    Row,
-    expect_format,
-    holds_only_marks,
-    load_subtitles,
-    read_marks,
-    read_marks_of,
-    write_marks,
-)
-from seasync.marks.mark import (
-    FrameSeconds,
-    Mark,
-    MarkedClips,
-    clip_names,
-    expect_some_checked,
-    frame_seconds,
-    is_checked,
-    mark_key,
-    mark_names,
-    marks_of,
-    take_name,
-)
+from seasync.group.clock import Group, Judge, clips_of, has_partner, nearest, over_takes, weighted_median
+from seasync.group.takes import PairProgress, Progress, align_judged
+from seasync.marks import files as mark_files
+from seasync.marks import mark as marking
+from seasync.marks.files import SUBTITLES, MarkTable, Row, holds_only_marks
+from seasync.marks.mark import Encodings, FrameSeconds, Mark, MarkedClips
 from seasync.options import Side
 from seasync.sea.calibration import judged_pair
 from seasync.sea.lerobot import is_episode
@@ -61,9 +39,6 @@ from seasync.video import frame_table
 
 if TYPE_CHECKING:
     from seasync.sea.sea import Sea
-
-Encodings = Callable[[Sequence[int]], Sequence[Encoding]]
-Progress = Callable[[str, int, int], None]
 
 TOLERANCE_SECONDS = 0.1
 SURE = 0.9
@@ -162,7 +137,7 @@ class Carrier:
         clips: Sequence[Clip],
         encodings: Encodings,
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: PairProgress | None = None,
     ) -> list[CarriedMarks]:
         """Carry the marks to all of these clips.
 
@@ -179,22 +154,30 @@ class Carrier:
         list of CarriedMarks
             In the order of the clips.
         """
-        total = 2 * len(clips)
-        first = [self._by_labeled(target) for target in _read(len(clips), encodings, progress, 0, total)]
+        numbers = range(len(clips))
+        first: list[Votes] = []
+        found: list[CarriedMarks] = []
+
+        def report() -> None:
+            if progress:
+                progress(len(first) + len(found), 2 * len(clips))
+
+        for target in _read(numbers, encodings):
+            first.append(self._by_labeled(target))
+            report()
         self._choose_pool(first, encodings)
         self._calibrate()
-        found = []
-        for number, target in enumerate(_read(len(clips), encodings, progress, len(clips), total)):
+        for number, target in zip(numbers, _read(numbers, encodings), strict=True):
             votes = self._with_helpers(target, first[number], own=number)
             found.append(self._carried(clips[number], votes))
+            report()
         return found
 
     def _by_labeled(self, target: Encoding, *, leave_out: int | None = None) -> Votes:
         """What the labeled clips say, all but `leave_out`."""
         numbers = [n for n in range(len(self.labeled)) if n != leave_out]
-        numbers = choose_nearest(
-            target, numbers, [self.labeled[n].encoding for n in numbers], MOST_REFERENCES
-        )
+        known = [self.labeled[n].encoding for n in numbers]
+        numbers = choose_nearest(target, numbers, known, MOST_REFERENCES)
         encodings = [self.labeled[n].encoding for n in numbers]
         return self._votes(target, numbers, encodings, [self._moments[n] for n in numbers])
 
@@ -239,11 +222,7 @@ class Carrier:
         spreads = {n: float(np.nanmean(votes.middle()[1])) for n, votes in enumerate(first) if votes.sources}
         sure = sorted(spreads, key=lambda n: (spreads[n] - len(first[n].sources) * 1e-9, n))[:POOL]
         self._pool = [
-            (number, encoding, first[number])
-            for begin in range(0, len(sure), BATCH)
-            for number, encoding in zip(
-                sure[begin : begin + BATCH], encodings(sure[begin : begin + BATCH]), strict=True
-            )
+            (n, encoding, first[n]) for n, encoding in zip(sure, _read(sure, encodings), strict=True)
         ]
 
     def _calibrate(self) -> None:
@@ -258,11 +237,10 @@ class Carrier:
         if not errors:
             return
         wrong, apart = np.stack(errors), np.stack(spreads)
-        for column in range(len(self.columns)):
-            known = wrong[np.isfinite(wrong[:, column]), column]
-            if len(known):
-                trust = len(known) / (len(known) + PRIOR_ERRORS)
-                self._typical[column] = trust * np.median(known) + (1 - trust) * PRIOR_SECONDS
+        known = np.isfinite(wrong).sum(0)
+        trust = known / (known + PRIOR_ERRORS)
+        typical = trust * over_takes(np.nanmedian, wrong) + (1 - trust) * PRIOR_SECONDS
+        self._typical = np.where(known > 0, typical, PRIOR_SECONDS)
         ratios = wrong / np.hypot(apart, self._typical)
         self._ratios = ratios[np.isfinite(ratios)]
 
@@ -290,17 +268,6 @@ def confirmed(carried: CarriedMarks, encoding: Encoding) -> LabeledClip:
     """A carried clip after a person has checked it: it now counts as labeled."""
     marks = tuple(replace(mark, confidence=None) for mark in carried.marks)
     return LabeledClip(carried.clip, encoding, marks)
-
-
-def expect_inside(labeled: Sequence[LabeledClip], ends: Sequence[float]) -> None:
-    """Raise DataError if a mark lies outside its clip, which ends there."""
-    for clip, end in zip(labeled, ends, strict=True):
-        for mark in clip.marks:
-            if not clip.clip.start <= mark.seconds <= max(mark.end or 0.0, mark.seconds) <= end + 0.05:
-                raise DataError(
-                    f"{clip.clip.name}: the mark {mark.name!r} is at {mark.seconds:g} s, outside the clip "
-                    f"({clip.clip.start:g}–{end:.2f} s); correct the marks file"
-                )
 
 
 def carry_over_sea(
@@ -347,20 +314,18 @@ def carry_over_sea(
     """
     stored = StoredClips.of(sea.record.snapshot(), label=label, where=where)
     if isinstance(marks, str | PathLike):
-        marks = read_marks(marks, _stored_frame_seconds(stored))
+        marks = mark_files.read_marks(marks, marking.frame_seconds(stored.clips, stored.encodings))
     marks = from_episodes(stored, marks)
-    own = {n: found for n, clip in enumerate(stored.clips) if is_checked(found := marks_of(clip, marks))}
+    own = marking.checked_marks(stored.clips, marks)
     if not own:
-        expect_some_checked(marks)
         known = ", ".join(sorted(marks)[:3]) or "no clip"
         raise DataError(f"the marks are of {known}: expected clips of this sea, by id, path or file name")
     _warn_of_unknown(sea, marks, stored.clips)
+    for n, found in own.items():
+        marking.expect_inside(stored.clips[n].name, stored.clips[n], float(stored.ends[n]), found)
     judge = partial(judged_pair, stored.snapshot)
-    labeled = _labeled(stored.clips, own, stored.encodings)
-    expect_inside(labeled, [float(stored.ends[n]) for n in own])
-    carrier = Carrier(labeled, recipe=recipe, tolerance_seconds=tolerance_seconds, judge=judge)
     report = None if progress is None else (lambda done, total: progress("carrying marks", done, total))
-    return labeled, _carry_to_rest(carrier, stored.clips, own, stored.encodings, report)
+    return _carry_to_rest(stored.clips, own, stored.encodings, recipe, tolerance_seconds, judge, report)
 
 
 def _warn_of_unknown(sea: Sea, marks: MarkedClips, chosen: Sequence[Clip]) -> None:
@@ -377,21 +342,7 @@ def _warn_of_unknown(sea: Sea, marks: MarkedClips, chosen: Sequence[Clip]) -> No
 
 
 def _names(clips: Sequence[Clip]) -> set[str]:
-    return {name for clip in clips for name in clip_names(clip)}
-
-
-def _stored_frame_seconds(stored: StoredClips) -> FrameSeconds:
-    """Frame times of stored clips, read when a mark asks for them."""
-    places = {name: n for n, clip in enumerate(stored.clips) for name in clip_names(clip)}
-
-    def seconds(clip: str, frame: float) -> float | None:
-        if clip not in places:
-            return None
-        n = places[clip]
-        (encoding,) = stored.encodings([n])
-        return frame_seconds([(stored.clips[n], encoding)])(clip, frame)
-
-    return seconds
+    return {name for clip in clips for name in marking.clip_names(clip)}
 
 
 def carry_in_group(
@@ -399,57 +350,44 @@ def carry_in_group(
 ) -> dict[str, tuple[Mark, ...]]:
     """The marks of every take of a group by its name: those it has, else those carried from the others."""
     clips = [take.clip for take in group.members]
-    own = {n: found for n, clip in enumerate(clips) if is_checked(found := marks_of(clip, marks))}
-    expect_some_checked(marks)
+    own = marking.checked_marks(clips, marks)
 
     def encodings(numbers: Sequence[int]) -> list[Encoding]:
         return [group.members[n].encoding for n in numbers]
 
-    labeled = _labeled(clips, own, encodings)
-    carrier = Carrier(labeled, recipe=group.recipe, tolerance_seconds=tolerance_seconds, judge=group.judge)
-    carried = iter(_carry_to_rest(carrier, clips, own, encodings))
+    _, carried = _carry_to_rest(clips, own, encodings, group.recipe, tolerance_seconds, group.judge)
+    rest = iter(carried)
     return {
-        take_name(clip): tuple(own[n]) if n in own else next(carried).marks for n, clip in enumerate(clips)
+        marking.take_name(clip): tuple(own[n]) if n in own else next(rest).marks
+        for n, clip in enumerate(clips)
     }
 
 
-def _labeled(
-    clips: Sequence[Clip], own: Mapping[int, Sequence[Mark]], encodings: Encodings
-) -> list[LabeledClip]:
-    """The clips that have marks of their own, by number."""
-    return [
-        LabeledClip(clips[n], encoding, tuple(own[n]))
-        for n, encoding in zip(own, encodings(list(own)), strict=True)
-    ]
-
-
 def _carry_to_rest(
-    carrier: Carrier,
     clips: Sequence[Clip],
     own: Mapping[int, Sequence[Mark]],
     encodings: Encodings,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[CarriedMarks]:
-    """The marks of all clips that have none of their own."""
+    recipe: Recipe,
+    tolerance_seconds: float,
+    judge: Judge | None,
+    progress: PairProgress | None = None,
+) -> tuple[list[LabeledClip], list[CarriedMarks]]:
+    """The clips that have marks of their own, by number, and the marks of all others."""
+    labeled = [
+        LabeledClip(clips[n], encoding, tuple(own[n]))
+        for n, encoding in zip(own, encodings(list(own)), strict=True)
+    ]
+    carrier = Carrier(labeled, recipe=recipe, tolerance_seconds=tolerance_seconds, judge=judge)
     rest = [n for n in range(len(clips)) if n not in own]
-    return carrier.carry(
+    return labeled, carrier.carry(
         [clips[n] for n in rest], lambda numbers: encodings([rest[n] for n in numbers]), progress=progress
     )
 
 
-def _read(
-    count: int,
-    encodings: Encodings,
-    progress: Callable[[int, int], None] | None,
-    done: int,
-    total: int,
-) -> Iterator[Encoding]:
-    for begin in range(0, count, BATCH):
-        numbers = range(begin, min(begin + BATCH, count))
-        for number, encoding in zip(numbers, encodings(numbers), strict=True):
-            yield encoding
-            if progress:
-                progress(done + number + 1, total)
+def _read(numbers: Sequence[int], encodings: Encodings) -> Iterator[Encoding]:
+    """The encodings of these clips one by one; a batch is in memory."""
+    for begin in range(0, len(numbers), BATCH):
+        yield from encodings(numbers[begin : begin + BATCH])
 
 
 # Which clips are asked, and on which grid.
@@ -553,7 +491,8 @@ class MarkColumns:
         """Columns for all marks of these clips, in the order in which they come."""
         numbered = [_numbered(marks) for marks in clips]
         order = {
-            name: place for place, name in enumerate(mark_names([list(each.values()) for each in numbered]))
+            name: place
+            for place, name in enumerate(marking.mark_names([list(each.values()) for each in numbered]))
         }
         keys = {(name, count) for each in numbered for name, count in each}
         ending = {key for each in numbered for key, mark in each.items() if mark.end is not None}
@@ -622,7 +561,7 @@ def named_for(
     """Marks as the file `to` names them: a .parquet by episode, others by path or id."""
     rows = [(clip, marks) for clip, marks in found if marks]
     if Location(to).suffix.lower() != ".parquet":
-        return {mark_key(clip): marks for clip, marks in rows}
+        return {marking.mark_key(clip): marks for clip, marks in rows}
     names = {
         clip.id: name
         for clip, tags in zip(stored.clips, stored.tags, strict=True)
@@ -691,29 +630,27 @@ def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "ma
     """
     target, source = clips_of(alignment, to)
     expect_labels(labels, file)
-    way = _Way(
+    time_map = _TimeMap(
         forth=alignment.warp(keep="match" if to == "query" else "query"),
         back=alignment.warp(keep=to),
         source=frame_table(source.file).seconds,
         target=frame_table(target.file).seconds,
     )
     if holds_only_marks(labels) or holds_only_marks(file):
-        marks = read_marks_of(source, labels, frame_clock(source.file))
-        found = [(mark, list(way.marks(mark))) for mark in marks]
+        marks = mark_files.read_marks_of(source, labels, frame_clock(source.file))
+        found = [(mark, list(time_map.marks(mark))) for mark in marks]
         new = sorted((each for _, moved in found for each in moved), key=lambda mark: mark.seconds)
-        write_marks(file, {mark_key(target): new})
+        mark_files.write_marks(file, {marking.mark_key(target): new})
         count = sum(bool(moved) for _, moved in found)
         return Carried(count, len(found) - count)
     if Location(labels).suffix.lower() in SUBTITLES:
-        return _carry_subtitles(Location(labels), file, way)
+        return _carry_subtitles(Location(labels), file, time_map)
     table = MarkTable.read(labels)
     table.expect_times()
     table.expect_full_rows()
-    rows = list(_carry_rows(table, frame_clock(source.file), way))
-    with atomic_write(file, error=RenderError) as part, part.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.DictWriter(out, table.columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row for _, row in rows)
+    rows = list(_carry_rows(table, frame_clock(source.file), time_map))
+    cells = ([row[column] for column in table.columns] for _, row in rows)
+    mark_files.write_csv(file, table.columns, cells, error=RenderError)
     kept = len({number for number, _ in rows})
     return Carried(kept, len(table.rows) - kept)
 
@@ -727,7 +664,7 @@ def expect_labels(labels: Place, file: Place) -> None:
     expect_writable(file, sources=[labels], error=RenderError)
     old, new = (Location(place).suffix.lower() for place in (labels, file))
     if holds_only_marks(labels) or holds_only_marks(file):
-        expect_format(file)
+        mark_files.expect_format(file)
     elif (old in SUBTITLES) != (new in SUBTITLES):
         raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
 
@@ -744,7 +681,7 @@ def frame_clock(file: Place) -> FrameSeconds:
 
 
 @dataclass(frozen=True, eq=False)
-class _Way:
+class _TimeMap:
     """Both directions between the clips, and when the frames of their files are shown."""
 
     forth: Warp
@@ -772,49 +709,49 @@ class _Way:
         """`row` with these times, and their frames, in the columns it has for them."""
         new = {name: f"{time:.6f}" for name, time in times.items()}
         frames = nearest(self.target, np.asarray(list(times.values()))).tolist()
-        new |= {FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
+        new |= {mark_files.FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
         return {column: new.get(column, value) for column, value in row.items()}
 
 
-def _carry_rows(table: MarkTable, clock: FrameSeconds, way: _Way) -> Iterator[tuple[int, Row]]:
+def _carry_rows(table: MarkTable, clock: FrameSeconds, time_map: _TimeMap) -> Iterator[tuple[int, Row]]:
     """(number of the old row, new row)."""
     begin = "start" if table.has_spans else "seconds"
     numbers = range(len(table.rows))
     times = np.array([table.moment(number, begin, clock) for number in numbers], np.float64)
     ends = {number: table.moment(number, "end", clock) for number in numbers if table.lasts(number)}
-    shown = nearest(way.source, times)
+    shown = nearest(time_map.source, times)
     # Consecutive frames have a row each: key moments leave frames between them.
     if not ends and len(times) >= 3 and (np.diff(shown) == 1).all():
-        yield from _propagate(table, times, way)
+        yield from _propagate(table, times, time_map)
         return
     for number, time in zip(numbers, times.tolist(), strict=True):
         end = ends.get(number)
         if end is None:
-            if way.forth.covers(time):
-                yield number, way.placed(table.rows[number], **{begin: way.forth.at(time)})
+            if time_map.forth.covers(time):
+                yield number, time_map.placed(table.rows[number], **{begin: time_map.forth.at(time)})
         elif end < time:
             raise DataError(f"{table.path}: row {number + 1} ends at {end:g} s, before its start {time:g} s")
         else:
-            for first, last in way.spans(time, end):
-                yield number, way.placed(table.rows[number], **{begin: first, "end": last})
+            for first, last in time_map.spans(time, end):
+                yield number, time_map.placed(table.rows[number], **{begin: first, "end": last})
 
 
-def _propagate(table: MarkTable, times: Seconds, way: _Way) -> Iterator[tuple[int, Row]]:
+def _propagate(table: MarkTable, times: Seconds, time_map: _TimeMap) -> Iterator[tuple[int, Row]]:
     """Each frame of the target with the row of the frame it corresponds to, if that has one."""
-    partners = way.back.at(way.target)
+    partners = time_map.back.at(time_map.target)
     rows = nearest(times, partners)
     is_there = np.abs(times[rows] - partners) < np.diff(times).max()
-    for frame in np.flatnonzero(has_partner(way.back, way.target) & is_there).tolist():
+    for frame in np.flatnonzero(has_partner(time_map.back, time_map.target) & is_there).tolist():
         number = int(rows[frame])
-        yield number, way.placed(table.rows[number], seconds=float(way.target[frame]))
+        yield number, time_map.placed(table.rows[number], seconds=float(time_map.target[frame]))
 
 
-def _carry_subtitles(labels: Location, file: Place, way: _Way) -> Carried:
-    subtitles = load_subtitles(labels)
+def _carry_subtitles(labels: Location, file: Place, time_map: _TimeMap) -> Carried:
+    subtitles = mark_files.load_subtitles(labels)
     events, carried = [], 0
-    shortest = float(np.median(np.diff(way.target))) if len(way.target) > 1 else 0.04
+    shortest = float(np.median(np.diff(time_map.target))) if len(time_map.target) > 1 else 0.04
     for event in subtitles:
-        pieces = list(way.spans(event.start / 1000, event.end / 1000))
+        pieces = list(time_map.spans(event.start / 1000, event.end / 1000))
         carried += bool(pieces)
         for start, end in pieces:
             moved = event.copy()

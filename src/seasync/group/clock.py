@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seasync.alignment import MOTION, Alignment, Recipe, Warp
 from seasync.clip import Clip
-from seasync.encoding import Encoding, Floats, Seconds
+from seasync.encoding import Encoding, Floats, Indices, Seconds
 from seasync.errors import RenderError
 from seasync.files import Place
 from seasync.marks import Mark, MarkedClips, read_marks, write_marks
@@ -159,12 +159,12 @@ class Group:
     @cached_property
     def tempo_mean(self) -> Seconds:
         """Geometric mean of the takes' tempo at each moment. [shape=(N,)]"""
-        return np.exp(_over_takes(np.nanmean, np.log(self.tempo)))
+        return np.exp(over_takes(np.nanmean, np.log(self.tempo)))
 
     @cached_property
     def tempo_spread(self) -> Seconds:
         """Standard deviation of the takes' tempo at each moment, as a factor: 1.1 is ± 10 %. [shape=(N,)]"""
-        return np.exp(_over_takes(np.nanstd, np.log(self.tempo)))
+        return np.exp(over_takes(np.nanstd, np.log(self.tempo)))
 
     @cached_property
     def ahead(self) -> Seconds:
@@ -181,11 +181,11 @@ class Group:
             first = known & early if (known & early).any() else known
             if first.any():
                 row -= weighted_median(row[first], self.motion[first] + 1e-9)
-        return np.asarray(_over_takes(np.nanmean, delays) - delays)
+        return np.asarray(over_takes(np.nanmean, delays) - delays)
 
     def unusual(self) -> NDArray[np.bool_]:
         """Where each take is far ahead of the group, or far behind. [shape=(K, N)]"""
-        spread = _over_takes(np.nanstd, self.ahead)
+        spread = over_takes(np.nanstd, self.ahead)
         return np.asarray(np.abs(self.ahead) > np.maximum(UNUSUAL_SPREADS * spread, UNUSUAL_SECONDS))
 
     def outliers(self) -> list[tuple[AlignedTake, float]]:
@@ -271,7 +271,9 @@ class Group:
 
     def _marks(self, marks: MarkedClips | Place) -> MarkedClips:
         if isinstance(marks, str | PathLike):
-            return read_marks(marks, frame_seconds([(take.clip, take.encoding) for take in self.members]))
+            clips = [take.clip for take in self.members]
+            times = frame_seconds(clips, lambda numbers: [self.members[n].encoding for n in numbers])
+            return read_marks(marks, times)
         return marks
 
     def _repr_html_(self) -> str:
@@ -325,10 +327,15 @@ def nearest(sorted_seconds: Seconds, seconds: Seconds) -> NDArray[np.int64]:
     return np.searchsorted(middles, seconds, side="right").astype(np.int64)
 
 
-def _over_takes(average: Callable[..., Seconds], values: Floats | Seconds) -> Seconds:
-    """`average` over the takes; NaN where no take is, without a warning."""
+def frame_length(seconds: Seconds, frames: Indices) -> float:
+    """The time between two frames of a file, from some frames' times and numbers."""
+    return float((seconds[-1] - seconds[0]) / max(frames[-1] - frames[0], 1)) or 1 / 30
+
+
+def over_takes(average: Callable[..., Seconds], values: Floats | Seconds) -> Seconds:
+    """`average` over the takes, the first axis; NaN where no take is, without a warning."""
     some = np.isfinite(values).any(0)
-    result = np.full(values.shape[1], np.nan)
+    result = np.full(values.shape[1:], np.nan)
     result[some] = average(values[:, some], axis=0)
     return result
 

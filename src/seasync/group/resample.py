@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.clip import Clip
 from seasync.encoding import Seconds
 from seasync.errors import DataError
 from seasync.files import Location, Place, atomic_write, fetch, files_in
-from seasync.group.clock import Group
+from seasync.group.clock import Group, over_takes
+from seasync.marks.files import write_csv
 from seasync.marks.mark import clip_names, take_name
 
 Table = NDArray[np.float64]
@@ -43,19 +44,18 @@ class Resampled:
     values: Table
 
     def __repr__(self) -> str:
-        return (
-            f"Resampled({len(self.takes)} takes, {len(self.percent)} moments, {len(self.channels)} channels)"
-        )
+        takes, moments, channels = self.values.shape
+        return f"Resampled({takes} takes, {moments} moments, {channels} channels)"
 
     @property
     def mean(self) -> Table:
         """Over the takes. [shape=(P, channels)]"""
-        return _known(np.nanmean, self.values)
+        return over_takes(np.nanmean, self.values)
 
     @property
     def spread(self) -> Table:
         """Standard deviation over the takes. [shape=(P, channels)]"""
-        return _known(np.nanstd, self.values)
+        return over_takes(np.nanstd, self.values)
 
     def save(self, file: Place) -> None:
         """Write `.npz` (takes, channels, percent, values, mean, spread), or `.csv` with a row per value.
@@ -68,27 +68,18 @@ class Resampled:
         path = Location(file)
         if path.suffix.lower() not in (".npz", ".csv"):
             raise DataError(f"{file}: expected a name that ends in .npz or .csv")
+        if path.suffix.lower() == ".csv":
+            rows = (
+                (take, f"{percent:g}", channel, "" if np.isnan(value) else repr(value))
+                for take, moments in zip(self.takes, self.values.tolist(), strict=True)
+                for percent, values in zip(self.percent.tolist(), moments, strict=True)
+                for channel, value in zip(self.channels, values, strict=True)
+            )
+            write_csv(path, ("take", "percent", "channel", "value"), rows, error=DataError)
+            return
         with atomic_write(path, error=DataError) as part:
-            if path.suffix.lower() == ".npz":
-                np.savez_compressed(
-                    part,
-                    takes=np.array(self.takes),
-                    channels=np.array(self.channels),
-                    percent=self.percent,
-                    values=self.values,
-                    mean=self.mean,
-                    spread=self.spread,
-                )
-                return
-            with part.open("w", newline="", encoding="utf-8") as opened:
-                writer = csv.writer(opened, lineterminator="\n")
-                writer.writerow(["take", "percent", "channel", "value"])
-                for take, rows in zip(self.takes, self.values, strict=True):
-                    for percent, row in zip(self.percent.tolist(), rows.tolist(), strict=True):
-                        for channel, value in zip(self.channels, row, strict=True):
-                            writer.writerow(
-                                [take, f"{percent:g}", channel, "" if np.isnan(value) else repr(value)]
-                            )
+            arrays: dict[str, Any] = vars(self) | {"mean": self.mean, "spread": self.spread}
+            np.savez_compressed(part, **arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +151,15 @@ def resample(group: Group, tables: Mapping[str, Place | SignalTable], *, points:
         raise DataError(f"points: expected 2 or more, got {points}")
     first, last = group.seconds[0], group.seconds[-1]
     clock = np.linspace(first, last, points)
-    placed = [(group.reference, clock, *_reference_grid(group))]
+    first_take = group.takes[0].alignment
+    placed = [(group.reference, clock, first_take.query_seconds, first_take.query_frames)]
     for take, row in zip(group.takes, group.at(clock), strict=True):
         placed.append((take.clip, row, take.alignment.match_seconds, take.alignment.match_frames))
     names: list[str] = []
     values: list[Table] = []
     channels: tuple[str, ...] | None = None
     for clip, moments, seconds, frames in placed:
-        found = _table_of(clip, tables)
+        found = next((tables[name] for name in clip_names(clip) if name in tables), None)
         if found is None:
             continue
         table = found if isinstance(found, SignalTable) else read_table(found)
@@ -182,15 +174,6 @@ def resample(group: Group, tables: Mapping[str, Place | SignalTable], *, points:
     if channels is None:
         raise DataError("no table belongs to a take of this group; name each like its take, such as p01.csv")
     return Resampled(tuple(names), channels, np.linspace(0, 100, points), np.stack(values))
-
-
-def _reference_grid(group: Group) -> tuple[Seconds, NDArray[np.int64]]:
-    alignment = group.takes[0].alignment
-    return alignment.query_seconds, alignment.query_frames
-
-
-def _table_of(clip: Clip, tables: Mapping[str, Place | SignalTable]) -> Place | SignalTable | None:
-    return next((tables[name] for name in clip_names(clip) if name in tables), None)
 
 
 def _at(
@@ -214,17 +197,9 @@ def _at(
         column = table.values[:, channel]
         there = np.isfinite(column)
         if there.any():
-            out[known, channel] = np.interp(
-                moments[known], times[there], column[there], left=np.nan, right=np.nan
-            )
+            values = np.interp(moments[known], times[there], column[there], left=np.nan, right=np.nan)
+            out[known, channel] = values
     return out
-
-
-def _known(average: object, values: Table) -> Table:
-    some = np.isfinite(values).any(0)
-    result: Table = np.full(values.shape[1:], np.nan)
-    result[some] = average(np.where(some, values, 0.0)[:, some], axis=0)  # type: ignore[operator]
-    return result
 
 
 def tables_in(folder: Place) -> dict[str, Place]:

@@ -18,7 +18,7 @@ from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError, SeasyncError
 from seasync.files import Place, is_uri
-from seasync.group.clock import AlignedTake, Group, Judge, LeftOut, Take
+from seasync.group.clock import AlignedTake, Group, Judge, LeftOut, Take, frame_length
 from seasync.pair import end_of
 from seasync.sea.calibration import judged_pair
 from seasync.sea.snapshot import StoredClips
@@ -212,9 +212,10 @@ def group_of(
     if not takes:
         reasons = f" ({left_out[0].clip.name}: {left_out[0].reason})" if left_out else ""
         raise FeatureError(f"an empty group: expected at least one take beside the reference{reasons}")
-    alignments = _aligned(reference, takes, recipe, judge, progress)
+    encodings = [take.encoding for take in takes]
+    alignments = align_judged(reference.encoding, encodings, recipe, judge, progress)
     fitting = [n for n, alignment in enumerate(alignments) if alignment.alignable]
-    alone = _fit_alone(takes, alignments, fitting, recipe, judge) if consensus else set()
+    alone = _fit_alone(encodings, alignments, fitting, recipe, judge) if consensus else set()
     refused = [
         LeftOut(take.clip, "does not align with the other takes" if n in alone else alignment.verdict)
         for n, (take, alignment) in enumerate(zip(takes, alignments, strict=True))
@@ -228,7 +229,7 @@ def group_of(
         )
     chosen = [alignments[n] for n in fitting]
     if consensus:
-        chosen = apply_consensus(chosen, [takes[n].encoding for n in fitting])
+        chosen = apply_consensus(chosen, [encodings[n] for n in fitting])
     aligned = tuple(
         AlignedTake(takes[n].clip, each.of(reference.clip, takes[n].clip, ends=(reference.end, takes[n].end)))
         for n, each in zip(fitting, chosen, strict=True)
@@ -238,7 +239,7 @@ def group_of(
         aligned,
         (*left_out, *refused),
         chosen[0].query_seconds,
-        _frame_seconds(reference.encoding),
+        frame_length(reference.encoding.seconds, reference.encoding.frames),
         (reference, *(takes[n] for n in fitting)),
         recipe,
         judge,
@@ -246,34 +247,27 @@ def group_of(
 
 
 def align_judged(
-    query: Encoding, others: Sequence[Encoding], recipe: Recipe, judge: Judge | None
-) -> list[Alignment]:
-    """One encoding aligned with others, each with its verdict."""
-    found = align_many(query, others, recipe=recipe) if others else []
-    if judge is None:
-        return found
-    return [judge(alignment, query, other) for alignment, other in zip(found, others, strict=True)]
-
-
-def _aligned(
-    query: Take,
-    takes: Sequence[Take],
+    query: Encoding,
+    others: Sequence[Encoding],
     recipe: Recipe,
     judge: Judge | None,
     progress: PairProgress | None = None,
 ) -> list[Alignment]:
-    """One take aligned with others, a batch at a time."""
+    """One encoding aligned with others, a batch at a time, each with its verdict."""
     alignments: list[Alignment] = []
-    for first in range(0, len(takes), BATCH):
-        batch = [take.encoding for take in takes[first : first + BATCH]]
-        alignments += align_judged(query.encoding, batch, recipe, judge)
+    for first in range(0, len(others), BATCH):
+        batch = others[first : first + BATCH]
+        found = align_many(query, batch, recipe=recipe)
+        if judge is not None:
+            found = [judge(alignment, query, other) for alignment, other in zip(found, batch, strict=True)]
+        alignments += found
         if progress:
-            progress(len(alignments), len(takes))
+            progress(len(alignments), len(others))
     return alignments
 
 
 def _fit_alone(
-    takes: Sequence[Take],
+    encodings: Sequence[Encoding],
     alignments: Sequence[Alignment],
     fitting: Sequence[int],
     recipe: Recipe,
@@ -289,7 +283,7 @@ def _fit_alone(
     among: list[float] = []  # DRAQ of the witnesses with each other
     for witness in witnesses:
         others = [n for n in fitting if n != witness]
-        found = _aligned(takes[witness], [takes[n] for n in others], recipe, judge)
+        found = align_judged(encodings[witness], [encodings[n] for n in others], recipe, judge)
         for n, alignment in zip(others, found, strict=True):
             heard[n].append(alignment)
             among += [alignment.draq] if n in witnesses else []
@@ -323,11 +317,3 @@ def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION, seed: int = 0) -> 
             total[batch] += score_many(takes[probe].encoding, encodings, recipe=recipe, partial=None).score
             count[batch] += 1
     return int(np.argmin(total / np.maximum(count, 1)))
-
-
-def _frame_seconds(encoding: Encoding) -> float:
-    """The time between two frames of the file, from the sampled frames' numbers and times."""
-    frames, seconds = encoding.frames, encoding.seconds
-    if len(frames) < 2 or frames[-1] == frames[0]:
-        return 1 / 30
-    return float((seconds[-1] - seconds[0]) / (frames[-1] - frames[0]))

@@ -5,8 +5,6 @@ A pair is a group of two: `compare_timing` says more of it, also where no mark i
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.alignment import Alignment, Warp
-from seasync.clip import Clip
 from seasync.encoding import Indices, Seconds
 from seasync.errors import DataError
-from seasync.group.clock import Group
-from seasync.marks.mark import Mark, MarkedClips, mark_names, marks_of, take_name
+from seasync.group.clock import Group, frame_length, over_takes
+from seasync.marks.files import csv_text
+from seasync.marks.mark import Mark, MarkedClips, expect_inside, mark_names, marks_of, take_name
 from seasync.options import Side
 
 Clock = tuple[Seconds, Indices]  # seconds of a take, and the frames shown then
@@ -93,7 +91,7 @@ def mark_times(
 ) -> list[MarkTime]:
     """A row for each mark of each take; `times` has the seconds of the marks by take."""
     since = {take: row - _first(row) for take, row in times.items()}
-    mean = _column_means(np.stack(list(since.values())))
+    mean = over_takes(np.nanmean, np.stack(list(since.values())))
     rows = []
     for take, row in times.items():
         given = {mark.name for mark in own.get(take, ())}
@@ -121,10 +119,10 @@ def phase_times(
     """A row for each phase of each take; a phase is given by the columns of `times` that are its ends."""
     ends = np.array(list(phases.values()), np.int64).reshape(-1, 2)  # also of no phase
     lasting = {take: row[ends[:, 1]] - row[ends[:, 0]] for take, row in times.items()}
-    mean = _column_means(np.stack(list(lasting.values())))
+    mean = over_takes(np.nanmean, np.stack(list(lasting.values())))
     rows = []
     for take, durations in lasting.items():
-        total, frame = float(np.nansum(durations)) or 1.0, _frame_seconds(*clocks[take])
+        total, frame = float(np.nansum(durations)) or 1.0, frame_length(*clocks[take])
         for n, phase in enumerate(phases):
             if not np.isfinite(durations[n]):
                 continue
@@ -148,19 +146,9 @@ def phase_times(
     return rows
 
 
-def _frame_seconds(seconds: Seconds, frames: Indices) -> float:
-    return float((seconds[-1] - seconds[0]) / max(frames[-1] - frames[0], 1)) or 1 / 30
-
-
 def _first(row: Seconds) -> float:
     known = row[np.isfinite(row)]
     return float(known[0]) if len(known) else np.nan
-
-
-def _column_means(rows: Seconds) -> Seconds:
-    known = np.isfinite(rows)
-    means: Seconds = np.where(known, rows, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    return means
 
 
 def _difference(value: float, other: float) -> float | None:
@@ -204,13 +192,7 @@ class Timing:
 
     def words(self) -> list[str]:
         """What differs from the reference, the largest difference first, in sentences."""
-        told = [
-            phase
-            for phase in self.phases
-            if phase.to_reference is not None
-            and phase.to_reference_frames is not None
-            and abs(phase.to_reference_frames) >= WORTH_SAYING_FRAMES
-        ]
+        told = [one for one in self.phases if abs(one.to_reference_frames or 0.0) >= WORTH_SAYING_FRAMES]
         return [sentence(phase) for phase in sorted(told, key=lambda p: -abs(p.to_reference or 0.0))]
 
     def to_json(self) -> dict[str, object]:
@@ -252,7 +234,11 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
     if not own:
         known = ", ".join(sorted(marks)[:3]) or "none"
         raise DataError(f"the marks are of {known}: expected marks of the reference or of one of the takes")
-    _expect_inside(group, clips, own)
+    ends = {take_name(take.clip): take.alignment.ends[1] for take in group.takes}
+    ends[take_name(group.reference)] = group.takes[0].alignment.ends[0] if group.takes else np.inf
+    for clip in clips:
+        name = take_name(clip)
+        expect_inside(name, clip, ends[name], own.get(name, ()))
     names = mark_names(own.values())
     reference = take_name(group.reference)
     backward = [
@@ -263,9 +249,8 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
     for take in group.takes:
         name = take_name(take.clip)
         times[name] = _in_take(names, own.get(name, ()), times[reference], take.warp)
-    phases = _phases(
-        names, {mark.name for found in marked.values() for mark in found if mark.end is not None}
-    )
+    lasting = {mark.name for found in marked.values() for mark in found if mark.end is not None}
+    phases = _phases(names, lasting)
     clocks = _clocks(group)
     return Timing(
         reference,
@@ -274,19 +259,6 @@ def timing_of(group: Group, marks: MarkedClips) -> Timing:
         tuple(mark_times(times, names, own, clocks, reference)),
         tuple(phase_times(times, phases, clocks, reference)),
     )
-
-
-def _expect_inside(group: Group, clips: Sequence[Clip], own: Mapping[str, Sequence[Mark]]) -> None:
-    ends = {take_name(take.clip): take.alignment.ends[1] for take in group.takes}
-    ends[take_name(group.reference)] = group.takes[0].alignment.ends[0] if group.takes else np.inf
-    for clip in clips:
-        name = take_name(clip)
-        for mark in own.get(name, ()):
-            if not clip.start <= mark.seconds <= ends[name] + 0.05:  # times are rounded in files
-                raise DataError(
-                    f"{name}: the mark {mark.name!r} is at {mark.seconds:g} s, outside the clip "
-                    f"({clip.start:g}–{ends[name]:.2f} s); correct the marks file"
-                )
 
 
 def _moments(marks: Sequence[Mark]) -> list[Mark]:
@@ -458,9 +430,8 @@ def compare_timing(
     """
     timing = PairTiming(alignment, names, since)
     marked = timing.marked(alignment, marks.get("query", ()), marks.get("match", ()))
-    phases = timing.phases(
-        marked, {mark.name for each in marks.values() for mark in each if mark.end is not None}
-    )
+    lasting = {mark.name for each in marks.values() for mark in each if mark.end is not None}
+    phases = timing.phases(marked, lasting)
     # A mark so close that it says the same with a name stands for a moment.
     found = [
         one
@@ -689,15 +660,12 @@ def _pair_tempo(warp: Warp) -> list[Tempo]:
 
 def report_csv(report: Report) -> str:
     """The report of a pair as a table: moments, then phases."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["kind", "name", "query_seconds", "match_seconds", "match_later_seconds", "source", "sure"]
-    )
+    rows = []
     for one in report.moments:
         values = (f"{value:.3f}" for value in (one.query, one.match, one.later))
-        writer.writerow(["moment", one.name, *values, one.source, "yes" if one.sure else "no"])
+        rows.append(("moment", one.name, *values, one.source, "yes" if one.sure else "no"))
     for phase in report.phases:
         values = (f"{value:.3f}" for value in (*phase.seconds.values(), phase.difference))
-        writer.writerow(["phase duration", phase.name, *values, "", ""])
-    return out.getvalue()
+        rows.append(("phase duration", phase.name, *values, "", ""))
+    columns = ["kind", "name", "query_seconds", "match_seconds", "match_later_seconds", "source", "sure"]
+    return csv_text(columns, rows)

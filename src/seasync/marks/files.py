@@ -190,18 +190,15 @@ class MarkTable:
         """The marks of each clip, in order of time."""
         found: dict[str, list[Mark]] = {}
         for number, row in enumerate(self.rows):
-            marks = (
-                self._events(number, frame_seconds) if self.has_events else self._mark(number, frame_seconds)
-            )
-            found.setdefault(self._clip(row), []).extend(marks)
+            read = self._events if self.has_events else self._mark
+            found.setdefault(self._clip(row), []).extend(read(number, frame_seconds))
         return {clip: sorted(marks, key=lambda mark: mark.seconds) for clip, marks in found.items()}
 
     def event_frames(self, row: Row) -> list[tuple[str, str]]:
         """The names and frame numbers of a clip's events; the number is empty where there is none."""
         if "events" in self.columns:
-            return [
-                (str(n), frame) for n, frame in enumerate(re.findall(r"[^\s;,]+", row.get("events") or ""), 1)
-            ]
+            frames = re.findall(r"[^\s;,]+", row.get("events") or "")
+            return [(str(n), frame) for n, frame in enumerate(frames, 1)]
         return [(name, row.get(name) or "") for name in self.columns if name not in DESCRIBING]
 
     def moment(self, number: int, name: str, frame_seconds: FrameSeconds | None) -> float | None:

@@ -53,6 +53,10 @@ MarkedClips = Mapping[str, Sequence[Mark]]
 """Marks by clip: its id, its path, or its file's name."""
 
 
+Encodings = Callable[[Sequence[int]], Sequence[Encoding]]
+"""The encodings of clips by their numbers."""
+
+
 FrameSeconds = Callable[[str, float], float | None]
 """When a frame of a clip is shown, in seconds, by the clip's name; None for a clip that is not known."""
 
@@ -62,30 +66,47 @@ def is_checked(marks: Sequence[Mark]) -> bool:
     return any(mark.confidence is None for mark in marks)
 
 
-def expect_some_checked(clips: MarkedClips) -> None:
-    """Raise DataError if there are marks, and all of them were carried over."""
-    marks = [mark for each in clips.values() for mark in each]
-    if marks and not is_checked(marks):
+def checked_marks(clips: Sequence[Clip], marks: MarkedClips) -> dict[int, Sequence[Mark]]:
+    """The marks of those clips, by number, whose marks a person has set or checked.
+
+    Raises
+    ------
+    DataError
+        If there are marks, of whatever clip, and all of them were carried over.
+    """
+    everywhere = [mark for each in marks.values() for mark in each]
+    if everywhere and not is_checked(everywhere):
         raise DataError(
             "every mark has a confidence, so all were carried over; clear the confidence of a clip's marks "
             "when you have checked them"
         )
+    return {n: found for n, clip in enumerate(clips) if is_checked(found := marks_of(clip, marks))}
 
 
-def frame_seconds(clips: Iterable[tuple[Clip, Encoding]]) -> FrameSeconds:
-    """When frames of encoded clips are shown; the videos are not opened.
+def expect_inside(name: str, clip: Clip, end: float, marks: Iterable[Mark]) -> None:
+    """Raise DataError if a mark lies outside its clip, which ends there and is called so in the error."""
+    for mark in marks:
+        last = max(mark.end or 0.0, mark.seconds)
+        if not clip.start <= mark.seconds <= last <= end + 0.05:  # times are rounded in files
+            raise DataError(
+                f"{name}: the mark {mark.name!r} is at {mark.seconds:g} s, outside the clip "
+                f"({clip.start:g}–{end:.2f} s); correct the marks file"
+            )
+
+
+def frame_seconds(clips: Sequence[Clip], encodings: Encodings) -> FrameSeconds:
+    """When frames of encoded clips are shown; the videos are not opened, encodings are read when asked for.
 
     A clip is known by its id, its path, its file's name, or that without ending. Between sampled frames, and
     after the last one, time is even.
     """
-    known: dict[str, Encoding] = {}
-    for clip, encoding in clips:
-        known |= dict.fromkeys(clip_names(clip), encoding)
+    places = {name: n for n, clip in enumerate(clips) for name in clip_names(clip)}
 
     def seconds(clip: str, frame: float) -> float | None:
-        if clip not in known:
+        if clip not in places:
             return None
-        frames, times = known[clip].frames, known[clip].seconds
+        (encoding,) = encodings([places[clip]])
+        frames, times = encoding.frames, encoding.seconds
         step = (times[-1] - times[0]) / max(frames[-1] - frames[0], 1)
         beyond = min(frame - frames[0], 0) + max(frame - frames[-1], 0)
         return float(np.interp(frame, frames, times) + beyond * step)

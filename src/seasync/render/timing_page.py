@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from html import escape
 from itertools import pairwise
 from statistics import fmean, pstdev
@@ -15,28 +14,17 @@ import numpy as np
 
 from seasync.encoding import Seconds
 from seasync.errors import RenderError
-from seasync.files import Location, Place, atomic_write
+from seasync.files import Location, Place, write_text
 from seasync.group.clock import Group, while_moving
-from seasync.group.timing import Timing
+from seasync.group.timing import PhaseTime, Timing
+from seasync.marks.files import csv_text
 from seasync.marks.mark import take_name
 from seasync.svg import Svg
 
 MOST_RATIOS = 3  # columns
-_COLUMNS = (
-    "take",
-    "kind",
-    "name",
-    "seconds",
-    "frames",
-    "percent",
-    "to_reference",
-    "to_mean",
-    "to_reference_frames",
-    "to_mean_frames",
-    "to_reference_percent",
-    "to_mean_percent",
-    "given",
-)
+NOTHING_DIFFERS = "No phase differs by more than a frame or two."
+# Those of a phase, but for its take and name; marks have some of them.
+_COLUMNS = ("take", "kind", "name", *(each.name for each in fields(PhaseTime)[2:]), "given")
 
 
 def write_timing(group: Group, timing: Timing, file: Place) -> None:
@@ -69,16 +57,12 @@ def write_timing(group: Group, timing: Timing, file: Place) -> None:
     }
     if path.suffix.lower() not in writers:
         raise RenderError(f"{file}: expected a name that ends in {', '.join(writers)}")
-    text = writers[path.suffix.lower()](group, timing)
-    with atomic_write(path, error=RenderError) as part:
-        part.write_text(text, encoding="utf-8")
+    write_text(path, writers[path.suffix.lower()](group, timing), error=RenderError)
 
 
 def timing_csv(timing: Timing) -> str:
     """A row for each mark and each phase of each take."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows = []
     exact = ("to_reference", "to_mean")
     for kind, found in (("mark", timing.marks), ("phase", timing.phases)):
         for one in found:
@@ -86,16 +70,14 @@ def timing_csv(timing: Timing) -> str:
             row |= {"kind": kind, "name": row.pop(kind)}
             if kind == "mark":
                 row |= {"frames": row.pop("frame"), "given": "yes" if row["given"] else "no"}
-            writer.writerow({name: row.get(name) for name in _COLUMNS})
-    return out.getvalue()
+            rows.append([row.get(name) for name in _COLUMNS])
+    return csv_text(_COLUMNS, rows)
 
 
 def timing_markdown(group: Group, timing: Timing) -> str:
     """What differs in words, then the durations of all phases."""
     lines = [f"# Timing against {timing.reference}", ""]
-    lines += [f"- {sentence}" for sentence in timing.words()] or [
-        "No phase differs by more than a frame or two."
-    ]
+    lines += [f"- {sentence}" for sentence in timing.words()] or [NOTHING_DIFFERS]
     if timing.phases:
         names = duration_names(timing)
         lines += ["", "| take | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
@@ -125,12 +107,9 @@ def duration_rows(timing: Timing) -> list[list[str]]:
         cells = [shown_name(timing, take)]
         for name in timing.phase_names:
             phase = known.get((take, name))
-            if phase is None:
-                cells.append("–")
-            elif take == timing.reference or phase.to_reference is None:
-                cells.append(f"{phase.seconds:.2f}")
-            else:
-                cells.append(f"{phase.seconds:.2f} ({phase.to_reference:+.2f})".replace("-0.00", "+0.00"))
+            cells.append("–" if phase is None else f"{phase.seconds:.2f}")
+            if phase is not None and take != timing.reference and phase.to_reference is not None:
+                cells[-1] += f" ({phase.to_reference:+.2f})".replace("-0.00", "+0.00")
         for first, second in _ratios(timing):
             one, other = known.get((take, first)), known.get((take, second))
             is_known = one is not None and other is not None and other.seconds > 0
@@ -184,10 +163,7 @@ def timing_page(group: Group, timing: Timing) -> str:
     left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in group.left_out)
     farthest = [take_name(take.clip) for take, _ in group.outliers()]
     sections = [
-        _section(
-            "In words",
-            f"<ul>{words}</ul>" if words else "<p>No phase differs by more than a frame or two.</p>",
-        ),
+        _section("In words", f"<ul>{words}</ul>" if words else f"<p>{NOTHING_DIFFERS}</p>"),
         _section("Phases, the most unusual take first", _phase_bars(timing, [timing.reference, *farthest])),
         _section("Durations in seconds", _table(timing)),
         _section("Tempo, with its spread over the takes", _tempo_plot(group, timing)),
@@ -222,15 +198,14 @@ def _phase_bars(timing: Timing, order: Sequence[str]) -> str:
     if not timing.phases:
         return "<p>Phases need at least two marks.</p>"
     color = {name: COLORS[n % len(COLORS)] for n, name in enumerate(timing.phase_names)}
-    longest = max(
-        sum(phase.seconds for phase in timing.phases if phase.take == take) for take in timing.takes
-    )
+    rows = {take: [phase for phase in timing.phases if phase.take == take] for take in timing.takes}
+    longest = max(sum(phase.seconds for phase in row) for row in rows.values())
     line = 26
     picture = Svg(WIDTH, line * len(timing.takes) + 6, label="Duration of each phase in each take")
-    for n, take in enumerate(name for name in order if name in timing.takes):
+    for n, take in enumerate(name for name in order if name in rows):
         left = 170.0
         picture.add("text", shown_name(timing, take), x=160, y=n * line + 17, text_anchor="end")
-        for phase in (phase for phase in timing.phases if phase.take == take):
+        for phase in rows[take]:
             width = (WIDTH - 180) * phase.seconds / max(longest, 1e-9)
             title = f"{phase.phase}: {phase.seconds:.2f} s, {phase.percent:.0f} %"
             box = {"x": left, "y": n * line + 3, "width": max(width, 0.0), "height": 20}

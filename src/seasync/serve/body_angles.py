@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seasync.clip import Clip
+from seasync.encoders import body as bodies_of
+from seasync.encoders.body import ANGLE_NAMES, JOINT_NAMES, TRUNK, Body
+from seasync.encoding import Seconds
 from seasync.errors import ServeError
-from seasync.files import atomic_write
+from seasync.files import write_text
+from seasync.marks.files import csv_text
 from seasync.options import Side
 from seasync.serve.models import Angles, BodyForm, JointAngle
 
 if TYPE_CHECKING:
     from seasync.alignment import Alignment
-    from seasync.encoders.body import Body
-    from seasync.encoding import Seconds
 
 SELDOM = 0.5  # share of the frames below which the page warns
 MOST_MOMENTS = 3000
@@ -31,12 +31,11 @@ SMOOTHING = 0.05
 
 def find_body(clip: Clip, out: str, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
     """Find the joints of the person who moves most in a clip, and write them to `out`."""
-    from seasync import find_body
 
     def progress(done: float, total: float) -> None:
         report((min(done / max(total, 1e-3), 1.0), "looking for the body"))
 
-    body = find_body(clip, progress=progress)
+    body = bodies_of.find_body(clip, progress=progress)
     write_body(body, out)
     return {"found": round(body.found, 4)}
 
@@ -48,14 +47,11 @@ def write_body(body: Body, file: str) -> None:
         for frame in body.joints
     ]
     known = {"seconds": body.seconds.round(6).tolist(), "joints": rows, "aspect": body.aspect}
-    with atomic_write(file, make_folder=True) as part:
-        part.write_text(json.dumps(known), encoding="utf-8")
+    write_text(file, json.dumps(known), make_folder=True)
 
 
 def read_body(file: Path) -> Body:
     """Read a body that `write_body` has written."""
-    from seasync.encoders.body import JOINT_NAMES, Body
-
     known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     nobody = [[0.0, 0.0, 0.0]] * len(JOINT_NAMES)
     joints = np.array([nobody if row is None else row for row in known["joints"]], np.float32)
@@ -65,8 +61,6 @@ def read_body(file: Path) -> Body:
 
 def body_model(ref: str, body: Body, name: str) -> BodyForm:
     """A body as the API describes it."""
-    from seasync.encoders.body import JOINT_NAMES
-
     return BodyForm(
         ref=ref,
         found=round(body.found, 4),
@@ -106,8 +100,6 @@ def compare_angles(
     raw
         Whether the angles stay as they were found in each frame, with their jitter.
     """
-    from seasync.encoders.body import ANGLE_NAMES, TRUNK
-
     query, match = bodies["query"], bodies["match"]
     warp = alignment.warp(keep="query")
     step = max(1, len(query.seconds) // MOST_MOMENTS)
@@ -122,9 +114,13 @@ def compare_angles(
     angles = []
     for name in ANGLE_NAMES:
         other = others[_other_side(name) if mirror else name] * (-1 if mirror and name == TRUNK else 1)
-        pair = _at(query.seconds, own[name], seconds), _at(match.seconds, other, partners)
-        lists = [_rounded(values) for values in (*pair, pair[1] - pair[0])]
-        angles.append(JointAngle(name=name, query=lists[0], match=lists[1], difference=lists[2]))
+        # Linear between samples; NaN next to a sample that is not known.
+        first, second = (
+            np.interp(seconds, query.seconds, own[name]),
+            np.interp(partners, match.seconds, other),
+        )
+        lists = {"query": first, "match": second, "difference": second - first}
+        angles.append(JointAngle(name=name, **{side: _rounded(values) for side, values in lists.items()}))
     found = [body_note(bodies[side], names[side]) for side in bodies]
     return Angles(
         seconds={"query": seconds.round(4).tolist(), "match": partners.round(4).tolist()},
@@ -135,14 +131,10 @@ def compare_angles(
 
 def angles_csv(angles: Angles) -> str:
     """A row per synced moment; three columns per angle: query, match, difference."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    columns = [f"{one.name} {what}" for one in angles.angles for what in ("query", "match", "difference")]
-    writer.writerow(["query seconds", "match seconds", *columns])
-    values = [row for one in angles.angles for row in (one.query, one.match, one.difference)]
-    for number, times in enumerate(zip(angles.seconds["query"], angles.seconds["match"], strict=True)):
-        writer.writerow([*times, *("" if row[number] is None else row[number] for row in values)])
-    return out.getvalue()
+    names = [f"{one.name} {what}" for one in angles.angles for what in ("query", "match", "difference")]
+    columns: list[Sequence[float | None]] = [angles.seconds["query"], angles.seconds["match"]]
+    columns += [column for one in angles.angles for column in (one.query, one.match, one.difference)]
+    return csv_text(["query seconds", "match seconds", *names], zip(*columns, strict=True))
 
 
 def smoothed(seconds: Seconds, values: Seconds) -> Seconds:
@@ -162,11 +154,6 @@ def smoothed(seconds: Seconds, values: Seconds) -> Seconds:
         mean, lean = float(weights @ near), float(weights @ (near * away))
         found[n] = (second * mean - first * lean) / spread if spread > 1e-12 else mean / count
     return found
-
-
-def _at(seconds: Seconds, values: Seconds, times: Seconds) -> Seconds:
-    """The values at these times, linear between samples; NaN next to a sample that is not known."""
-    return np.asarray(np.interp(times, seconds, values))
 
 
 def _rounded(values: Seconds) -> list[float | None]:

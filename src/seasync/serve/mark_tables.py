@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +9,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from seasync.errors import ServeError
-from seasync.files import atomic_write
+from seasync.files import write_text
 from seasync.files.location import below_common_folder
 from seasync.group.carry import SURE
+from seasync.marks.files import csv_text
 from seasync.marks.mark import Mark, mark_key, mark_names
 from seasync.options import MarkKind
 from seasync.serve.models import LATEST, CarriedMark, MarkForm, Marks
@@ -92,15 +91,6 @@ def _marks_by_path(sea: ServedSea) -> Iterable[tuple[str, Sequence[MarkForm]]]:
         yield names[files[marks.ref]], marks.marks
 
 
-def csv_text(columns: list[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return out.getvalue()
-
-
 # Marks that were carried to all clips of a sea, kept until they are carried again.
 
 
@@ -133,8 +123,7 @@ class LabelingRun(BaseModel):
 
     def save(self, file: Path) -> None:
         """Write it to a file."""
-        with atomic_write(file, make_folder=True) as part:
-            part.write_text(self.model_dump_json(), encoding="utf-8")
+        write_text(file, self.model_dump_json(), make_folder=True)
 
 
 class CarriedStore:

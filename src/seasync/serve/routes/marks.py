@@ -36,9 +36,13 @@ def get_report(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> Report
 @report.get("/report.csv", response_class=Response, responses=CSV)
 def get_report_table(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> Response:
     """The compare report as a table."""
-    text = report_csv(_report(backend, sea, request))
-    name = {"Content-Disposition": 'attachment; filename="report.csv"'}
-    return Response(text, media_type="text/csv", headers=name)
+    return _download(report_csv(_report(backend, sea, request)), "report.csv")
+
+
+def _download(text: str, name: str) -> Response:
+    """A table that browsers save under this name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv", headers=headers)
 
 
 def _report(backend: Backend, sea: ServedSea, request: models.ReportRequest) -> Report:
@@ -79,8 +83,7 @@ def get_marks_table(
 ) -> Response:
     """All marks as `seasync evaluate` reads them: events.csv (clips with all key moments) or phases.csv."""
     text = tables.events_csv(sea) if form == "events" else tables.phases_csv(sea)
-    name = {"Content-Disposition": f'attachment; filename="{form}.csv"'}
-    return Response(text, media_type="text/csv", headers=name)
+    return _download(text, f"{form}.csv")
 
 
 @marks.get("/mark-names")
@@ -157,6 +160,4 @@ def list_carried(
 @labeling.get("/carried.csv", response_class=Response, responses=CSV)
 def get_carried_table(sea: SeaDep, backend: BackendDep) -> Response:
     """All marks, set by people or carried with their confidence, as `seasync transfer` writes them."""
-    text = tables.carried_csv(sea, backend.carried.get(sea.name))
-    name = {"Content-Disposition": 'attachment; filename="marks.csv"'}
-    return Response(text, media_type="text/csv", headers=name)
+    return _download(tables.carried_csv(sea, backend.carried.get(sea.name)), "marks.csv")
