@@ -177,9 +177,8 @@ class Carrier:
         """What the labeled clips say, all but `leave_out`."""
         numbers = [n for n in range(len(self.labeled)) if n != leave_out]
         known = [self.labeled[n].encoding for n in numbers]
-        numbers = choose_nearest(target, numbers, known, MOST_REFERENCES)
-        encodings = [self.labeled[n].encoding for n in numbers]
-        return self._votes(target, numbers, encodings, [self._moments[n] for n in numbers])
+        chosen = choose_nearest(target, numbers, known, MOST_REFERENCES)
+        return self._votes(target, [(n, self.labeled[n].encoding, self._moments[n]) for n in chosen])
 
     def _with_helpers(
         self, target: Encoding, votes: Votes, *, own: int | None, leave_out: int | None = None
@@ -187,28 +186,23 @@ class Carrier:
         """The votes of the labeled clips and those of the target's nearest helpers."""
         pool = [n for n, (number, _, _) in enumerate(self._pool) if number != own]
         chosen = choose_nearest(target, pool, [self._pool[n][1] for n in pool], HELPERS)
-        marks = []
+        helpers = []
         for n in chosen:
-            theirs = self._pool[n][2]
-            marks.append((theirs if leave_out is None else theirs.without(leave_out)).middle()[0])
-        numbers = [len(self.labeled) + n for n in chosen]
-        helping = self._votes(target, numbers, [self._pool[n][1] for n in chosen], marks)
+            _, encoding, theirs = self._pool[n]
+            theirs = theirs if leave_out is None else theirs.without(leave_out)
+            helpers.append((len(self.labeled) + n, encoding, theirs.middle()[0]))
+        helping = self._votes(target, helpers)
         return Votes(
             (*votes.sources, *helping.sources),
             np.concatenate([votes.weights, HELPER_SHARE * helping.weights]),
             np.concatenate([votes.moments, helping.moments]),
         )
 
-    def _votes(
-        self,
-        target: Encoding,
-        numbers: Sequence[int],
-        encodings: Sequence[Encoding],
-        marks: Sequence[Seconds],
-    ) -> Votes:
-        alignments = align_judged(target, encodings, self.recipe, self._judge)
+    def _votes(self, target: Encoding, asked: Sequence[tuple[int, Encoding, Seconds]]) -> Votes:
+        """What these clips say, each given by its number, its encoding and the moments of its marks."""
+        alignments = align_judged(target, [encoding for _, encoding, _ in asked], self.recipe, self._judge)
         sources, weights, moments = [], [], []
-        for number, alignment, theirs in zip(numbers, alignments, marks, strict=True):
+        for (number, _, theirs), alignment in zip(asked, alignments, strict=True):
             if alignment.alignable and np.isfinite(theirs).any():
                 warp = alignment.warp(keep="match").smooth()
                 sources.append(number)

@@ -277,7 +277,19 @@ class Group:
         return marks
 
     def _repr_html_(self) -> str:
-        return group_html(self)
+        """The tempo of all takes with its mean, a table of the takes, and who was left out."""
+        rows = "".join(
+            f"<tr><td>{escape(take.clip.name)}</td><td>{take.alignment.draq:.3f}</td>"
+            f"<td>{distance:.2f} s</td></tr>"
+            for take, distance in self.outliers()
+        )
+        left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in self.left_out)
+        return (
+            f"<p>{len(self.takes)} takes on the clock of <b>{escape(self.reference.name)}</b></p>"
+            f"{_tempo_picture(self)}"
+            f"<table><tr><th>take</th><th>DRAQ</th><th>distance from the group</th></tr>{rows}</table>"
+            + (f"<p>Not in the group:</p><ul>{left_out}</ul>" if left_out else "")
+        )
 
     def to_json(self) -> dict[str, object]:
         """Plain values for JSON."""
@@ -366,27 +378,11 @@ def while_moving(group: Group, values: Seconds) -> Seconds:
     return np.where(moving, values, np.nan)
 
 
-# How notebooks show a group: its tempo as a picture, its takes as a table.
+# The picture that notebooks show of a group.
 
 
 WIDTH, HEIGHT, MARGIN = 420, 130, 8
 SLOWEST, FASTEST = 0.4, 2.5  # beyond, a curve leaves the picture
-
-
-def group_html(group: Group) -> str:
-    """The tempo of all takes with its mean, a table of the takes, and who was left out."""
-    rows = "".join(
-        f"<tr><td>{escape(take.clip.name)}</td><td>{take.alignment.draq:.3f}</td>"
-        f"<td>{distance:.2f} s</td></tr>"
-        for take, distance in group.outliers()
-    )
-    left_out = "".join(f"<li>{escape(out.clip.name)}: {escape(out.reason)}</li>" for out in group.left_out)
-    return (
-        f"<p>{len(group.takes)} takes on the clock of <b>{escape(group.reference.name)}</b></p>"
-        f"{_tempo_picture(group)}"
-        f"<table><tr><th>take</th><th>DRAQ</th><th>distance from the group</th></tr>{rows}</table>"
-        + (f"<p>Not in the group:</p><ul>{left_out}</ul>" if left_out else "")
-    )
 
 
 def _tempo_picture(group: Group) -> Svg:
