@@ -303,11 +303,11 @@ def _likelihood(alignment: Alignment) -> float:
     return float(alignment.alignable) if alignment.likelihood is None else alignment.likelihood
 
 
-def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION, seed: int = 0) -> int:
+def medoid(takes: Sequence[Take], *, recipe: Recipe = MOTION) -> int:
     """The number of the take that fits the others best: the lowest mean score with some of them."""
     if len(takes) < 2:
         return 0
-    probes = np.sort(np.random.default_rng(seed).permutation(len(takes))[:PROBES])
+    probes = np.sort(np.random.default_rng(0).permutation(len(takes))[:PROBES])
     total, count = np.zeros(len(takes)), np.zeros(len(takes))
     for probe in probes.tolist():
         others = [n for n in range(len(takes)) if n != probe]

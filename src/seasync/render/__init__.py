@@ -5,8 +5,7 @@ from seasync.marks import Mark
 from seasync.render.films import compare, grid, group_film, read_marks, retime
 from seasync.render.picture import alignment_picture, contact_sheet, warp_picture
 from seasync.render.sound import write_sound
-from seasync.render.timelines import export
-from seasync.render.timelines.replace import replace_clip
+from seasync.render.timelines import export, replace_clip
 from seasync.render.timing_page import write_timing
 
 __all__ = [
