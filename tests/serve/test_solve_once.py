@@ -12,7 +12,8 @@ import pytest
 from seasync.alignment import Alignment, align_encodings
 from seasync.encoding import Encoding
 from seasync.errors import ServeError
-from seasync.serve.solver import AlignmentCache
+from seasync.serve.solver import size_of
+from seasync.serve.worker import Recent
 from tests.encoders.models import colour_grid
 from tests.serve.conftest import Server, running
 from tests.serve.films import film, pace
@@ -91,12 +92,12 @@ def test_remembered_alignments_are_bounded(solved: Callable[[int], Alignment]) -
     alignments = {n: solved(n) for n in (4, 6, 8)}
     assert all(one.cost is not None for one in alignments.values())
     room = sum(100 * len(one.path) + one.cost.nbytes for one in alignments.values())  # type: ignore[union-attr]
-    cache = AlignmentCache(room - 1)
+    cache = Recent[Alignment](room - 1, size_of)
     for n, alignment in alignments.items():
         cache.put(("sea", n, ""), alignment)
     assert cache.get(("sea", 4, "")) is None
     assert cache.get(("sea", 6, "")) is alignments[6]
-    tiny = AlignmentCache(1)
+    tiny = Recent[Alignment](1, size_of)
     tiny.put(("sea", 8, ""), alignments[8])
     assert tiny.get(("sea", 8, "")) is alignments[8]  # the newest stays, however large
 

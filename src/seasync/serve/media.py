@@ -6,14 +6,14 @@ import io
 import os
 import stat
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import av
+import av.video.reformatter
 import numpy as np
 from numpy.typing import NDArray
 from starlette.responses import FileResponse
@@ -25,7 +25,9 @@ from seasync.files import atomic_write
 from seasync.files.cache import stamp
 from seasync.files.location import expect_ordinary
 from seasync.serve.security import Limits
-from seasync.serve.worker import WorkerProcess
+from seasync.serve.worker import Recent, WorkerProcess
+from seasync.video.source import LENIENT, images
+from seasync.video.timetable import frame_table
 
 # Containers that hold pictures themselves. FFmpeg also knows formats that name other files to open
 # (playlists, edit lists, manifests) or that draw any text file as a picture: an upload must not be one.
@@ -83,10 +85,6 @@ def check_container(path: Path, pixels: int) -> set[str]:
     VideoError
         If it is not a video, or its picture is too large.
     """
-    import av
-
-    from seasync.video.source import LENIENT, images
-
     names: set[str] = set()
     allowed = {"format_whitelist": STILLS if path.is_dir() else CONTAINERS, "protocol_whitelist": "file"}
     for part in images(path) if path.is_dir() else [path]:
@@ -117,7 +115,6 @@ def inspect_video(file: str, pixels: int, longest: float) -> VideoFacts:
         If it is not a video, its picture is larger than `pixels`, or it is longer than `longest` seconds.
     """
     from seasync.render.frames import stills
-    from seasync.video.timetable import frame_table
 
     path = Path(file)
     names = check_container(path, pixels)
@@ -170,8 +167,7 @@ class KnownFacts:
 
     def __init__(self, worker: WorkerProcess, limits: Limits) -> None:
         self._worker, self._limits = worker, limits
-        self._facts: OrderedDict[tuple[str, int, int], VideoFacts] = OrderedDict()
-        self._lock = threading.Lock()
+        self._facts = Recent[VideoFacts](REMEMBERED)
 
     def of(self, file: Path) -> VideoFacts:
         """The facts about a file.
@@ -181,11 +177,9 @@ class KnownFacts:
         ServeError
             If it is not a video that this server accepts.
         """
-        key = stamp(file)
-        with self._lock:
-            if key in self._facts:
-                self._facts.move_to_end(key)
-                return self._facts[key]
+        known = self._facts.get(stamp(file))
+        if known is not None:
+            return known
         found: VideoFacts = self._worker.run(
             inspect_video,
             str(file),
@@ -198,10 +192,7 @@ class KnownFacts:
 
     def remember(self, file: Path, facts: VideoFacts) -> None:
         """Note the facts about a file that has been inspected under another name."""
-        with self._lock:
-            self._facts[stamp(file)] = facts
-            if len(self._facts) > REMEMBERED:
-                self._facts.popitem(last=False)
+        self._facts.put(stamp(file), facts)
 
 
 # Proxies: copies that every browser plays, with every frame at its time. Made in a worker process.
@@ -216,9 +207,6 @@ GOP = 12  # frames from one key frame to the next: few, so that scrubbing is fas
 
 def make_proxy(file: str, out: str, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
     """Write the proxy of `file` to `out`: H.264 and AAC, upright, at most 720 lines, frame for frame."""
-    from av.video.reformatter import VideoReformatter
-
-    from seasync.video.timetable import frame_table
     from seasync.video.writer import open_output
 
     info, table = video.probe(file), frame_table(file)
@@ -236,7 +224,7 @@ def make_proxy(file: str, out: str, report: Callable[[tuple[float, str]], None])
         picture.codec_context.time_base = CLOCK
         picture.codec_context.gop_size, picture.codec_context.max_b_frames = GOP, 0
         sound = _Sound(container, file, table.end) if info.audio else None
-        resize = VideoReformatter()
+        resize = av.video.reformatter.VideoReformatter()
         for shown in video.frames(file):
             frame = resize.reformat(shown.frame, width=size[0], height=size[1], format="yuv420p")
             frame.pts, frame.time_base, frame.pict_type = round(shown.seconds / CLOCK), CLOCK, 0
@@ -255,7 +243,6 @@ class _Sound:
     """Writes the sound of the file beside its pictures."""
 
     def __init__(self, container: Any, file: str, end: float) -> None:
-
         audio = video.probe(file).audio
         assert audio is not None
         self._container, self._file, self._end = container, file, end
@@ -265,12 +252,10 @@ class _Sound:
 
     def until(self, seconds: float, *, last: bool = False) -> None:
         """Write up to `seconds`, in steps."""
-        from av.audio.frame import AudioFrame
-
         while self._done < self._end and (last or seconds > self._done):
             stop = min(self._done + SOUND_SECONDS, self._end)
             samples = video.sound(self._file, start=self._done, end=stop, rate=SOUND_RATE)
-            frame = AudioFrame.from_ndarray(samples, "fltp", self._layout)
+            frame = av.AudioFrame.from_ndarray(samples, "fltp", self._layout)
             frame.rate, frame.time_base = SOUND_RATE, Fraction(1, SOUND_RATE)
             frame.pts = round(self._done * SOUND_RATE)
             self._container.mux(self._stream.encode(frame))

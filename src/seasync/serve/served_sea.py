@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -30,7 +29,7 @@ from seasync.sea.search import Matches, Query, resolve
 from seasync.sea.snapshot import Snapshot
 from seasync.serve import tasks
 from seasync.serve.stores import AnnotationStore
-from seasync.serve.worker import Turn, WorkerProcess
+from seasync.serve.worker import Recent, Turn, WorkerProcess
 
 log = logging.getLogger("seasync.serve")
 CORES = os.cpu_count() or 1
@@ -77,7 +76,7 @@ class ServedSea:
         self._asked = 0  # searches that run or wait
         self._answering = threading.Lock()
         # By what was asked for: how many matches at most, and the answer.
-        self._answers = OrderedDict[Hashable, tuple[int, Matches]]()
+        self._answers = Recent[tuple[int, Matches]](KEPT_ANSWERS)
         # More searches at once than cores only slow each other down: they take turns.
         self._searches = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
 
@@ -159,7 +158,7 @@ class ServedSea:
         snapshot = snapshot or self.latest()
         if snapshot and not alone and (frames is None or clip.id is not None):
             return resolve(snapshot, clip, self._encode)
-        encoding, end = self._run(clip, None, frames, alone)
+        encoding, end = self._encode(clip, frames=frames, alone=alone)
         return Query(encoding, clip, np.empty(0, np.uint64), end)
 
     def search(self, query: Clip, **options: Any) -> SearchForm:
@@ -172,8 +171,7 @@ class ServedSea:
         People open one match of an answer after the other, so the latest answers are remembered.
         """
         snapshot = self.snapshot()
-        with self._answering:
-            most, found = self._answers.get((snapshot.version, query, recipe), (0, None))
+        most, found = self._answers.get((snapshot.version, query, recipe)) or (0, None)
         if found is None or most < k:
             found = self._search(query, {"k": k, "recipe": recipe})
         if not found.can_align:
@@ -206,27 +204,11 @@ class ServedSea:
             if query.id is not None:
                 self.clip(query.id)  # a missing clip gets its own error
             raise
-        self._remember(snapshot.version, query, found, **options)
+        # The first matches are those of every such search with a smaller k.
+        is_plain = all(options[name] is None for name in options.keys() - {"k", "recipe"})
+        if is_plain and options["k"] <= options["recipe"].candidates:
+            self._answers.put((snapshot.version, query, options["recipe"]), (options["k"], found))
         return found
-
-    def _remember(
-        self,
-        version: int,
-        query: Clip,
-        found: Matches,
-        *,
-        k: int,
-        recipe: Recipe,
-        **others: Any,
-    ) -> None:
-        """Keep an answer whose first matches are those of every such search with a smaller k."""
-        if k <= recipe.candidates and all(option is None for option in others.values()):
-            key = version, query, recipe
-            with self._answering:
-                self._answers[key] = k, found
-                self._answers.move_to_end(key)
-                if len(self._answers) > KEPT_ANSWERS:
-                    self._answers.popitem(last=False)
 
     @contextmanager
     def _counted(self) -> Iterator[int]:
@@ -273,12 +255,12 @@ class ServedSea:
                 snapshot.index.prewarm(snapshot)
                 self._warmed = snapshot.index.column
 
-    def _encode(self, clip: Clip, *, content: str | None = None) -> tuple[Encoding, float]:
-        return self._run(clip, content)
-
-    def _run(self, *asked: Any) -> tuple[Encoding, float]:
+    def _encode(
+        self, clip: Clip, *, content: str | None = None, frames: int | None = None, alone: bool = False
+    ) -> tuple[Encoding, float]:
         """`tasks.encode` in the worker process."""
-        encoding, end = self._worker.run(tasks.encode, self.location, *asked, seconds=self._seconds)
+        asked = self.location, clip, content, frames, alone
+        encoding, end = self._worker.run(tasks.encode, *asked, seconds=self._seconds)
         return encoding, end
 
     def close(self) -> None:
@@ -295,18 +277,18 @@ class SearchProcesses:
         How many processes. 0: the server searches by itself only.
     wait_seconds
         How long a search waits for its turn at most.
+
+    Attributes
+    ----------
+    ready
+        Whether the processes are up.
     """
 
     def __init__(self, count: int, *, wait_seconds: float | None) -> None:
         self._workers = [WorkerProcess(f"search-{number}") for number in range(count)]
         self._turn = Turn(wait_seconds, places=max(count, 1))
         self._guard = threading.Lock()
-        self._starting = self._ready = False
-
-    @property
-    def ready(self) -> bool:
-        """Whether the processes are up."""
-        return self._ready
+        self._starting = self.ready = False
 
     def start(self, *search: Any) -> None:
         """Start the processes in the background, unless that was done before; each does this search first.
@@ -328,7 +310,7 @@ class SearchProcesses:
                 worker.run(search_in_process, *search)
             except ServeError as error:  # whoever asked for this search gets the error as well
                 log.info("start of %s: %s", worker.name, error)
-        self._ready = True
+        self.ready = True
 
     def search(self, *search: Any) -> Matches:
         """Search in the next process that is free.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -24,6 +23,7 @@ from seasync.sea.snapshot import Snapshot
 from seasync.serve.library import VideoLibrary
 from seasync.serve.models import AlignmentQuery, AlignmentRequest, Detail, SpanForm
 from seasync.serve.served_sea import ServedSea
+from seasync.serve.worker import Recent
 
 Helper = tuple[Alignment, Encoding]
 Key = tuple[str, int, str]
@@ -31,33 +31,6 @@ COARSE_FRAMES = 16  # per video, for a first answer
 # Seconds of video. Up to here the full answer takes two or three times as long as a coarse one, which is too
 # little to be worth two answers.
 QUICK_SECONDS = 8.0
-
-
-class AlignmentCache:
-    """The alignments that were used most recently, up to a number of bytes. The newest is always kept."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit, self._bytes = limit_bytes, 0
-        self._kept: OrderedDict[Key, Alignment] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> Alignment | None:
-        """The alignment kept under `key`."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def put(self, key: Key, alignment: Alignment) -> None:
-        """Keep an alignment, and drop others until all fit."""
-        with self._lock:
-            if key in self._kept:
-                self._bytes -= _size(self._kept.pop(key))
-            self._kept[key] = alignment
-            self._bytes += _size(alignment)
-            while self._bytes > self._limit and len(self._kept) > 1:
-                _, dropped = self._kept.popitem(last=False)
-                self._bytes -= _size(dropped)
 
 
 class SingleFlight:
@@ -127,7 +100,11 @@ class Solver:
     """
 
     def __init__(self, library: VideoLibrary, limit_bytes: int) -> None:
-        self._library, self._cache, self._flights = library, AlignmentCache(limit_bytes), SingleFlight()
+        self._library, self._cache, self._flights = (
+            library,
+            Recent[Alignment](limit_bytes, size_of),
+            SingleFlight(),
+        )
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="encode-ahead")
 
     def solve(self, sea: ServedSea, request: AlignmentRequest) -> Alignment:
@@ -260,6 +237,6 @@ class Solver:
         return [(one.alignment, sea.query(one.clip, snapshot=asked.snapshot).encoding) for one in others]
 
 
-def _size(alignment: Alignment) -> int:
+def size_of(alignment: Alignment) -> int:
     """About how many bytes an alignment takes."""
     return 100 * len(alignment.path) + (0 if alignment.cost is None else alignment.cost.nbytes)

@@ -12,14 +12,14 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from seasync.errors import SeasyncError, ServeError
 
@@ -82,6 +82,47 @@ class Turn:
                 self._waiting.popleft().put(place)
             else:
                 self._free = sorted([*self._free, place])
+
+
+# What several threads look up, and only one of them should have to find.
+
+
+V = TypeVar("V")
+
+
+class Recent(Generic[V]):
+    """The values that were used most recently, up to a total size. The newest is always kept.
+
+    Parameters
+    ----------
+    limit
+        How much is kept.
+    size
+        How much a value counts. Default: 1, so that `limit` is their number.
+    """
+
+    def __init__(self, limit: int, size: Callable[[V], int] = lambda value: 1) -> None:
+        self._limit, self._size, self._total = limit, size, 0
+        self._kept: OrderedDict[Hashable, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> V | None:
+        """The value kept under `key`."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, value: V) -> None:
+        """Keep a value, and drop others until all fit."""
+        with self._lock:
+            if key in self._kept:
+                self._total -= self._size(self._kept.pop(key))
+            self._kept[key] = value
+            self._total += self._size(value)
+            while self._total > self._limit and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                self._total -= self._size(dropped)
 
 
 log = logging.getLogger("seasync.serve")
