@@ -18,7 +18,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import anyio
 import anyio.to_thread
 import platformdirs
 import uvicorn
@@ -192,11 +191,18 @@ def serve(
             token=token,
             limits=limits,
         )
-        address = _address(host, listening.getsockname()[1], root_path, token)
+        named = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
+        address = Access(named, root_path, token).address(listening.getsockname()[1])
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
-        server = _Server(config, lambda: _announce(address, ready, open_browser))
+
+        def announce() -> None:
+            ready(address)
+            if open_browser:
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+        server = _Server(config, announce)
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
             server.run(sockets=[listening])
 
@@ -243,18 +249,6 @@ def _listening(host: str, port: int) -> socket.socket:
         raise ServeError(
             f"{host}:{port}: cannot listen there ({reason}); choose another --port or --host"
         ) from error
-
-
-def _address(host: str, port: int, root_path: str, token: str | None) -> str:
-    shown = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
-    name = f"[{shown}]" if ":" in shown else shown
-    return f"http://{name}:{port}{root_path}/" + (f"?token={token}" if token else "")
-
-
-def _announce(address: str, ready: Callable[[str], None], open_browser: bool) -> None:
-    ready(address)
-    if open_browser:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 # What the application is made of.

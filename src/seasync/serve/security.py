@@ -10,7 +10,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from time import monotonic
@@ -422,6 +422,12 @@ class Access:
     root_path: str = ""
     token: str | None = None
 
+    def address(self, port: int | None) -> str:
+        """The address of the page, with the token."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        place = f"http://{name}" + (f":{port}" if port else "") + f"{self.root_path}/"
+        return place + (f"?token={quote(self.token)}" if self.token else "")
+
 
 def phone(access: Access, port: int | None) -> Phone:
     """The address for a phone, and its QR code.
@@ -441,10 +447,7 @@ def phone(access: Access, port: int | None) -> Phone:
             "only this machine can reach the server; start it with `seasync serve --host 0.0.0.0`", status=409
         )
     everywhere = access.host in ("0.0.0.0", "::")  # nosec B104
-    name = _own_address() if everywhere else access.host
-    name = f"[{name}]" if ":" in name else name
-    place = f"http://{name}" + (f":{port}" if port else "")
-    address = f"{place}{access.root_path}/" + (f"?token={quote(access.token)}" if access.token else "")
+    address = replace(access, host=_own_address() if everywhere else access.host).address(port)
     return Phone(address=address, qr=_qr(address))
 
 
