@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seasync.clip import Clip
+from seasync.encoders.body import FINGERPRINT
 from seasync.errors import ServeError
 from seasync.files import DiskCache, fetch
 from seasync.files.cache import stamp
@@ -202,8 +203,6 @@ class VideoLibrary:
 
     def body_place(self, clip: Clip) -> Path:
         """Where the joints of the body in an opened clip belong."""
-        from seasync.encoders.body import FINGERPRINT
-
         made_of = "body", stamp(fetch(clip.file)), clip.start, clip.end, FINGERPRINT
         return self._cache.place(*made_of, suffix=".json")
 

@@ -205,9 +205,9 @@ class SpanForm(Model):
 
 def recipe_named(name: RecipeName) -> Recipe:
     """The recipe that a request names."""
-    from seasync.alignment import MOTION, PAPER
+    from seasync.alignment import RECIPES
 
-    return PAPER if name == "paper" else MOTION
+    return RECIPES[name]
 
 
 class SearchRequest(Model):

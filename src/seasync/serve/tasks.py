@@ -10,24 +10,25 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from seasync import render, video
+from seasync import pair, render, video
+from seasync.alignment import Alignment
 from seasync.clip import Clip
+from seasync.encoders import encode_clip
+from seasync.encoders.encoder import TakesFrames
+from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, SeasyncError, ServeError
 from seasync.files import fetch
+from seasync.group import carry_over_sea
+from seasync.marks import Mark
 from seasync.options import MarkKind, Side
-from seasync.serve import media, models
+from seasync.sea import ingest, sources
+from seasync.sea.sea import Sea
+from seasync.serve import mark_tables, media, models
 from seasync.serve.security import Roots
-
-if TYPE_CHECKING:
-    from seasync.alignment import Alignment
-    from seasync.encoding import Encoding
-    from seasync.marks.mark import Mark
-    from seasync.sea.ingest import Added
-    from seasync.sea.sea import Sea
 
 Progress = Callable[[tuple[float, str]], None]
 
@@ -52,8 +53,6 @@ class SeaLocation:
 
     def open(self) -> Sea:
         """Open the sea."""
-        from seasync.sea.sea import Sea
-
         return Sea(self.uri, self.encoder, storage_options=dict(self.storage_options))
 
 
@@ -76,14 +75,11 @@ def encode(
     Encoding, float
         The encoding, and the second at which the clip ends.
     """
-    from seasync.encoders import encode_clip
-    from seasync.pair import end_of, pair_fps
-
     opened = sea.open()
-    encoder, end = opened.encoder(), end_of(clip)
+    encoder, end = opened.encoder(), pair.end_of(clip)
     fps = opened.fps if opened.exists() else encoder.fps
     if alone:
-        fps = max(fps, pair_fps(encoder, end - clip.start))
+        fps = max(fps, pair.pair_fps(encoder, end - clip.start))
     if frames is not None:
         fps = min(fps, frames / max(end - clip.start, 1e-3))
     return encode_clip(clip, encoder, fps=fps, content=content), end
@@ -110,24 +106,20 @@ def add(
     SeaError
         If no file could be added.
     """
-    from seasync.sea import ingest
-    from seasync.sea.ingest import Failure
-    from seasync.sea.sources import SourceVideo, find_videos
-
     report((0.0, "looking for videos"))
     tags, allowed = tuple(request.tags), Roots(roots)
-    found = [SourceVideo(Path(upload), request.label, tags) for upload in uploads]
+    found = [sources.SourceVideo(Path(upload), request.label, tags) for upload in uploads]
     if paths:
-        found += find_videos(paths, labels=request.labels, tags=tags)
-    sources, refused = [], []
+        found += sources.find_videos(paths, labels=request.labels, tags=tags)
+    accepted, refused = [], []
     for source in found:
         try:
             if not allowed.contains(source.file):
                 raise ServeError(f"{Path(source.file).name}: it is outside the served folders")
             media.check_container(fetch(source.file), pixels)
-            sources.append(source if request.label is None else replace(source, label=request.label))
+            accepted.append(source if request.label is None else replace(source, label=request.label))
         except (SeasyncError, OSError) as error:
-            refused.append(Failure(str(source.file), str(error)))
+            refused.append(ingest.Failure(str(source.file), str(error)))
 
     opened = sea.open()
 
@@ -135,9 +127,9 @@ def add(
         report((added.done / max(added.size, 1), _counts(added)))
 
     added = ingest.Added()
-    if sources:
+    if accepted:
         report((0.0, "encoding"))
-        added = ingest.add(opened.record, sources, opened.encoder(), split=request.split, progress=progress)
+        added = ingest.add(opened.record, accepted, opened.encoder(), split=request.split, progress=progress)
     failed = [*added.failed, *refused]
     if failed and not added.added and not added.present:
         none = "" if len(failed) == 1 else f"none of {len(failed)} files could be added; the first: "
@@ -151,7 +143,7 @@ def add(
     }
 
 
-def _counts(added: Added) -> str:
+def _counts(added: ingest.Added) -> str:
     parts = [f"{added.added} added"]
     parts += [f"{added.present} already present"] if added.present else []
     parts += [f"{len(added.failed)} failed"] if added.failed else []
@@ -206,9 +198,6 @@ def carry_marks(
     dict
         `labeled`, `carried` (clips that have marks now) and `doubtful`.
     """
-    from seasync.group import carry_over_sea
-    from seasync.marks import Mark
-    from seasync.serve.mark_tables import CarriedRow, LabelingRun
 
     def progress(what: str, done: int, total: int) -> None:
         if done % max(total // 100, 1) == 0:
@@ -231,8 +220,8 @@ def carry_marks(
             for mark in each.marks
             for kind, name in [known[mark.name]]
         ]
-        rows.append(CarriedRow(clip=str(each.clip.id), sources=each.sources, marks=marks))
-    LabelingRun(
+        rows.append(mark_tables.CarriedRow(clip=str(each.clip.id), sources=each.sources, marks=marks))
+    mark_tables.LabelingRun(
         labeled=len(labeled),
         label=request.label,
         tolerance=request.tolerance,
@@ -276,8 +265,6 @@ def load_encoder(location: SeaLocation) -> Encoding | None:
     Encoding or None
         The encoding of a moment of noise.
     """
-    from seasync.encoders.encoder import TakesFrames
-
     before = os.environ.get(OFFLINE)
     os.environ[OFFLINE] = "1"  # nothing is fetched meanwhile
     try:
@@ -297,5 +284,4 @@ def load_encoder(location: SeaLocation) -> Encoding | None:
 def load_video() -> None:
     """Import what reads and writes videos into this process."""
     import seasync.render.films
-    import seasync.render.frames
-    import seasync.video.timetable  # noqa: F401
+    import seasync.render.frames  # noqa: F401
