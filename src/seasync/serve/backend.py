@@ -92,15 +92,16 @@ class Backend:
         self.films = DiskCache(self.state.films, limits.film_bytes, in_use_seconds=FILM_IN_USE_SECONDS)
         self.library = VideoLibrary(openable, self.uploads, self.inspector, facts, self.cache, limits)
         self.solver = Solver(self.library, limits.alignment_bytes)
-        film = JobType(self._maker, tasks.film, self._film_arguments, self._after_film)
+        after_film, after_cached = _trimmer(self.films), _trimmer(self.cache)
+        film = JobType(self._maker, tasks.film, self._film_arguments, after_film)
         types = {
             "add": JobType(self._adder, tasks.add, self._add_arguments, self._after_add),
             "film": film,
             "ahead": film,
-            "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, self._after_film),
+            "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, after_film),
             "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments, lambda *_: None),
-            "proxy": JobType(self._maker, media.make_proxy, self._proxy_arguments, self._after_cached),
-            "body": JobType(self._maker, find_body, self._body_arguments, self._after_cached),
+            "proxy": JobType(self._maker, media.make_proxy, self._proxy_arguments, after_cached),
+            "body": JobType(self._maker, find_body, self._body_arguments, after_cached),
         }
         self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
 
@@ -189,7 +190,7 @@ class Backend:
         self.jobs.close()
         for sea in (*self.seas.values(), self._workspace):
             sea.close()
-        for worker in (self.inspector, self._encoder, self._adder, self._maker, self._carrier):
+        for worker in (self.inspector, self._encoder):  # the queue has closed its own
             worker.close()
         self._searches.close()
         self.state.close()
@@ -221,9 +222,6 @@ class Backend:
         place.parent.mkdir(parents=True, exist_ok=True)
         return str(place)
 
-    def _after_film(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
-        self.films.trim_after(Path(arguments[-1]))
-
     def _carry_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         return self.sea(sea).location, models.LabelingRequest(**request), str(self.carried.place(sea))
 
@@ -235,8 +233,10 @@ class Backend:
         clip = self.library.clip_to_encode(self.sea(sea), models.SpanForm(**request))
         return clip, str(self.library.body_place(clip))
 
-    def _after_cached(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
-        self.cache.trim_after(Path(arguments[-1]))
+
+def _trimmer(cache: DiskCache) -> Callable[[dict[str, Any], tuple[Any, ...]], None]:
+    """What follows a job whose last argument is the file that it writes into this cache."""
+    return lambda request, arguments: cache.trim_after(Path(arguments[-1]))
 
 
 def _run_in_background(work: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import zipfile
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of
 from seasync.serve.media import open_held
 from seasync.serve.models import NO_SEA, SIDES, AlignmentRequest, Anchor
-from seasync.serve.served_sea import ServedSea
 from seasync.serve.stores import AnnotationStore, content_hash
 
 FORMAT = 1
@@ -67,6 +67,10 @@ def save(backend: Backend, comparison: models.Comparison, file: Path, *, embed: 
         Whether the videos go into the file. Otherwise you need the same videos to open it.
     """
     sea, request = backend.sea(comparison.sea), comparison.alignment
+    pair = f"{request.query}/{request.match}"
+    anchors = sea.annotations.get(f"anchors/{pair}") or []
+    texts = [f"{one['query']:.6f}={one['match']:.6f}" for one in anchors]
+    anchored = request.model_copy(update={"anchor": texts or request.anchor})
     with zipfile.ZipFile(file, "w") as archive:
         videos: dict[Side, Video] = {}
         for side, span in zip(SIDES, request.spans, strict=True):
@@ -92,10 +96,10 @@ def save(backend: Backend, comparison: models.Comparison, file: Path, *, embed: 
             name=comparison.name[:120],
             request=request.model_dump(include={"recipe", "partial", "order"}),
             videos=videos,
-            anchors=_anchors(sea, request),
+            anchors=anchors,
             marks={side: marks_of(sea, refs[side]) for side in SIDES},
-            drawings=sea.annotations.get(f"drawings/{request.query}/{request.match}") or [],
-            alignment=backend.solver.solve(sea, _anchored(sea, request)).to_json(),
+            drawings=sea.annotations.get(f"drawings/{pair}") or [],
+            alignment=backend.solver.solve(sea, anchored).to_json(),
         )
         archive.writestr(MANIFEST, manifest.model_dump_json(indent=1), zipfile.ZIP_DEFLATED)
 
@@ -128,8 +132,7 @@ def load(backend: Backend, file: Path) -> models.Comparison:
         )
     except (ValidationError, TypeError) as error:
         raise ServeError(f"{MANIFEST}: {_first(error)}", status=422) from error
-    store = backend.sea(NO_SEA).annotations
-    _keep(store, request, manifest)
+    _keep(backend.sea(NO_SEA).annotations, request, manifest)
     names = {side: manifest.videos[side].name for side in SIDES}
     return backend.comparisons.add(NO_SEA, request, names, name=manifest.name)
 
@@ -187,27 +190,14 @@ def _upload(backend: Backend, archive: zipfile.ZipFile, video: Video) -> str:
 
 
 def _keep(store: AnnotationStore, request: AlignmentRequest, manifest: Manifest) -> None:
-    if manifest.anchors:
-        place = f"anchors/{request.query}/{request.match}"
-        store.put(place, [one.model_dump() for one in manifest.anchors])
-    if manifest.drawings:
-        place = f"drawings/{request.query}/{request.match}"
-        store.put(place, [one.model_dump() for one in manifest.drawings])
+    given: dict[str, Sequence[models.Model]] = {"anchors": manifest.anchors, "drawings": manifest.drawings}
+    for kind, found in given.items():
+        if found:
+            store.put(f"{kind}/{request.query}/{request.match}", [one.model_dump() for one in found])
     for side, ref in (("query", request.query), ("match", request.match)):
         marks = manifest.marks.get(side)  # type: ignore[call-overload]
         if marks and not store.get(f"marks/{ref}"):
             store.put(f"marks/{ref}", {"ref": ref, "marks": [mark.model_dump() for mark in marks]})
-
-
-def _anchors(sea: ServedSea, request: AlignmentRequest) -> list[Anchor]:
-    found = sea.annotations.get(f"anchors/{request.query}/{request.match}") or []
-    return [Anchor(**one) for one in found]
-
-
-def _anchored(sea: ServedSea, request: AlignmentRequest) -> AlignmentRequest:
-    """The request with the anchors that people have set."""
-    texts = [f"{one.query:.6f}={one.match:.6f}" for one in _anchors(sea, request)]
-    return request.model_copy(update={"anchor": texts or request.anchor})
 
 
 def _first(error: Exception) -> str:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from seasync.errors import ServeError
@@ -247,9 +246,8 @@ class JobQueue:
             nonlocal saved
             share, message = progress
             with self._news:
-                found = self._jobs[job]
-                news = {"progress": max(found.progress, share), "message": message}
-                changed = found.model_copy(update=news)
+                news = {"progress": max(self._jobs[job].progress, share), "message": message}
+                changed = self._jobs[job].model_copy(update=news)
                 self._changed(changed)
                 if time.monotonic() - saved > SAVE_SECONDS:
                     self._write(changed)
@@ -271,7 +269,8 @@ class JobQueue:
         oldest = time.time() - self._days * 86400
         for place, job in enumerate(over):
             if place >= self._count or (job.ended or 0) < oldest:
-                self._state.if_possible(partial(self._state, "DELETE FROM jobs WHERE id = ?", job.id))
+                with self._state.if_possible():
+                    self._state("DELETE FROM jobs WHERE id = ?", job.id)
                 del self._jobs[job.id], self._changes[job.id]
 
     def _save(self, job: JobForm, **fields: Any) -> JobForm:
@@ -282,7 +281,8 @@ class JobQueue:
 
     def _write(self, job: JobForm) -> None:
         """Write a job that is not over yet, or ends now."""
-        self._state.put_if_possible("jobs", _to_row(job) | {"request": self._texts[job.id]})
+        with self._state.if_possible():
+            self._state.put("jobs", _to_row(job) | {"request": self._texts[job.id]})
 
     def _changed(self, job: JobForm) -> None:
         with self._news:

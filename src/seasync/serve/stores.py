@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,7 @@ from seasync.errors import SeaError, ServeError
 from seasync.options import Side
 from seasync.sea.record import create_dataset
 from seasync.sea.snapshot import plain_errors, quoted
-from seasync.serve.media import KnownFacts
-from seasync.serve.models import AlignmentRequest, Comparison, Upload
-from seasync.serve.security import Limits
+from seasync.serve import media, models, security
 
 if TYPE_CHECKING:
     import lance
@@ -116,14 +114,11 @@ class StateFolder:
         places = ", ".join("?" * len(row))
         self(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({places})", *row.values())
 
-    def put_if_possible(self, table: str, row: dict[str, Any]) -> None:
-        """Insert or replace a row, unless the disk is full or the database does not work."""
-        self.if_possible(lambda: self.put(table, row))
-
-    def if_possible(self, change: Callable[[], object]) -> None:
-        """Make a change that can wait. Where the database refuses it, it stays in memory only."""
+    @contextmanager
+    def if_possible(self) -> Iterator[None]:
+        """Make a change that can wait: if the disk is full or the database fails, it stays in memory only."""
         try:
-            change()
+            yield
         except sqlite3.Error as error:
             log.warning("%s: %s", self.folder, error)
 
@@ -148,12 +143,12 @@ class ComparisonStore:
     def add(
         self,
         sea: str,
-        alignment: AlignmentRequest,
+        alignment: models.AlignmentRequest,
         videos: Mapping[Side, str],
         *,
         name: str | None,
         grid: bool = False,
-    ) -> Comparison:
+    ) -> models.Comparison:
         """Keep a comparison. The same request again in the same sea is the same comparison."""
         text = alignment.model_dump_json()
         same = "SELECT * FROM comparisons WHERE sea = ? AND alignment = ? AND grid = ?"
@@ -168,11 +163,11 @@ class ComparisonStore:
         self._put(row | {"name": name or default, "grid": int(grid)}, alignment)
         return self.get(comparison)
 
-    def get(self, comparison: str) -> Comparison:
+    def get(self, comparison: str) -> models.Comparison:
         """The comparison with this id, or ServeError."""
         return _comparison(self._row(comparison))
 
-    def all(self) -> list[Comparison]:
+    def all(self) -> list[models.Comparison]:
         """All comparisons, the most recently changed first."""
         return [_comparison(row) for row in self._state("SELECT * FROM comparisons ORDER BY changed DESC")]
 
@@ -181,12 +176,12 @@ class ComparisonStore:
         comparison: str,
         *,
         name: str | None = None,
-        alignment: AlignmentRequest | None = None,
+        alignment: models.AlignmentRequest | None = None,
         videos: Mapping[Side, str] | None = None,
-    ) -> Comparison:
+    ) -> models.Comparison:
         """Change the name of a comparison, or its alignment and the names of the videos."""
         row = dict(self._row(comparison))
-        known = AlignmentRequest.model_validate_json(row["alignment"])
+        known = models.AlignmentRequest.model_validate_json(row["alignment"])
         if videos is not None:
             row["videos"] = json.dumps(videos)
         self._put(row | {"name": name or row["name"], "changed": time.time()}, alignment or known)
@@ -208,7 +203,7 @@ class ComparisonStore:
             raise ServeError(f"{comparison}: no such comparison", status=404)
         return rows[0]
 
-    def _put(self, row: dict[str, object], alignment: AlignmentRequest) -> None:
+    def _put(self, row: dict[str, object], alignment: models.AlignmentRequest) -> None:
         refs = {"query": alignment.query, "match": alignment.match}
         self._state.put("comparisons", row | refs | {"alignment": alignment.model_dump_json()})
 
@@ -218,9 +213,9 @@ def _shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:40]}…{name[len(name) - LONGEST_NAME + 41 :]}"
 
 
-def _comparison(row: sqlite3.Row) -> Comparison:
+def _comparison(row: sqlite3.Row) -> models.Comparison:
     known = {name: row[name] for name in row.keys() if name not in ("query", "match")}  # noqa: SIM118
-    return Comparison(**known | {name: json.loads(row[name]) for name in ("alignment", "videos")})
+    return models.Comparison(**known | {name: json.loads(row[name]) for name in ("alignment", "videos")})
 
 
 # Uploaded videos: received in pieces, checked by decoding, kept within a quota.
@@ -235,7 +230,7 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # o
 class UploadStore:
     """The uploaded videos of a server, named by the hash of their content."""
 
-    def __init__(self, state: StateFolder, facts: KnownFacts, limits: Limits) -> None:
+    def __init__(self, state: StateFolder, facts: media.KnownFacts, limits: security.Limits) -> None:
         self._state, self._facts, self._limits = state, facts, limits
         self._incoming = state.folder / "incoming"
         shutil.rmtree(self._incoming, ignore_errors=True)  # left over from an earlier run
@@ -244,7 +239,7 @@ class UploadStore:
         self._reserved = 0
         self.expire()
 
-    async def receive(self, name: str, size: int, chunks: AsyncIterator[bytes]) -> Upload:
+    async def receive(self, name: str, size: int, chunks: AsyncIterator[bytes]) -> models.Upload:
         """Receive `size` bytes as a video called `name`.
 
         Raises
@@ -280,7 +275,7 @@ class UploadStore:
             with self._lock:
                 self._reserved -= size
 
-    def take(self, part: Path, name: str) -> Upload:
+    def take(self, part: Path, name: str) -> models.Upload:
         """Check a received file and keep it as an upload.
 
         Raises
@@ -306,7 +301,7 @@ class UploadStore:
         self._state.put("uploads", row | {"used": time.time()})
         return self.get(content)[1]
 
-    def get(self, upload: str) -> tuple[Path, Upload]:
+    def get(self, upload: str) -> tuple[Path, models.Upload]:
         """The file of an upload and its description. The upload counts as used now."""
         rows = self._state("SELECT * FROM uploads WHERE id = ?", upload)
         if not rows or not (file := self._file(upload, rows[0]["name"])).exists():
@@ -316,7 +311,7 @@ class UploadStore:
         self._state("UPDATE uploads SET used = ? WHERE id = ?", time.time(), upload)
         return file, _upload(rows[0])
 
-    def all(self) -> list[Upload]:
+    def all(self) -> list[models.Upload]:
         """All uploads, the most recently used first."""
         return [_upload(row) for row in self._state("SELECT * FROM uploads ORDER BY used DESC")]
 
@@ -406,16 +401,9 @@ def _safe_name(name: str) -> str:
     return stem + (f".{kind}" if kind else "")
 
 
-def _upload(row: sqlite3.Row) -> Upload:
-    facts = json.loads(row["facts"])
-    return Upload(
-        id=row["id"],
-        ref=f"upload:{row['id']}",
-        name=row["name"],
-        bytes=row["bytes"],
-        kept=bool(row["kept"]),
-        **facts,
-    )
+def _upload(row: sqlite3.Row) -> models.Upload:
+    known = {name: row[name] for name in ("id", "name", "bytes", "kept")}
+    return models.Upload(ref=f"upload:{row['id']}", **known, **json.loads(row["facts"]))
 
 
 # Anchors, marks and names that people set by hand. They live in the sea, so every server of it sees them.
@@ -438,7 +426,7 @@ class AnnotationStore:
     """
 
     def __init__(self, uri: str, storage_options: Mapping[str, str]) -> None:
-        self._uri, self._storage_options = uri, dict(storage_options)
+        self._uri, self._options = uri, dict(storage_options) or None
         self._lock = threading.Lock()
         self._commits = 0
         self._seen: lance.LanceDataset | None = None  # stays open, to ask for the newest version
@@ -480,7 +468,7 @@ class AnnotationStore:
                 return
             table = pa.table({"name": [name], "value": [json.dumps(value)], "changed": [time.time()]})
             if dataset is None:
-                if create_dataset(table, self._uri, self._options()):
+                if create_dataset(table, self._uri, self._options):
                     return
                 dataset = self._open()
                 assert dataset is not None
@@ -493,15 +481,12 @@ class AnnotationStore:
                 dataset.optimize.compact_files()
                 dataset.cleanup_old_versions()
 
-    def _options(self) -> dict[str, str] | None:
-        return self._storage_options or None
-
     def _open(self) -> lance.LanceDataset | None:
         import lance
 
         try:
             with plain_errors(self._uri):
-                return lance.dataset(self._uri, storage_options=self._options())
+                return lance.dataset(self._uri, storage_options=self._options)
         except SeaError as error:
             if "was not found" not in str(error):  # the store may be out of reach, with notes in it
                 raise
