@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from seasync.cli import output, parameters
-from seasync.cli.parameters import OUTPUT
 from seasync.files import Location
 from seasync.options import DatasetKind, Partial, PhaseProtocol
 
@@ -99,7 +98,7 @@ def measure(
     latex: Annotated[bool, parameters.output_option("--latex", help="Print LaTeX.")] = False,
     report: Annotated[
         Location | None,
-        parameters.file_option("Also write a report with plots, .html or .md.", OUTPUT),
+        parameters.file_option("Also write a report with plots, .html or .md.", parameters.OUTPUT),
     ] = None,
 ) -> None:
     """One function for all tables; each table has only the options that concern it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,14 +64,8 @@ class TrainingOptions:
         require_torch(needed_for, extra="train")
         from seasync.train.fit import TrainingPlan
 
-        plan = TrainingPlan(
-            self.steps,
-            self.batch,
-            self.rate,
-            patience=self.patience,
-            held_out=self.held_out,
-            seed=self.seed,
-        )
+        planned = {field.name for field in fields(TrainingPlan)}
+        plan = TrainingPlan(**{name: value for name, value in vars(self).items() if name in planned})
         size = {name: value for name in ("width", "layers") if (value := getattr(self, name))}
         return {"plan": plan, "views": self.views, "size": size, "restart": self.restart}
 
