@@ -11,7 +11,6 @@ import typer
 
 import seasync
 from seasync.cli import output, parameters
-from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, is_uri
 from seasync.options import Rerank
@@ -151,7 +150,7 @@ def find(
 ) -> None:
     """Find the stretches of long films that move in step with a video, best first."""
     bad: list[str] = []
-    asked, chosen = Clip.of(query, start, end), parameters.recipe_named(recipe)
+    asked, chosen = seasync.Clip.of(query, start, end), parameters.recipe_named(recipe)
     with output.progress(f"reading {query.name}") as show:
         found = seasync.find(
             asked, films, k=k, encoder=encoder, recipe=chosen, fps=fps, failed=bad.append, progress=show
@@ -207,7 +206,7 @@ def replace(
     The new clip is retimed to the old one and keeps its duration.
     """
 
-    def choose(query: Clip) -> seasync.Alignment:
+    def choose(query: seasync.Clip) -> seasync.Alignment:
         chosen = parameters.recipe_named(recipe)
         found = parameters.open_sea(sea).search(
             query, k=max(rank, REPLACEMENTS), recipe=chosen, consensus=chosen.compares_change

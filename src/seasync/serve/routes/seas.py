@@ -219,11 +219,7 @@ def cancel_job(backend: BackendDep, job: IdPath) -> models.JobForm:
     return backend.jobs.cancel(job)
 
 
-@jobs.get(
-    "/{job}/result",
-    response_class=FileResponse,
-    responses=routes.announce(*FILM_TYPES),
-)
+@jobs.get("/{job}/result", response_class=FileResponse, responses=routes.announce(*FILM_TYPES))
 def get_result(backend: BackendDep, job: IdPath) -> FileResponse:
     """The film that a job has made."""
     found = backend.jobs.get(job)
