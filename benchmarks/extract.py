@@ -28,10 +28,9 @@ import numpy as np
 from benchmarks.goals import Goals, parser
 from seasync.encoders import Encoder, encode_clip, get_encoder
 from seasync.encoders.dinov2 import Dinov2, Window, patches_of
-from seasync.encoders.dinov2_tensors import plain_name
 from seasync.encoders.encode import BATCH, FEW_CORES
 from seasync.encoders.encoder import TakesFrames
-from seasync.encoders.weights import dinov2_tensors
+from seasync.encoders.weights import DINOV2_SMALL, fetch, plain_name, read_tensors
 from seasync.video import Frames, Writer, read
 
 SIZES = {"256 px": (454, 256), "1080p": (1920, 1080)}
@@ -269,7 +268,7 @@ def _transformers() -> Encode:
 
     config = Dinov2Config(hidden_size=384, num_attention_heads=6, image_size=518, patch_size=14)
     model: Any = Dinov2Model(config).eval()
-    ours, state = dinov2_tensors(), model.state_dict()
+    ours, state = read_tensors(fetch(DINOV2_SMALL)), model.state_dict()
     for name in state:
         plain = plain_name(name)
         if plain in ours:

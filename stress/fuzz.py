@@ -22,9 +22,9 @@ LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096")
 OURS = (
     "seasync.marks",
     "seasync.render.timelines",
-    "seasync.encoders.dinov2_tensors",
+    "seasync.encoders.weights",
     "seasync.evaluate.untrusted",
-    "seasync.evaluate.events",
+    "seasync.evaluate.dataset",
     "seasync.sea.sources",
 )
 
@@ -53,8 +53,8 @@ FILES = (
 
 def parsers() -> dict[str, Callable[[Path], object]]:
     """What reads each file, by the name of the good one."""
-    from seasync.encoders.dinov2_tensors import read_tensors
-    from seasync.evaluate.events import read_events
+    from seasync.encoders.weights import read_tensors
+    from seasync.evaluate.dataset import read_events
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
     from seasync.marks import read_marks

@@ -13,8 +13,8 @@ import onnxruntime
 from typer.main import get_command
 
 from seasync.cli import app
-from seasync.encoders.dinov2_tensors import read_tensors
 from seasync.encoders.torch_models import read_checkpoint, require_torch
+from seasync.encoders.weights import read_tensors
 from seasync.errors import MissingExtra
 from seasync.evaluate.data import load_features, load_penn
 from seasync.sea.sea import Sea

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seasync import render, sample
     from seasync.alignment import MOTION, PAPER, Alignment, Recipe, Warp
     from seasync.encoders import encode_clip, get_encoder
-    from seasync.encoders.body import Body, find_body
+    from seasync.encoders.pose import Body, find_body
     from seasync.encoding import Encoding
     from seasync.film import FoundSpan, find
     from seasync.group import Group, align_group
@@ -29,7 +29,7 @@ _HOMES = {
     "MOTION": "alignment",
     "PAPER": "alignment",
     "Alignment": "alignment",
-    "Body": "encoders.body",
+    "Body": "encoders.pose",
     "Encoding": "encoding",
     "FoundSpan": "film",
     "Group": "group",
@@ -40,7 +40,7 @@ _HOMES = {
     "align_group": "group",
     "encode_clip": "encoders",
     "find": "film",
-    "find_body": "encoders.body",
+    "find_body": "encoders.pose",
     "get_encoder": "encoders",
 }
 _ROOMS = ("render", "sample")

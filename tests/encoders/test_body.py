@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import seasync
-from seasync.encoders.body import ANGLE_NAMES, JOINT_NAMES, Body
+from seasync.encoders.pose import ANGLE_NAMES, JOINT_NAMES, Body
 from tests.serve.figure import DiscFigure
 from tests.serve.films import film, pace
 

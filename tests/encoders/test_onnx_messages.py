@@ -11,8 +11,8 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from seasync.encoders.dinov2_tensors import read_tensors
 from seasync.encoders.onnx_graph import _MESSAGES, Nodes, array, message, tensor
+from seasync.encoders.weights import read_tensors
 from seasync.errors import EncoderError
 from tests.encoders.models import colour_grid
 

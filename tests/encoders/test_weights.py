@@ -18,7 +18,6 @@ from safetensors.numpy import save
 
 from seasync.encoders import get_encoder
 from seasync.encoders import weights as weight_sources
-from seasync.encoders.dinov2_tensors import tensor_hash
 from seasync.encoders.weights import (
     BLAZEPOSE_DETECTOR,
     BLAZEPOSE_FULL,
@@ -31,6 +30,7 @@ from seasync.encoders.weights import (
     fetch,
     locate,
     source_of,
+    tensor_hash,
 )
 from seasync.errors import WeightsError
 from seasync.video import Frames

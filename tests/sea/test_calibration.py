@@ -11,7 +11,7 @@ import pytest
 
 from seasync.alignment import MOTION, PAPER, align_encodings
 from seasync.alignment.judge import Calibration, shipped_calibrations
-from seasync.encoders.dinov2_tensors import SHA256
+from seasync.encoders.weights import DINOV2_SMALL
 from seasync.errors import SeaError
 from seasync.sea.calibration import (
     CALIBRATION,
@@ -113,7 +113,7 @@ def test_calibrations_of_earlier_recipes_are_left_alone_and_said_once(tmp_path: 
 
 
 def test_the_default_encoder_comes_with_a_calibration_for_the_default_recipe() -> None:
-    for encoder in ("dinov2-small/0cd026c8/224", f"dinov2-small/{SHA256[:8]}/224/flow"):
+    for encoder in ("dinov2-small/0cd026c8/224", f"dinov2-small/{DINOV2_SMALL.sha256[:8]}/224/flow"):
         assert (encoder, MOTION.fingerprint) in shipped_calibrations()
 
 

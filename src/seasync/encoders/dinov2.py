@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.encoders.device import active_device, open_session
-from seasync.encoders.dinov2_tensors import HEADS, LAYERS, SHA256, WIDTH, Tensors
 from seasync.encoders.encoder import FrameEncoder, Look, class_and_patches, is_cut
-from seasync.encoders.onnx_graph import Nodes
-from seasync.encoders.weights import dinov2_tensors
+from seasync.encoders.onnx_graph import Nodes, prepared
+from seasync.encoders.weights import DINOV2_SMALL, HEADS, LAYERS, WIDTH, Tensors, fetch, read_tensors
 from seasync.encoding import FLOW_CHANNELS, Floats, Indices
 from seasync.errors import EncoderError
-from seasync.files import atomic_write, cache_folder
 
 if TYPE_CHECKING:
     from seasync.video import Frames
@@ -267,13 +265,8 @@ def precision() -> str:
 def prepared_graph(size: int) -> Path:
     """The ONNX file for this input size, precision and device; made once and kept in the cache."""
     bits = precision()
-    name = f"dinov2_vits14-{SHA256[:8]}-{size}-{bits}-{_FORM}.onnx"
-    file = cache_folder() / "models" / "prepared" / name
-    if not file.is_file():
-        model = dinov2_graph(dinov2_tensors(), size, int8=bits == "int8")
-        with atomic_write(file, make_folder=True, error=EncoderError) as part:
-            part.write_bytes(model.SerializeToString())
-    return file
+    name = f"dinov2_vits14-{DINOV2_SMALL.sha256[:8]}-{size}-{bits}-{_FORM}.onnx"
+    return prepared(name, lambda: dinov2_graph(read_tensors(fetch(DINOV2_SMALL)), size, int8=bits == "int8"))
 
 
 # Encode what moves in every frame, and the still part of the picture only now and then. Frame features weigh

@@ -11,9 +11,9 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -64,23 +64,18 @@ def load(key: str) -> Encoding | None:
     file = _file(key)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
-            count = int(stored["streams"])
-            streams = tuple(
-                Stream(
-                    str(stored[f"{n}.name"]),
-                    stored[f"{n}.seconds"],
-                    stored[f"{n}.frames"],
-                    stored[f"{n}.features"].astype(np.float32),
-                    stored[f"{n}.shots"],
-                    float(stored[f"{n}.found"]),
-                )
-                for n in range(count)
-            )
+            streams = tuple(_stored_stream(stored, n) for n in range(int(stored["streams"])))
             found = Encoding(str(stored["encoder"]), streams, stored["mean"], stored["trajectory"])
         touch(file)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, FeatureError):
         return None
     return found
+
+
+def _stored_stream(stored: Mapping[str, Any], n: int) -> Stream:
+    values = {each.name: stored[f"{n}.{each.name}"] for each in fields(Stream)}
+    plain = {"name": str(values["name"]), "found": float(values["found"])}
+    return Stream(**values | plain | {"features": values["features"].astype(np.float32)})
 
 
 def store(key: str, encoding: Encoding) -> None:
@@ -92,14 +87,8 @@ def store(key: str, encoding: Encoding) -> None:
         "streams": len(encoding.streams),
     }
     for n, stream in enumerate(encoding.streams):
-        arrays |= {
-            f"{n}.name": stream.name,
-            f"{n}.seconds": stream.seconds,
-            f"{n}.frames": stream.frames,
-            f"{n}.features": stream.features.astype(np.float16),
-            f"{n}.shots": stream.shots,
-            f"{n}.found": stream.found,
-        }
+        held = vars(stream) | {"features": stream.features.astype(np.float16)}
+        arrays |= {f"{n}.{name}": value for name, value in held.items()}
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)  # type: ignore[arg-type]
     file = _file(key)

@@ -6,7 +6,6 @@ stands, for some, which way things move.
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoders.device import open_session
 from seasync.encoders.vector import stream_vector_parts
+from seasync.encoders.weights import file_hash
 from seasync.encoding import FLOW_CHANNELS, HOP, WINDOW, Encoding, Floats, Indices, Stream, windows
 from seasync.errors import EncoderError, VideoError
 from seasync.files import fetch
@@ -261,11 +261,16 @@ def _layout(file: str | Path, entry: Any) -> tuple[bool, tuple[int, int]]:
 
 def onnx_file_encoder(file: str) -> FrameEncoder:
     """`onnx:FILE`: any ONNX model from ImageNet-normalized RGB to a vector, a map or tokens per picture."""
+    path = find_file("onnx", file, "an ONNX image model")
+    return onnx_encoder(f"onnx:{file}", path, f"onnx/{file_hash(path)[:16]}")
+
+
+def find_file(scheme: str, file: str, expected: str) -> Path:
+    """The path on this machine of the FILE of an encoder `SCHEME:FILE`."""
     path = fetch(file)
     if not path.is_file():
-        raise EncoderError(f"onnx:{file}: no such file; expected an ONNX image model")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return onnx_encoder(f"onnx:{file}", path, f"onnx/{digest}")
+        raise EncoderError(f"{scheme}:{file}: no such file; expected {expected}")
+    return path
 
 
 def onnx_encoder(name: str, file: Path, fingerprint: str) -> FrameEncoder:

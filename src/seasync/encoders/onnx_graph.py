@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from seasync.errors import EncoderError
+from seasync.files import atomic_write, cache_folder
 
 # The messages that ONNX files consist of, as far as they are read or written here, by protobuf alone.
 
@@ -110,6 +114,20 @@ def value_info(name: str, dtype: Any, sizes: list[int | str]) -> Any:
     shape = message("TensorShapeProto")(dim=dims)
     kind = message("TensorTypeProto")(elem_type=_TYPES[np.dtype(dtype)], shape=shape)
     return message("ValueInfoProto")(name=name, type=message("TypeProto")(tensor_type=kind))
+
+
+def write_model(model: Any, file: Path) -> None:
+    """Write an ONNX file, whole or not at all."""
+    with atomic_write(file, make_folder=True, error=EncoderError) as part:
+        part.write_bytes(model.SerializeToString())
+
+
+def prepared(name: str, make: Callable[[], Any]) -> Path:
+    """The ONNX file of this name in the cache; what `make` gives if it is not there yet."""
+    file = cache_folder() / "models" / "prepared" / name
+    if not file.is_file():
+        write_model(make(), file)
+    return file
 
 
 OPERATORS, FORMAT = 17, 9  # versions of the operator set and of the file format

@@ -19,7 +19,7 @@ WHOLE_FRAMES = "0cd026c8"  # in fingerprints of DINOv2 on whole frames
 
 def _dinov2(name: str, size: str) -> Encoder:
     from seasync.encoders.dinov2 import Dinov2, MovingPatchEncoder
-    from seasync.encoders.dinov2_tensors import SHA256
+    from seasync.encoders.weights import DINOV2_SMALL
 
     if size and not size.isdigit():
         raise EncoderError(f"{name}@{size}: the input size must be a whole number of pixels, such as @168")
@@ -27,7 +27,7 @@ def _dinov2(name: str, size: str) -> Encoder:
     named = f"{name}@{size}" if size else name
     model = Dinov2(pixels)
     if name == DEFAULT:
-        return MovingPatchEncoder(named, model, fingerprint=f"{name}/{SHA256[:8]}/{pixels}/flow")
+        return MovingPatchEncoder(named, model, fingerprint=f"{name}/{DINOV2_SMALL.sha256[:8]}/{pixels}/flow")
     # The fingerprints of before the still part was encoded once: seas made then open with these encoders.
     before = name.replace("-whole", "")
     fingerprint = f"{before}/{WHOLE_FRAMES}/{pixels}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -12,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.encoder import FrameEncoder, onnx_encoder
-from seasync.encoders.onnx_graph import Nodes
+from seasync.encoders import onnx_graph
+from seasync.encoders.encoder import FrameEncoder, find_file, onnx_encoder
 from seasync.encoders.temporal import About, Shape, TemporalModel, transformer_graph
 from seasync.encoders.torch_models import read_checkpoint, tensors
+from seasync.encoders.weights import file_hash
 from seasync.errors import EncoderError
-from seasync.files import atomic_write, cache_folder, fetch
 
 Array = NDArray[Any]
 # Some save the network as a list of its children, by their numbers.
@@ -27,9 +26,7 @@ _EPSILON = 1e-5
 
 def byol_encoder(file: str) -> FrameEncoder:
     """`byol:FILE`: features (2048 for ResNet-50) averaged over the picture."""
-    path = fetch(file)
-    if not path.is_file():
-        raise EncoderError(f"byol:{file}: no such file; expected a ResNet checkpoint")
+    path = find_file("byol", file, "a ResNet checkpoint")
 
     def make() -> Any:
         return resnet_graph(find_resnet(path, dict(tensors(read_checkpoint(path)))), pool="mean")
@@ -40,14 +37,7 @@ def byol_encoder(file: str) -> FrameEncoder:
 
 def prepared(file: Path, kind: str, make: Any) -> Path:
     """The ONNX graph that `make` makes of `file`, kept in the cache by the file's content."""
-    with file.open("rb") as opened:
-        content = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
-    target = cache_folder() / "models" / "prepared" / f"{kind}-{content}.onnx"
-    if not target.is_file():
-        model = make()
-        with atomic_write(target, make_folder=True, error=EncoderError) as part:
-            part.write_bytes(model.SerializeToString())
-    return target
+    return onnx_graph.prepared(f"{kind}-{file_hash(file)[:16]}.onnx", make)
 
 
 def find_resnet(file: Path, found: Mapping[str, Array]) -> dict[str, Array]:
@@ -95,7 +85,7 @@ def resnet_graph(weights: Mapping[str, Array], *, pool: Literal["mean", "max"]) 
     )
 
 
-class _ResNet(Nodes):
+class _ResNet(onnx_graph.Nodes):
     def bottleneck(self, x: str, name: str, *, stride: int) -> str:
         y = self.node("Relu", self.convolution(x, f"{name}.conv1", f"{name}.bn1"))
         y = self.node("Relu", self.convolution(y, f"{name}.conv2", f"{name}.bn2", stride=stride))

@@ -6,7 +6,6 @@ slides a window over the clip, as CARL-SW does; a stretch of frames seen by seve
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -20,9 +19,9 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoders.device import open_session
 from seasync.encoders.encode import encode_part
-from seasync.encoders.encoder import Encoder, Progress, halved
+from seasync.encoders.encoder import Encoder, Progress, encoding_of, halved
 from seasync.encoders.onnx_graph import Nodes
-from seasync.encoders.vector import clip_vector_parts
+from seasync.encoders.weights import file_hash
 from seasync.encoding import Encoding, Floats, Indices, Stream
 from seasync.errors import EncoderError
 from seasync.files import Location, fetch
@@ -196,8 +195,7 @@ class TemporalModel:
             raise EncoderError(
                 f"{file}: the model has format {self.about.form}, this version reads {FORM}; train it again"
             )
-        with file.open("rb") as opened:
-            self.digest = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
+        self.digest = file_hash(file)[:16]
 
     def window(self, features: Floats) -> Floats:
         """(T, d) → (T, dimension), all frames at once."""
@@ -248,8 +246,7 @@ class TemporalEncoder:
         lead, *others = encoding.streams
         features = halved(over_shots(self._model, lead.features, lead.shots))
         stream = Stream(self.name, lead.seconds, lead.frames, features, lead.shots, lead.found)
-        mean, trajectory = clip_vector_parts(features, lead.seconds)
-        return Encoding(self.fingerprint, (stream, *others), mean, trajectory)
+        return encoding_of(self, stream, *others)
 
     def __repr__(self) -> str:
         return f"TemporalEncoder({self.name!r}, {self._frames!r} → {self.dimension})"

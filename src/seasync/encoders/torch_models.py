@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.encoders.device import allowed_threads
-from seasync.encoders.encoder import FrameEncoder, Split
+from seasync.encoders.encoder import FrameEncoder, Split, find_file
+from seasync.encoders.weights import file_hash
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, MissingExtra
 from seasync.files import Location, exists, fetch
@@ -92,17 +93,14 @@ def torch_encoder(
     try:
         output = model.run(np.zeros((2, height, width, 3), np.uint8))
     except Exception as error:  # whatever the model's own code raises
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise EncoderError(
-            f"{name}: the model does not take pictures of {height} × {width} ({said})"
-        ) from error
+        refused = f"the model does not take pictures of {height} × {width} ({_first_line(error)})"
+        raise EncoderError(f"{name}: {refused}") from error
     if output.ndim not in (2, 3, 4) or len(output) != 2:
         raise EncoderError(
             f"{name}: expected one vector, map or token list per picture, got {output.shape[1:]}"
         )
     if prefix is None and output.ndim == 3:
-        tokens = output.shape[1]
-        prefix = max(0, tokens - (grid or math.isqrt(tokens) ** 2))
+        prefix = max(0, output.shape[1] - (grid or math.isqrt(output.shape[1]) ** 2))
     split = places(prefix or 0)
     pooled, _ = split(output)
     return FrameEncoder(name, model, dimension=pooled.shape[1], fingerprint=fingerprint, split=split)
@@ -138,9 +136,7 @@ def torch_file_encoder(file: str) -> FrameEncoder:
     Pictures are prepared as FILE.json says (size, mean, std, scale); by default 224 × 224 and ImageNet's.
     """
     torch = require_torch("torch:FILE")
-    path = fetch(file)
-    if not path.is_file():
-        raise EncoderError(f"torch:{file}: no such file; expected TorchScript or a program of torch.export")
+    path = find_file("torch", file, "TorchScript or a program of torch.export")
     place = Location(file)
     beside = place.with_name(f"{place.name}.json")
     prepare = Preparation.from_json(fetch(beside)) if exists(beside) else Preparation()
@@ -157,8 +153,8 @@ def torch_file_encoder(file: str) -> FrameEncoder:
                 f"torch:{file}: neither TorchScript nor torch.export; weights alone are not enough"
             ) from error
         device = "cpu"
-    fingerprint = f"torch/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
-    return torch_encoder(f"torch:{file}", TorchModel(forward, prepare, device), fingerprint)
+    model = TorchModel(forward, prepare, device)
+    return torch_encoder(f"torch:{file}", model, f"torch/{file_hash(path)[:16]}")
 
 
 # `timm:NAME` and `hf:REPO`: image models of the two large hubs, prepared for as their own configs say.
@@ -178,9 +174,8 @@ def timm_encoder(name: str) -> FrameEncoder:
         ) from error
     try:
         model = timm.create_model(name, pretrained=True, num_classes=0)
-    except (
-        Exception
-    ) as error:  # unknown names, no access, files that do not fit: all of timm's and the hub's own
+    # Unknown names, no access, files that do not fit: all are errors of timm's and the hub's own.
+    except Exception as error:
         raise EncoderError(f"timm:{name}: cannot be loaded ({_first_line(error)})") from error
     config = timm.data.resolve_model_data_config(model)
     prepare = Preparation(tuple(config["input_size"][1:]), tuple(config["mean"]), tuple(config["std"]))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders import body as bodies_of
-from seasync.encoders.body import ANGLE_NAMES, JOINT_NAMES, TRUNK, Body
+from seasync.encoders import pose as bodies_of
+from seasync.encoders.pose import ANGLE_NAMES, JOINT_NAMES, TRUNK, Body
 from seasync.encoding import Seconds
 from seasync.errors import ServeError
 from seasync.files import write_text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.body import FINGERPRINT
+from seasync.encoders.pose import JointsEncoder
 from seasync.errors import ServeError
 from seasync.files import DiskCache, fetch
 from seasync.files.cache import stamp
@@ -203,7 +203,7 @@ class VideoLibrary:
 
     def body_place(self, clip: Clip) -> Path:
         """Where the joints of the body in an opened clip belong."""
-        made_of = "body", stamp(fetch(clip.file)), clip.start, clip.end, FINGERPRINT
+        made_of = "body", stamp(fetch(clip.file)), clip.start, clip.end, JointsEncoder.fingerprint
         return self._cache.place(*made_of, suffix=".json")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:

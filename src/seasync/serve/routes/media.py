@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 
 from seasync.clip import Clip
-from seasync.encoders.body import Body
+from seasync.encoders.pose import Body
 from seasync.errors import ServeError
 from seasync.files import fetch
 from seasync.serve import body_angles, models, routes
