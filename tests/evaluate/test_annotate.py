@@ -9,7 +9,7 @@ import pytest
 
 from seasync.errors import DataError
 from seasync.evaluate.data import open_dataset
-from seasync.evaluate.events import write_page
+from seasync.evaluate.dataset import write_page
 from tests import videos
 
 

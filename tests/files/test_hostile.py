@@ -20,7 +20,7 @@ from seasync.alignment import Alignment
 from seasync.encoders.registry import get_encoder
 from seasync.encoders.torch_models import read_checkpoint
 from seasync.errors import DataError, EncoderError, RenderError, SeasyncError
-from seasync.evaluate.events import read_events
+from seasync.evaluate.dataset import read_events
 from seasync.evaluate.untrusted import read_pickle
 from seasync.files import Location
 from seasync.marks import Mark, read_marks

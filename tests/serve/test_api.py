@@ -264,7 +264,7 @@ def test_anchors_are_kept_in_the_sea(server: Server, pair: dict[str, str], start
 def test_marks_are_exported_as_evaluation_reads_them(
     server: Server, pair: dict[str, str], tmp_path: Path
 ) -> None:
-    from seasync.evaluate.events import read_events
+    from seasync.evaluate.dataset import read_events
 
     def mark(kind: str, name: str, frame: int) -> dict[str, object]:
         return {"kind": kind, "name": name, "frame": frame, "seconds": frame / 30}

@@ -209,7 +209,7 @@ def test_validation_reports_the_cycle_error(tmp_path: Path, task: NmsTask | Carl
 
 
 def test_positions_are_the_same_in_torch_and_in_numpy() -> None:
-    from seasync.train.model import sines
+    from seasync.train.tasks import sines
 
     places = np.array([0.0, 1.0, 2.5, 999.0])
     np.testing.assert_allclose(

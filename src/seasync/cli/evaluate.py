@@ -171,7 +171,7 @@ def annotate(
     ] = None,
 ) -> None:
     """Write a web page for marking key moments. It saves the events.csv that gives clips their phases."""
-    from seasync.evaluate.events import write_page
+    from seasync.evaluate.dataset import write_page
 
     page = to or folder / "annotate.html"
     count = write_page(folder, page, marks=marks)

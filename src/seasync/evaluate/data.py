@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from seasync import plugins
 from seasync.clip import Clip
+from seasync.encoders.pose import smooth
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
 from seasync.evaluate import dataset
 from seasync.evaluate.dataset import Dataset, Item, Phases
-from seasync.evaluate.events import load_events, read_events
 from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
 from seasync.options import DatasetKind, expect
 from seasync.sea.rows import CLIP_COLUMNS
@@ -60,7 +60,7 @@ def open_dataset(path: str | Path, *, kind: DatasetKind | None = None, fps: floa
         "penn": load_penn,
         "ucf101": load_ucf,
         "kinetics": load_kinetics,
-        "events": load_events,
+        "events": dataset.load_events,
         "features": partial(load_features, fps=fps),
         "folder": load_folder,
     }
@@ -241,7 +241,7 @@ def joint_features(x: NDArray[Any], y: NDArray[Any], visibility: NDArray[Any]) -
     centroid = place.mean(1, keepdims=True)
     spread = np.median(np.sqrt(((place - centroid) ** 2).sum(2).mean(1)))
     scaled = (place - np.median(centroid, axis=0)) / (1.6 * max(float(spread), 1e-6))
-    return _smooth(scaled.reshape(len(place), 26)).astype(np.float32)
+    return smooth(scaled.reshape(len(place), 26), deviation=1, reach=4).astype(np.float32)
 
 
 def _fill(place: Array, seen: NDArray[np.bool_]) -> Array:
@@ -258,15 +258,6 @@ def _fill(place: Array, seen: NDArray[np.bool_]) -> Array:
         else:
             filled[:, joint] = filled[:, ever].mean(1) if ever.any() else 0
     return filled
-
-
-def _smooth(features: Array) -> Array:
-    """Smooth with a Gaussian of σ = 1 frame over time, ends repeated: (T, d) → (T, d)."""
-    reach = 4
-    kernel = np.exp(-(np.arange(-reach, reach + 1) ** 2) / 2)
-    kernel /= kernel.sum()
-    padded = np.pad(features, ((reach, reach), (0, 0)), mode="edge")
-    return np.asarray(sum(w * padded[i : i + len(features)] for i, w in enumerate(kernel)))
 
 
 PENN_SOURCE = "Penn_Action.tar.gz from http://dreamdragon.github.io/PennAction/ holds frames/ and labels/"
@@ -449,7 +440,7 @@ def load_kinetics(root: Path) -> Dataset:
         raise DataError(f"{root}: no CSV list with the columns {columns}; {KINETICS_SOURCE}")
     files = {key: file for file in dataset.find_videos(root).values() if (key := _kinetics_key(file.stem))}
     marks = root / "key_frames.csv"
-    events = read_events(marks) if marks.exists() else {}
+    events = dataset.read_events(marks) if marks.exists() else {}
     items, missing = [], []
     for row, listed in rows:
         split = KINETICS_SPLITS.get(row["split"])

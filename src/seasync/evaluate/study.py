@@ -173,7 +173,8 @@ class Study:
 
     def align(self, at: int, matches: Indices, recipe: Recipe, partial: Partial = "never") -> list[Alignment]:
         """Query `at` aligned with these gallery clips, whole to whole unless `partial` says otherwise."""
-        return align_pairs(self.queries[at].encoding, self.encodings(matches), recipe, partial)
+        query = self.queries[at].encoding
+        return align_many(query, self.encodings(matches), recipe=recipe, partial=partial)
 
     def encodings(self, chosen: Indices) -> list[Encoding]:
         """The encodings of these gallery clips."""
@@ -222,10 +223,3 @@ def encode_items(
             progress(f"encoding with {encoder}", at, len(items))
         encoded.append(EncodedItem(item, item.encode(encoder)))
     return tuple(encoded)
-
-
-def align_pairs(
-    query: Encoding, matches: Sequence[Encoding], recipe: Recipe, partial: Partial = "never"
-) -> list[Alignment]:
-    """Align a query with every match, whole to whole as in the paper unless `partial` says otherwise."""
-    return align_many(query, matches, recipe=recipe, partial=partial)

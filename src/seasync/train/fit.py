@@ -18,7 +18,8 @@ import torch
 from seasync.alignment import PAPER
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encoder_for, get_encoder
-from seasync.encoders.temporal import About
+from seasync.encoders.onnx_graph import write_model
+from seasync.encoders.temporal import About, transformer_graph
 from seasync.encoders.torch_models import best_device
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
@@ -31,8 +32,7 @@ from seasync.sea.sea import Sea
 from seasync.sea.sources import find_videos
 from seasync.train.clips import ClipViews, Footage, Pair, Progress, SeaFootage, VideoFootage, split
 from seasync.train.judge import Teacher, cycle_errors
-from seasync.train.model import Temporal, write_onnx
-from seasync.train.tasks import CarlTask, NmsTask, TaughtTask
+from seasync.train.tasks import CarlTask, NmsTask, TaughtTask, Temporal
 
 # How long to train, and what came of it.
 
@@ -297,7 +297,8 @@ class Training:
         finally:
             self._save()
         self.model.load_state_dict(self.best_weights)
-        write_onnx(self.model, self.about(), self.file)
+        about = self.about().to_json()
+        write_model(transformer_graph(self.model.shape, self.model.weights(), about), self.file)
         return TrainingResult(
             self.best, self.history, self.step, len(self.train), len(self.held_out), self.footage.lead[0]
         )

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from seasync.alignment import Recipe, score_many
+from seasync.alignment import Recipe, align_many, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
 from seasync.evaluate import metrics
 from seasync.evaluate.results import Row, Table, add_mean, add_median
-from seasync.evaluate.study import RECIPES, Array, EncodedItem, Indices, Study, align_pairs, compared_keys
+from seasync.evaluate.study import RECIPES, Array, EncodedItem, Indices, Study, compared_keys
 
 
 def rerank(study: Study, *, k: int = 25, seed: int = 0) -> Table:
@@ -124,8 +124,8 @@ def cycle_errors(query: EncodedItem, match: EncodedItem, recipe: Recipe, resampl
 
 def _there_and_back(query: Encoding, match: Encoding, recipe: Recipe) -> tuple[Array, Array, Indices]:
     """The query frame of each match frame, the match frame of each query frame, and the query's frames."""
-    forward = align_pairs(query, [match], recipe)[0]
-    backward = align_pairs(match, [query], recipe)[0]
+    forward = align_many(query, [match], recipe=recipe, partial="never")[0]
+    backward = align_many(match, [query], recipe=recipe, partial="never")[0]
     there = metrics.partners(forward.path, len(forward.match_seconds), keep="match", readout=recipe.readout)
     back = metrics.partners(backward.path, len(forward.query_seconds), keep="match", readout=recipe.readout)
     return there, back, forward.query_frames
