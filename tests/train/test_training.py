@@ -19,23 +19,10 @@ from tests.train.footage import Swings
 
 torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
-from seasync.train.clips import (  # noqa: E402
-    Pair,
-    split,
-)
-from seasync.train.fit import (  # noqa: E402
-    Training,
-    TrainingPlan,
-)
-from seasync.train.judge import (  # noqa: E402
-    Teacher,
-    cycle_errors,
-)
-from seasync.train.tasks import (  # noqa: E402
-    CarlTask,
-    NmsTask,
-    TaughtTask,
-)
+from seasync.train.clips import Pair, split  # noqa: E402
+from seasync.train.fit import Training, TrainingPlan  # noqa: E402
+from seasync.train.judge import Teacher, cycle_errors  # noqa: E402
+from seasync.train.tasks import CarlTask, NmsTask, TaughtTask  # noqa: E402
 
 NMS = NmsTask(width=32, layers=1, heads=2, feedforward=64, window=32, dropout=0.0)
 CARL = CarlTask(width=32, layers=1, heads=2, feedforward=64, hidden=(32,), output=16, window=32, dropout=0.0)

@@ -38,7 +38,6 @@ class Teacher:
     footage : Footage
     numbers : sequence of int
         The clips to align.
-    recipe : Recipe
     seed : int
     progress : callable, optional
     """
@@ -48,7 +47,6 @@ class Teacher:
         footage: Footage,
         numbers: Sequence[int],
         *,
-        recipe: Recipe = MOTION,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> None:
@@ -56,15 +54,14 @@ class Teacher:
         encodings = footage.encodings(numbers)
         whole = [n for n, encoding in enumerate(encodings) if len(encoding.shots) == 1]
         self._partners: dict[int, list[tuple[int, Seconds]]] = {}
-        nearest = (
-            nearest_others([encodings[n] for n in whole], TEACHER_NEIGHBORS, recipe) if len(whole) > 1 else []
-        )
+        alone = len(whole) < 2
+        nearest = [] if alone else nearest_others([encodings[n] for n in whole], TEACHER_NEIGHBORS, MOTION)
         for at, n in enumerate(whole[: len(nearest)]):
             if progress:
                 progress("teacher", at, len(whole))
             others = [whole[k] for k in nearest[at]]
             matches = [encodings[m] for m in others]
-            alignments = apply_consensus(align_many(encodings[n], matches, recipe=recipe), matches)
+            alignments = apply_consensus(align_many(encodings[n], matches), matches)
             for m, alignment in zip(others, alignments, strict=True):
                 if alignment.alignable:
                     warp, seconds = alignment.warp(keep="match"), encodings[m].seconds
