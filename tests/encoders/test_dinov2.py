@@ -11,13 +11,7 @@ from PIL import Image
 from safetensors.numpy import save_file
 
 from seasync.encoders.dinov2 import PATCH, dinov2_graph, resized_positions
-from seasync.encoders.weights import (
-    LAYERS,
-    Wheel,
-    read_tensors,
-    tensor_hash,
-    tensor_shapes,
-)
+from seasync.encoders.weights import LAYERS, Wheel, read_tensors, tensor_hash, tensor_shapes
 from seasync.encoding import Floats
 from seasync.errors import EncoderError
 
