@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.goals import Goals, parser
-from benchmarks.world_sets import Doubles, FootageSet, load_sets
+from benchmarks.world_sets import Doubles, FootageSet, drawn_at_even_odds, load_sets
 from seasync.alignment import MOTION, Recipe, judge, score_many
 from seasync.alignment.judge import Calibration, pair_similarity
 from seasync.clip import Clip
@@ -34,8 +34,7 @@ ERROR = 0.05
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("folder", type=Path)
+    arguments = parser(__doc__, "folder")
     arguments.add_argument("--encoders", nargs="+", default=ENCODERS, help="fit only these")
     arguments.add_argument("--clips", type=int, default=1000, help="at most so many of each set")
     arguments.add_argument("--write", action="store_true", help="put the curves into the package")
@@ -78,18 +77,11 @@ def draw(
     products: dict[str, list[Doubles]] = {each.name: [] for each in sets}
     same: dict[str, list[NDArray[np.bool_]]] = {each.name: [] for each in sets}
     for at, clip in enumerate(clips):
-        alike, inside = labels == labels[at], own == own[at]
-        alike[at] = False
-        kinds = [alike, ~alike & inside & (np.arange(len(clips)) != at), ~alike & ~inside]
-        counts = [2 * PAIRS, PAIRS, PAIRS] if kinds[1].any() else [2 * PAIRS, 0, 2 * PAIRS]
-        drawn = [
-            rng.permutation(np.flatnonzero(kind))[:count] for kind, count in zip(kinds, counts, strict=True)
-        ]
-        chosen = np.concatenate(drawn)
+        chosen = drawn_at_even_odds(rng, labels, own, at, PAIRS)
         scores = score_many(clip, [clips[n] for n in chosen], recipe=recipe, partial="auto")
         apart = [1 - pair_similarity(clip, clips[n]) for n in chosen]
         products[own[at]].append(apart * scores.best_score)
-        same[own[at]].append(alike[chosen])
+        same[own[at]].append(labels[chosen] == labels[at])
     for name in products:
         yield name, (np.concatenate(products[name]), np.concatenate(same[name]))
 

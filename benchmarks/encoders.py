@@ -51,8 +51,7 @@ Means = dict[str, dict[str, float]]
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("golf", type=Path)
+    arguments = parser(__doc__, "golf")
     arguments.add_argument("--encoders", nargs="+", default=ENCODERS)
     arguments.add_argument("--sample", type=Path, help="a folder for the generated sea")
     options = arguments.parse_args()

@@ -13,9 +13,11 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 
 
-def parser(doc: str | None, *, quick: str = "", against: bool = False) -> ArgumentParser:
-    """Options with the docstring as help: `--json` always, `--quick` and `--against` where they exist."""
+def parser(doc: str | None, *folders: str, quick: str = "", against: bool = False) -> ArgumentParser:
+    """Options with the docstring as help: folders, `--json`, `--quick` and `--against` where they exist."""
     options = ArgumentParser(description=doc, formatter_class=RawDescriptionHelpFormatter)
+    for folder in folders:
+        options.add_argument(folder, type=Path)
     if quick:
         options.add_argument("--quick", action="store_true", help=quick)
     if against:

@@ -36,8 +36,7 @@ CANDIDATES = 10
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("folder", type=Path)
+    arguments = parser(__doc__, "folder")
     arguments.add_argument("--encoder", default="dinov2-small", help="for the motion recipe")
     arguments.add_argument(
         "--fps", type=float, help="sampled frames a second of a sea; default: the encoder's"
@@ -124,7 +123,7 @@ def by_query(
         matches = [encodings[other] for other in others]
         alignments = align_many(query, matches, recipe=recipe, partial=partial)
         if consensus:
-            alignments = apply_consensus(alignments, matches, partial=partial)
+            alignments = apply_consensus(alignments, matches)
         agreement = [apa(a, events[at], events[other]) for a, other in zip(alignments, others, strict=True)]
         errors = [event_errors(a, events[at], events[o]) for a, o in zip(alignments, others, strict=True)]
         draq = np.array([a.draq for a in alignments])

@@ -64,9 +64,7 @@ class Table:
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("folder", type=Path)
-    options = arguments.parse_args()
+    options = parser(__doc__, "folder").parse_args()
     sets, encoder = load_sets(options.folder), CachedEncoder(DEFAULT)
     encoded = {each.name: [_encode(encoder, file) for file in each.files] for each in sets}
     asked = {name: list(questions) for name, questions in _asked(options.folder, sets, encoded)}

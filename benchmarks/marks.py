@@ -50,8 +50,7 @@ class Truth:
 
 
 def main() -> int:
-    arguments = parser(__doc__, quick="two draws of 5 and 10 labeled swings")
-    arguments.add_argument("folder", type=Path)
+    arguments = parser(__doc__, "folder", quick="two draws of 5 and 10 labeled swings")
     arguments.add_argument("--encoder", default=DEFAULT)
     arguments.add_argument("--fps", type=float, help="sampled frames a second; default: the encoder's own")
     arguments.add_argument("--set", action="append", choices=SETS, help="only this set; may be repeated")

@@ -93,10 +93,7 @@ def play(folder: Path, encoder: str, goals: Goals, *, seconds: float, tiles: Seq
 def dropped(folder: Path, goals: Goals) -> None:
     """Two clips of five seconds dropped on the start page, with the default encoder and no sea."""
     files = [folder / "dropped" / f"{name}.mp4" for name in ("first", "second")]
-    steady = np.linspace(0, 1, 150)
-    for bend, file in enumerate(files):
-        film(file, steady + 0.05 * bend * np.sin(2 * np.pi * steady), size=(640, 360))
-        make_unknown(file)
+    film_two(files, 0.05)
     place = folder / "none.sea"
     with server(place, folder / "state3", folder) as (address, _), browser() as opened:
         if opened is None:
@@ -165,7 +162,8 @@ def coach(folder: Path, goals: Goals) -> None:
         page = opened.new_page(viewport={"width": 1280, "height": 800})
         page.goto(address)
         page.wait_for_selector(".slot")
-        files = phone_clips(folder / "phone")
+        files = [folder / "phone" / f"{name}.mp4" for name in ("me", "model")]
+        film_two(files, 0.04, size=(360, 640))
         began, click = time.monotonic(), Clicks()
         with page.expect_file_chooser() as chooser:
             click(page.locator(".slot").first)
@@ -184,13 +182,12 @@ def coach(folder: Path, goals: Goals) -> None:
         weigh(page, goals)
 
 
-def phone_clips(folder: Path) -> list[Path]:
-    """Two upright clips of five seconds that no cache knows."""
-    files, steady = [folder / f"{name}.mp4" for name in ("me", "model")], np.linspace(0, 1, 150)
-    for bend, file in enumerate(files):
-        film(file, steady + 0.08 * bend * np.sin(2 * np.pi * steady) / 2, size=(360, 640))
+def film_two(files: Sequence[Path], bend: float, *, size: tuple[int, int] = (640, 360)) -> None:
+    """Films of five seconds that no cache knows; each changes its pace more than the one before."""
+    steady = np.linspace(0, 1, 150)
+    for number, file in enumerate(files):
+        film(file, steady + bend * number * np.sin(2 * np.pi * steady), size=size)
         make_unknown(file)
-    return files
 
 
 def weigh(page: Page, goals: Goals) -> None:
@@ -203,9 +200,8 @@ def weigh(page: Page, goals: Goals) -> None:
 
 def loop(folder: Path, encoder: str, goals: Goals, seconds: float) -> None:
     """Loop a pair in the sync view. Its memory after a tenth of the time is compared with that at the end."""
-    films, steady = folder / "looped", np.linspace(0, 1, 150)
-    for bend, name in enumerate(("me", "model")):
-        film(films / f"{name}.mp4", steady + 0.04 * bend * np.sin(2 * np.pi * steady), size=(640, 360))
+    films = folder / "looped"
+    film_two([films / "me.mp4", films / "model.mp4"], 0.04)
     Sea(folder / "looped.sea", encoder).add(films)
     with server(folder / "looped.sea", folder / "state5", films) as (address, _), browser() as opened:
         if opened is None:

@@ -9,7 +9,6 @@ gives around each moment.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,7 @@ OTHERS = 8  # clips that each query is aligned with
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("folder", type=Path)
+    arguments = parser(__doc__, "folder")
     arguments.add_argument("--sets", nargs="+", default=list(EVENT_SETS), choices=EVENT_SETS)
     arguments.add_argument("--clips", type=int, default=24, help="clips of each set at most")
     given = arguments.parse_args()

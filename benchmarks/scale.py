@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from benchmarks.goals import Goals, parser
 from benchmarks.ingest import make_videos
-from benchmarks.search import BATCH, FACTS, FRAMES, WIDTH, Clips
+from benchmarks.search import BATCH, FACTS, FRAMES, WIDTH, Clips, draw_queries
 from seasync.encoding import Floats
 from seasync.sea import rows as layout
 from seasync.sea.copies import copy
@@ -38,7 +38,7 @@ from seasync.similarity import query_vector
 
 SIZES = (10_000, 100_000, 650_000)
 QUICK_SIZES = (5_000, 60_000)
-QUERIES, K = 200, 10
+K = 10
 FEATURE_BYTES = FRAMES * (2 * WIDTH + 16)  # of a clip of 8.5 s: half precision, with times and frame numbers
 PARTS = ("points", "s3", "ray")
 
@@ -74,7 +74,7 @@ def search(folder: Path, count: int) -> dict[str, float]:
     """Latency of single queries, cold and warm, memory they take, recall@10 against all clips compared."""
     import psutil
 
-    queries = _queries()
+    queries = draw_queries()
     process = psutil.Process()
     before, begin = process.memory_info().rss, time.perf_counter()
     snapshot = Sea(folder).record.snapshot()
@@ -97,12 +97,6 @@ def search(folder: Path, count: int) -> dict[str, float]:
         "search_mb": grown,
         "recall": float(np.mean(shared)),
     }
-
-
-def _queries() -> list[Any]:
-    draws, kinds = Clips(seed=1), Clips()
-    draws.kinds, draws.bases = kinds.kinds, kinds.bases
-    return [draws.query() for _ in range(QUERIES)]
 
 
 def _exact(snapshot: Any, vectors: Floats) -> list[np.ndarray]:
@@ -230,7 +224,7 @@ def on_s3(folder: Path, count: int) -> None:
 
 def _node(uri: Path, ahead: int) -> dict[str, float]:
     """One search node; `uri` as a path, which has lost a slash."""
-    queries = _queries()
+    queries = draw_queries()
     begin = time.perf_counter()
     snapshot = Sea(str(uri).replace(":/", "://")).record.snapshot()
     if ahead and snapshot.index:

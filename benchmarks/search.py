@@ -116,6 +116,13 @@ class Clips:
         return Encoding(FACTS.fingerprint, (stream,), mean[0], trajectory[0])
 
 
+def draw_queries() -> list[Encoding]:
+    """Clips of the same kinds as those of a sea, but none of them."""
+    draws, kinds = Clips(seed=1), Clips()
+    draws.kinds, draws.bases = kinds.kinds, kinds.bases
+    return [draws.query() for _ in range(QUERIES)]
+
+
 def make_sea(folder: Path, count: int, *, frame_features: bool) -> Sea:
     clips = Clips()
     for first in range(0, count, BATCH):
@@ -152,9 +159,7 @@ def compare(folder: Path, count: int) -> dict[str, float]:
     disk = sum(f.stat().st_size for f in (folder / "_indices").rglob("*") if f.is_file()) / 1e6
     snapshot = sea.record.snapshot()
     standard = snapshot.vectors.standard
-    draws = Clips(seed=1)
-    draws.kinds, draws.bases = (lambda c: (c.kinds, c.bases))(Clips())
-    queries = [draws.query() for _ in range(QUERIES)]
+    queries = draw_queries()
     by_both = np.stack([query_vector(query, standard, trajectory=True) for query in queries])
     by_mean = np.stack([query_vector(query, standard, trajectory=False) for query in queries])
     order = {row: n for n, row in enumerate(snapshot.table([])["_rowid"].to_pylist())}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from benchmarks.goals import Goals, parser
 
@@ -30,8 +29,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("data", type=Path)
+    arguments = parser(__doc__, "data")
     arguments.add_argument("--only", nargs="+", choices=TABLES, help="only these tables")
     options = arguments.parse_args()
     figures = {}

@@ -37,6 +37,7 @@ from benchmarks.world_sets import (
     Doubles,
     FilledSea,
     FootageSet,
+    drawn_at_even_odds,
     fill,
     load_sets,
     planted_views,
@@ -66,8 +67,7 @@ Figures = dict[str, Any]
 
 
 def main() -> int:
-    arguments = parser(__doc__, quick="a few clips of each set, without goals")
-    arguments.add_argument("folder", type=Path)
+    arguments = parser(__doc__, "folder", quick="a few clips of each set, without goals")
     arguments.add_argument("--encoder", default=DEFAULT, help="for the motion recipe")
     arguments.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
     arguments.add_argument("--sets", nargs="+", metavar="NAME", help="only these, without views")
@@ -260,12 +260,7 @@ def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
     set_of = dict(zip(ids.tolist(), own.tolist(), strict=True))
     said: dict[str, list[tuple[float, bool, bool]]] = {}
     for at, clip in enumerate(ids):
-        alike, inside = labels == labels[at], own == own[at]
-        alike[at] = False
-        kinds = [alike, ~alike & inside & (ids != clip), ~alike & ~inside]
-        counts = [2 * PAIRS, PAIRS, PAIRS] if kinds[1].any() else [2 * PAIRS, 0, 2 * PAIRS]
-        drawn = [rng.permutation(ids[kind])[:count] for kind, count in zip(kinds, counts, strict=True)]
-        chosen = np.concatenate(drawn).tolist()
+        chosen = ids[drawn_at_even_odds(rng, labels, own, at, PAIRS)].tolist()
         where = f"id IN ({', '.join(map(repr, chosen))})"
         for match in sea.sea.search(str(clip), k=len(chosen), candidates=len(chosen), where=where):
             if match.alignability is not None:

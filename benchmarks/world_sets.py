@@ -53,6 +53,21 @@ def load_sets(folder: Path) -> list[FootageSet]:
     return [each for each in sets if each.files]
 
 
+def drawn_at_even_odds(
+    rng: np.random.Generator, labels: NDArray[np.str_], own: NDArray[np.str_], at: int, count: int
+) -> NDArray[np.int64]:
+    """Numbers of clips to pair with clip `at`, 4 · `count` at most: half of them show the same movement.
+
+    Of the others, half are of the same set (`own` names it), where that has several movements.
+    """
+    alike, inside = labels == labels[at], own == own[at]
+    others = np.arange(len(labels)) != at
+    kinds = [alike & others, ~alike & inside, ~alike & ~inside]
+    counts = [2 * count, count, count] if kinds[1].any() else [2 * count, 0, 2 * count]
+    drawn = zip(kinds, counts, strict=True)
+    return np.concatenate([rng.permutation(np.flatnonzero(kind))[:most] for kind, most in drawn])
+
+
 def _with_events(name: str, folder: Path) -> FootageSet:
     if not (folder / "events.csv").is_file():
         return FootageSet(name, (), (), ())
