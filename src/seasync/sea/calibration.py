@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,8 @@ from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.options import RecipeName
 from seasync.ranking import rank
+from seasync.sea.snapshot import WITH_FEATURES, Snapshot
 from seasync.similarity import clip_vectors_of, query_vector
-
-if TYPE_CHECKING:
-    from seasync.sea.snapshot import Snapshot
 
 CALIBRATION = "seasync.calibration"
 FEWEST_CLIPS = 20
@@ -110,7 +108,7 @@ def better_than_random(snapshot: Snapshot, recipe: Recipe, product: Doubles) -> 
 
 def random_products(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Doubles:
     """Products of random pairs of the sea's clips, sorted; empty if it keeps no frame features."""
-    table = snapshot.table(["content"], _WITH_FEATURES)
+    table = snapshot.table(["content"], WITH_FEATURES)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(table))[:RANDOM_CLIPS])
     contents = table["content"].to_numpy()
@@ -130,7 +128,7 @@ def fit(snapshot: Snapshot, recipe: Recipe, *, seed: int = 0) -> Calibration:
     SeaError
         If fewer than 20 clips with frame features have a label, or all have the same.
     """
-    table = snapshot.table(["label", "content"], f"label IS NOT NULL AND {_WITH_FEATURES}")
+    table = snapshot.table(["label", "content"], f"label IS NOT NULL AND {WITH_FEATURES}")
     labels, contents = table["label"].to_numpy(), table["content"].to_numpy()
     if len(table) < FEWEST_CLIPS or len(set(labels)) < 2:
         raise SeaError(
@@ -155,9 +153,6 @@ def calibration_error(probability: Doubles, same: NDArray[np.bool_], bins: int =
     where = np.minimum((probability * bins).astype(int), bins - 1)
     gaps = np.bincount(where, weights * (probability - same), bins)
     return float(np.abs(gaps).sum() / weights.sum())
-
-
-_WITH_FEATURES = "found_0 IS NOT NULL"
 
 
 def _partners(

@@ -10,6 +10,8 @@ from io import BytesIO
 from shutil import copyfileobj
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from seasync.clip import Clip
 from seasync.encoders import encode_clip
 from seasync.encoding import Encoding
@@ -20,8 +22,6 @@ from seasync.sea.record import Record
 from seasync.sea.rows import ENTRY_COLUMNS, Row, SeaFacts, stream_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from seasync.sea.sea import Sea
 
 
@@ -96,8 +96,6 @@ def _digest(row: pa.Table) -> bytes:
 
 def _values(array: pa.Array) -> Iterator[bytes]:
     """The bytes of a column of one row; lists by their lengths and their values, numbers as they are."""
-    import pyarrow as pa
-
     yield b"null" if array.null_count else b"here"
     if array.null_count:
         return
@@ -202,11 +200,8 @@ def reencode(
     snapshot = source.record.snapshot()
     wanted = snapshot.table(["id"], condition)
     there = set(target.record.snapshot().table(["id"])["id"].to_pylist()) if target.exists() else set()
-    missing = [
-        row
-        for row, name in zip(*(wanted[c].to_pylist() for c in ("_rowid", "id")), strict=True)
-        if name not in there
-    ]
+    ids, row_ids = (wanted[name].to_pylist() for name in ("id", "_rowid"))
+    missing = [row for clip, row in zip(ids, row_ids, strict=True) if clip not in there]
     new, failures = target.encoder(), list[str]()
     with target.record.writing():
         for start in range(0, len(missing), rows):

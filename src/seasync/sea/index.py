@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import lance
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from seasync.alignment.costs import in_threads
 from seasync.alignment.kernels import dots
 from seasync.encoding import Floats
 from seasync.errors import SeaError
+from seasync.files.store import plain
 from seasync.options import IndexKind, expect
 from seasync.sea.rows import matrix, vectors_column
 from seasync.similarity import Standard, best, clip_vectors
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from seasync.sea.ray import Cluster
     from seasync.sea.record import Record
     from seasync.sea.snapshot import Snapshot
@@ -131,10 +130,7 @@ class Index:
             similarity = 1 - found["_distance"].to_numpy()
             return Found(found["_rowid"].to_numpy(), similarity, matrix(found[self.column]))
 
-        if len(vectors) == 1:
-            return [one(vectors[0])]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(one, vectors))
+        return in_threads(one, list(vectors))
 
     def of(self, snapshot: Snapshot, rows: RowIds) -> Floats:
         """The clip vectors of these rows, shape (N, D)."""
@@ -176,13 +172,11 @@ def _standard_of_some(snapshot: Snapshot) -> Standard:
 
 def build(record: Record, kind: IndexKind = "auto", on: Cluster | None = None) -> None:
     """Build the index; see `Sea.rebuild`."""
-    from seasync.sea.snapshot import plain_errors
-
     snapshot = record.snapshot()
     expect("index", kind, IndexKind, SeaError)
     if kind == "auto":
         kind = "exact" if len(snapshot) <= EXACT_UP_TO else "ivf_rq"
-    with plain_errors(record.uri):
+    with plain(record.uri, SeaError):
         if kind == "exact":
             record.put_metadata({INDEX: ""})
         else:
@@ -221,14 +215,14 @@ def partitions(rows: int) -> int:
 
 def quantization(kind: str, dimension: int) -> dict[str, int]:
     """Lance's options for how finely an index of this kind stores vectors."""
-    return {"num_bits": 5} if kind == "ivf_rq" else {"num_sub_vectors": _parts(dimension, 8)}
+    if kind == "ivf_rq":
+        return {"num_bits": 5}
+    # Equal parts of about eight values.
+    return {"num_sub_vectors": next(n for n in range(max(1, dimension // 8), 0, -1) if dimension % n == 0)}
 
 
 def vectors_of(index: Index, schema: pa.Schema) -> Any:
     """A function for Lance that computes the index's column from mean and trajectory."""
-    import lance
-    import pyarrow as pa
-
     width = sum(schema.field(name).type.list_size for name in ("mean", "trajectory"))
     column = pa.field(index.column, pa.list_(pa.float32(), width))
 
@@ -259,11 +253,6 @@ def _drop_unused(record: Record) -> None:
             if set(index.field_names) & set(unused):
                 dataset.drop_index(index.name)
         dataset.drop_columns(unused)
-
-
-def _parts(dimension: int, wanted: int) -> int:
-    """Into how many equal parts of about `wanted` values a vector can be cut."""
-    return next(parts for parts in range(max(1, dimension // wanted), 0, -1) if dimension % parts == 0)
 
 
 # Exact search of clip vectors: what small seas use, and what is left when a large one has no index.

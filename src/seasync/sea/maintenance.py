@@ -16,31 +16,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
 from seasync.files import Place, is_uri
 from seasync.files.location import is_of_windows
 from seasync.files.store import objects
-from seasync.sea import index
-from seasync.sea.calibration import calibrated_recipes
-from seasync.sea.copies import bytes_of
+from seasync.sea import calibration, copies, index
 from seasync.sea.record import Record
-from seasync.sea.rows import CLIP_COLUMNS, clip_id, encodings, stream_columns
+from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, encodings, stream_columns
 from seasync.sea.snapshot import MOVES, Move, Snapshot, one_of, plain_errors, quoted, relocated
 from seasync.sea.writers import Busy
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from seasync.sea.ingest import LabelUpdate
 
 
 SMALL_FRAGMENT_ROWS = 4096
 KEEP_OLD_VERSIONS = timedelta(hours=1)
 VALUES_AT_ONCE = 4096  # in one condition
-WHOLE_ID = 32  # hex digits
-READ_ROWS = 256
 NOWHERE, OLD, NEW = range(3)
 
 
@@ -71,12 +66,12 @@ def _conditions(
     """SQL conditions that select the clips: as long as what is asked for, however many clips fulfil them."""
     named = [str(file) if is_uri(file) else str(Path(file).absolute()) for file in files]
     stored = sorted({path for file in named for path in snapshot.stored_paths(file)})
-    whole = [clip for clip in clips if len(clip) >= WHOLE_ID]
+    whole = [clip for clip in clips if len(clip) >= ID_DIGITS]
     for column, values in (("id", whole), ("file", stored), ("label", labels)):
         for start in range(0, len(values), VALUES_AT_ONCE):
             yield one_of(column, values[start : start + VALUES_AT_ONCE])
     for clip in clips:
-        if len(clip) < WHOLE_ID:
+        if len(clip) < ID_DIGITS:
             yield f"starts_with(id, {quoted(clip)})"
 
 
@@ -101,8 +96,6 @@ def edit_clip(
 
 def _change(record: Record, clips: Sequence[str], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
     """Change labels and tags, in one commit. Lance writes changed rows again, behind all others."""
-    import pyarrow as pa
-
     snapshot, tables = record.snapshot(), []
     for start in range(0, len(clips), VALUES_AT_ONCE):
         some = one_of("id", clips[start : start + VALUES_AT_ONCE])
@@ -215,29 +208,13 @@ class SeaProblem:
 
 
 def info(record: Record) -> dict[str, Any]:
-    """Describe a sea in plain values. Reads all rows, a batch at a time."""
+    """Describe a sea in plain values.
+
+    Reads all rows, a batch at a time, and keeps eight bytes of each file's hash, no more.
+    """
     snapshot = record.snapshot()
-    index = snapshot.index
-    return {
-        "sea": record.uri,
-        **_counted(snapshot),
-        "bytes": bytes_of(record),
-        "encoder": snapshot.facts.encoder,
-        "fingerprint": snapshot.facts.fingerprint,
-        "fps": snapshot.facts.fps,
-        "streams": dict(snapshot.facts.streams),
-        "index": index.kind if index else "exact",
-        "unindexed": index.unindexed_rows(snapshot) if index else 0,
-        "calibrated": calibrated_recipes(snapshot),
-        "format": snapshot.facts.format,
-        "version": snapshot.version,
-    }
-
-
-def _counted(snapshot: Snapshot) -> dict[str, Any]:
-    """Clips, files, hours, labels. Memory holds eight bytes of each file's hash, no more."""
-    clips = with_features = damaged = 0
-    seconds, labels, contents = 0.0, Counter[str](), [np.empty(0, np.uint64)]
+    index, clips, with_features, damaged, seconds = snapshot.index, 0, 0, 0, 0.0
+    labels, contents = Counter[str](), [np.empty(0, np.uint64)]
     for batch in snapshot.batches(["content", "duration", "label", "found_0", "damage"]):
         clips += len(batch)
         with_features += len(batch) - batch["found_0"].null_count
@@ -247,12 +224,23 @@ def _counted(snapshot: Snapshot) -> dict[str, Any]:
         digits = batch["content"].unique().to_pylist()
         contents.append(np.array([int(each[-16:], 16) for each in digits], np.uint64))
     return {
+        "sea": record.uri,
         "clips": clips,
         "files": len(np.unique(np.concatenate(contents))),
         "hours": float(seconds) / 3600,
         "labels": dict(sorted(labels.items())),
         "with_frame_features": with_features,
         "damaged": damaged,
+        "bytes": copies.bytes_of(record),
+        "encoder": snapshot.facts.encoder,
+        "fingerprint": snapshot.facts.fingerprint,
+        "fps": snapshot.facts.fps,
+        "streams": dict(snapshot.facts.streams),
+        "index": index.kind if index else "exact",
+        "unindexed": index.unindexed_rows(snapshot) if index else 0,
+        "calibrated": calibration.calibrated_recipes(snapshot),
+        "format": snapshot.facts.format,
+        "version": snapshot.version,
     }
 
 
@@ -291,13 +279,11 @@ def verify(
 
 def _whole_rows(snapshot: Snapshot, problems: list[SeaProblem]) -> Iterator[pa.Table]:
     """All rows with all they hold; a part of the record that cannot be read is a problem, not the end."""
-    import pyarrow as pa
-
     columns = [*CLIP_COLUMNS, "content", "frames", "mean", "trajectory", *stream_columns(snapshot.facts)]
     for fragment in snapshot.dataset.get_fragments():
         try:
             with plain_errors(snapshot.dataset.uri):
-                for batch in fragment.to_batches(columns=columns, batch_size=READ_ROWS):
+                for batch in fragment.to_batches(columns=columns, batch_size=copies.READ_ROWS):
                     yield pa.table(batch)
         except SeaError as error:
             what = f"{fragment.count_rows()} clips cannot be read ({error})"

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from seasync.errors import SeaError
 from seasync.files import Location, Place, is_uri, store
 from seasync.sea import writers
 from seasync.sea.rows import FACTS, FORMAT, Row, SeaFacts, to_table
 from seasync.sea.snapshot import Snapshot, one_of, plain_errors
-
-if TYPE_CHECKING:
-    import lance
-    import pyarrow as pa
 
 METADATA_CACHE_BYTES = 256 << 20
 NOT_THERE = "was not found"  # Lance, about a dataset
@@ -99,8 +99,6 @@ class Record:
 
     def open(self) -> lance.LanceDataset:
         """The Lance dataset. No snapshot shares it, because writes move it on."""
-        import lance
-
         missing = f"{self.uri}: no sea here; make one with `seasync add PATH --sea {self.uri}`"
         if self.folder is not None and not self.exists():
             raise SeaError(missing)
@@ -137,17 +135,11 @@ class Record:
                 self._migrate()
                 yield
             return
+        place = self.uri, self.storage_options, self._remove_doubled
         if self._is_old():
-            with self._announced(alone=True, wait=wait, waiting=waiting):
+            with writers.writing(*place, alone=True, wait=wait, waiting=waiting):
                 self._migrate()
-        with self._announced(alone=alone, wait=wait, waiting=waiting):
-            yield
-
-    @contextmanager
-    def _announced(self, *, alone: bool, wait: bool, waiting: Callable[[], None] | None) -> Iterator[None]:
-        with writers.writing(
-            self.uri, self.storage_options, self._remove_doubled, alone=alone, wait=wait, waiting=waiting
-        ) as self._writer:
+        with writers.writing(*place, alone=alone, wait=wait, waiting=waiting) as self._writer:
             try:
                 yield
             finally:
@@ -181,8 +173,6 @@ class Record:
 
     def write_fragments(self, table: pa.Table) -> list[Any]:
         """Put rows into files of the dataset. Nobody sees them until their fragments are committed."""
-        from lance.fragment import write_fragments
-
         snapshot = self.snapshot()
         if snapshot.moves:
             files = [[snapshot.stored_path(file) for file in table["file"].to_pylist()]]
@@ -190,7 +180,7 @@ class Record:
         if snapshot.index:
             table = snapshot.index.with_vectors(table)
         with plain_errors(self.uri):
-            return list(write_fragments(table, self.open()))
+            return list(lance.fragment.write_fragments(table, self.open()))
 
     def put_metadata(self, values: Mapping[str, str]) -> None:
         """Change entries of the record's metadata, in one commit."""
@@ -204,12 +194,11 @@ def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str]
     `lance.write_dataset` looks first and commits later: a dataset that another writer begins in between is
     overwritten, rows and all. A commit without retries overwrites no version that it has not read.
     """
-    import lance
-    from lance.fragment import write_fragments
-
     options = dict(storage_options) if storage_options else None
     try:
-        begun = write_fragments(table, uri, mode="create", return_transaction=True, storage_options=options)
+        begun = lance.fragment.write_fragments(
+            table, uri, mode="create", return_transaction=True, storage_options=options
+        )
         lance.LanceDataset.commit(uri, begun, storage_options=options, max_retries=0)
     except (OSError, ValueError, RuntimeError):
         with suppress(OSError, ValueError, RuntimeError):
@@ -288,14 +277,11 @@ class Appender:
             return int(rows) - (_remove_duplicates(committed, fragments, ids) if self._others else 0)
 
     def _commit(self, dataset: Any, fragments: Sequence[Any]) -> Any:
-        from lance.dataset import LanceDataset, LanceOperation, Transaction
-
         key, before = uuid.uuid4().hex, dataset.version
-        append = Transaction(
-            before, LanceOperation.Append(list(fragments)), transaction_properties={KEY: key}
-        )
+        operation = lance.LanceOperation.Append(list(fragments))
+        append = lance.Transaction(before, operation, transaction_properties={KEY: key})
         try:
-            return LanceDataset.commit(dataset, append)
+            return lance.LanceDataset.commit(dataset, append)
         except (OSError, ValueError, RuntimeError) as error:
             # The answer may have been lost on the way although the commit went through.
             now = self._record.open()
@@ -340,8 +326,6 @@ def remove_doubled(dataset: lance.LanceDataset) -> int:
 
 def _remove_copies(dataset: lance.LanceDataset) -> int:
     """Delete the later copies that this version of the dataset has; returns of how many clips."""
-    import pyarrow.compute as pc
-
     rows = dataset.scanner(columns=["id"], with_row_id=True).to_table()
     counted = rows.group_by("id").aggregate([("_rowid", "count"), ("_rowid", "min")])
     twice = counted.filter(pc.greater(counted["_rowid_count"], 1))
@@ -355,13 +339,11 @@ def _remove_copies(dataset: lance.LanceDataset) -> int:
     return len(twice)
 
 
-Migration = Callable[["lance.LanceDataset"], None]
+Migration = Callable[[lance.LanceDataset], None]
 
 
 def _add_damage(dataset: lance.LanceDataset) -> None:
     """2: how much of a damaged clip could be read."""
-    import pyarrow as pa
-
     if "damage" not in dataset.schema.names:  # else an earlier try was interrupted after this step
         dataset.add_columns(pa.field("damage", pa.string()))
 

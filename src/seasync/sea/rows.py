@@ -9,17 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
 from seasync.encoding import Encoding, EncodingBatch, Floats, Indices, Stream
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FORMAT = 2
 FACTS = "seasync"
@@ -98,6 +96,9 @@ class ClipEntry:
     damage: str | None = None
 
 
+ENTRY_FIELDS = [each.name for each in fields(ClipEntry) if each.name != "clip"]
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """One clip of the record, with its encoding."""
@@ -114,8 +115,6 @@ def clip_id(content: str, start: float, end: float | None) -> str:
 
 def schema(facts: SeaFacts) -> pa.Schema:
     """The record's columns, with `facts` in the metadata."""
-    import pyarrow as pa
-
     text, whole, real = pa.string(), pa.int32(), pa.float64()
     columns = [
         pa.field("id", text, nullable=False),
@@ -154,17 +153,11 @@ def stream_columns(facts: SeaFacts) -> list[str]:
 
 def to_table(rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> pa.Table:
     """Rows as columns, without frame features if so asked."""
-    import pyarrow as pa
-
     entries = [row.entry for row in rows]
     columns: dict[str, Any] = {
-        name: [getattr(entry.clip, name) for entry in entries]
-        for name in ("id", "file", "start", "end", "label")
+        each.name: [getattr(entry.clip, each.name) for entry in entries] for each in fields(Clip)
     }
-    columns |= {
-        name: [getattr(entry, name) for entry in entries]
-        for name in ("content", "duration", "fps", "tags", "split", "part", "parts", "damage")
-    }
+    columns |= {name: [getattr(entry, name) for entry in entries] for name in ENTRY_FIELDS}
     columns |= {
         "frames": [len(row.encoding.seconds) for row in rows],
         "mean": vectors_column(np.stack([row.encoding.mean for row in rows])),
@@ -187,8 +180,6 @@ def to_table(rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = Tru
 
 def vectors_column(matrix: NDArray[Any]) -> pa.Array:
     """(N, d) as a column of N vectors of fixed length."""
-    import pyarrow as pa
-
     return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
 
 

@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, partial
+from typing import Literal
 
+import lance
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from seasync.alignment import Recipe
 from seasync.clip import Clip
 from seasync.encoding import Encoding, EncodingBatch, Floats, Seconds
 from seasync.errors import SeaError
 from seasync.files.location import is_of_windows
-from seasync.files.store import explained
+from seasync.files.store import plain
 from seasync.sea import rows as layout
 from seasync.sea.index import EXACT_UP_TO, INDEX, Exact, Index, RowIds
 from seasync.sea.rows import ClipEntry, SeaFacts
 from seasync.similarity import COHORT, FEWEST, Cohort, query_vector
-
-if TYPE_CHECKING:
-    import lance
-    import pyarrow as pa
-
-    from seasync.alignment import Recipe
 
 Move = tuple[str, str]
 MOVES = "seasync.moved"
@@ -99,8 +96,6 @@ class Snapshot:
 
     def batches(self, columns: Sequence[str], *, size: int | None = None) -> Iterator[pa.Table]:
         """These columns of all rows, a batch at a time."""
-        import pyarrow as pa
-
         with plain_errors(self.dataset.uri):
             for batch in self.dataset.to_batches(columns=self._stored(columns), batch_size=size):
                 yield self._completed(pa.table(batch), columns)
@@ -111,8 +106,6 @@ class Snapshot:
 
     def _completed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
         """The table with the columns that a sea of an older format does not have."""
-        import pyarrow as pa
-
         for name in layout.LATER_COLUMNS.intersection(columns).difference(table.column_names):
             table = table.append_column(name, pa.nulls(len(table), pa.string()))
         return table
@@ -160,7 +153,7 @@ class Snapshot:
 
     def entries_of(self, table: pa.Table) -> list[ClipEntry]:
         """The entries of rows read with `ENTRY_COLUMNS`."""
-        names = ("content", "duration", "split", "part", "parts", "fps", "damage")
+        names = set(layout.ENTRY_FIELDS) - {"tags"}
         return [
             ClipEntry(clip, tags=tuple(row["tags"] or ()), **{name: row[name] for name in names})
             for clip, row in zip(self.clips_of(table), table.to_pylist(), strict=True)
@@ -263,13 +256,8 @@ def one_of(column: str, values: Iterable[str]) -> str:
     return f"{column} IN ({', '.join(map(quoted, values))})"
 
 
-@contextmanager
-def plain_errors(uri: str) -> Iterator[None]:
-    """Turn Lance's errors into one-line SeaErrors, without places in Lance's source."""
-    try:
-        yield
-    except (OSError, ValueError, RuntimeError) as error:
-        raise SeaError(f"{uri}: {explained(str(error))}") from error
+plain_errors = partial(plain, error=SeaError)
+"""Turn Lance's errors into one-line SeaErrors, without places in Lance's source."""
 
 
 COLUMNS = [*layout.CLIP_COLUMNS, "content"]
@@ -292,8 +280,6 @@ class ClipTable:
         """The clips whose id or content is `value`, in the order they were added."""
         if self._kept is None:
             return snapshot.table(COLUMNS, f"{column} = {quoted(value)}")
-        import pyarrow.compute as pc
-
         return self._kept.filter(pc.equal(self._kept[column], value))
 
     def take(self, snapshot: Snapshot, rows: RowIds, more: Sequence[str] = ()) -> pa.Table:

@@ -23,10 +23,7 @@ from seasync.errors import SeaError, SeasyncError
 from seasync.files import Locked, lock
 from seasync.files.store import delete, objects, read, write
 
-# One writer at a time in a folder: the sea's lock file.
-
-
-LOCK_NAME = "_writer.lock"
+LOCK_NAME = "_writer.lock"  # in a folder, whose sea has one writer at a time
 
 
 class Busy(SeaError):
