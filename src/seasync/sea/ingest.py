@@ -23,7 +23,7 @@ from multiprocessing.process import BaseProcess
 from operator import itemgetter
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from seasync.sea.rows import ClipEntry, Row, SeaFacts, clip_id
 from seasync.sea.sources import SourceVideo
 
 if TYPE_CHECKING:
-    from seasync.sea.ray import Cluster
+    from seasync.sea.ray import Cluster, RayRun
 
 COMMIT_ROWS = 512
 TIDY_COMMITS = 64
@@ -90,19 +90,6 @@ class Failure:
 Step = PendingClip | PresentClips | Failure
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What the plan needs to know of a clip of the sea; `split` and `parts` as in `ClipEntry`."""
-
-    id: str
-    content: str
-    split: str
-    parts: int
-    file: str
-    label: str | None
-    tags: tuple[str, ...]
-
-
 class KnownClips:
     """The clips that a sea has, or is about to have; with `where`, those that fulfil the condition.
 
@@ -111,7 +98,7 @@ class KnownClips:
     """
 
     def __init__(self, record: Record, where: str | None = None) -> None:
-        self._by_content: dict[str, list[_Known]] = {}
+        self._by_content: dict[str, list[ClipEntry]] = {}
         self._ids: set[str] = set()
         self._planned: set[str] = set()
         large = record.exists() and where is None and len(record) > EXACT_UP_TO
@@ -119,15 +106,15 @@ class KnownClips:
         if record.exists() and not large:
             self._read(record, where)
 
-    def of(self, source: SourceVideo, content: str, split: str) -> list[_Known]:
+    def of(self, source: SourceVideo, content: str, split: str) -> list[ClipEntry]:
         """The clips of a video, if the sea has all of them; empty if any may be missing."""
         if self._large_record:
             self._read(self._large_record, f"content = '{content}'")
         known = self._by_content.get(content, [])
         if source.has_span or split == "none":
             wanted = clip_id(content, source.start or 0.0, source.end)
-            return [clip for clip in known if clip.id == wanted]
-        parts = [clip for clip in known if clip.split == split]
+            return [entry for entry in known if entry.clip.id == wanted]
+        parts = [entry for entry in known if entry.split == split]
         return parts if parts and len(parts) >= parts[0].parts else []
 
     def reserve(self, clip: str) -> bool:
@@ -137,14 +124,10 @@ class KnownClips:
         return new
 
     def _read(self, record: Record, where: str | None) -> None:
-        snapshot = record.snapshot()
-        names = ["id", "content", "split", "parts", "file", "label", "tags"]
-        table = snapshot.table(names, where)
-        self._ids, self._by_content = set(table["id"].to_pylist()), {}
-        for values in zip(*(table[name].to_pylist() for name in names), strict=True):
-            clip, content, split, parts, file, label, tags = values
-            known = _Known(clip, content, split, parts, snapshot.current_path(file), label, tuple(tags or ()))
-            self._by_content.setdefault(content, []).append(known)
+        self._ids, self._by_content = set(), {}
+        for entry in record.snapshot().entries(where):
+            self._ids.add(str(entry.clip.id))
+            self._by_content.setdefault(entry.content, []).append(entry)
 
 
 def split_name(split: str | float) -> str:
@@ -188,18 +171,18 @@ def plan(
         yield from missing
 
 
-def _update(source: SourceVideo, present: Sequence[_Known]) -> LabelUpdate | None:
+def _update(source: SourceVideo, present: Sequence[ClipEntry]) -> LabelUpdate | None:
     """What changes for clips of the same file; another file of the same content changes nothing.
 
     Otherwise two copies in folders of other names would take the label from each other with every add.
     """
     changed = tuple(
-        clip.id
-        for clip in present
-        if clip.file == str(source.file)
+        str(entry.clip.id)
+        for entry in present
+        if entry.clip.file == str(source.file)
         and (
-            (source.label is not None and source.label != clip.label)
-            or (source.tags and source.tags != clip.tags)
+            (source.label is not None and source.label != entry.clip.label)
+            or (source.tags and source.tags != entry.tags)
         )
     )
     return LabelUpdate(changed, source.label, source.tags) if changed else None
@@ -430,18 +413,6 @@ class Shard:
             self.updates += [outcome.update] if outcome.update else []
 
 
-class Run(Protocol):
-    """Does the work of an add."""
-
-    def shards(self, sources: Sequence[SourceVideo]) -> Generator[Shard]:
-        """What comes of the videos, in their order. Closed early, it stops."""
-        ...
-
-    def commit(self, shards: Sequence[Shard]) -> int:
-        """Write the clips of shards into the record, in one commit; returns how many are new."""
-        ...
-
-
 @dataclass(frozen=True)
 class Making:
     """How an add makes its clips."""
@@ -477,7 +448,7 @@ def add(
         if on:
             from seasync.sea.ray import RayRun
 
-            run: Run = RayRun(ray, on, record, encoder.name, making)
+            run: _LocalRun | RayRun = RayRun(ray, on, record, encoder.name, making)
         else:
             run = _LocalRun(record, encoder, making, jobs)
         commits = _Commits(record, run, added, commit_seconds)
@@ -497,7 +468,7 @@ def add(
 class _Commits:
     """Shards on their way into the record, and the counts."""
 
-    def __init__(self, record: Record, run: Run, added: Added, seconds: float) -> None:
+    def __init__(self, record: Record, run: _LocalRun | RayRun, added: Added, seconds: float) -> None:
         self._record, self._run, self._added, self._seconds = record, run, added, seconds
         self._pending: list[Shard] = []
         self._last = time.monotonic()
@@ -529,6 +500,7 @@ class _LocalRun:
         self._commits = 0
 
     def shards(self, sources: Sequence[SourceVideo]) -> Generator[Shard]:
+        """What comes of the videos, in their order. Closed early, it stops."""
         fps, steps = self._making.fps, plan(sources, self._making.split, KnownClips(self._record))
         if self._jobs == 1:
             outcomes = encode_here(steps, self._encoder, fps)
@@ -541,6 +513,7 @@ class _LocalRun:
                 yield shard
 
     def commit(self, shards: Sequence[Shard]) -> int:
+        """Write the clips of shards into the record, in one commit; returns how many are new."""
         rows = [row for shard in shards for row in shard.rows]
         if self._record.exists():
             facts = self._record.snapshot().facts

@@ -7,6 +7,7 @@ after an interruption is the record itself.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -16,11 +17,13 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import lance
 import numpy as np
 
 from seasync import encoders
+from seasync.encoding import Floats
 from seasync.errors import MissingExtra, SeaError, SeasyncError
 from seasync.files.store import add_storage_options
 from seasync.sea import index, ingest
@@ -28,11 +31,8 @@ from seasync.sea.ingest import Failure, PendingClip, Shard, Step
 from seasync.sea.record import Appender, Record
 from seasync.sea.rows import Row, SeaFacts, matrix, schema, to_table
 from seasync.sea.snapshot import one_of
+from seasync.sea.sources import SourceVideo
 from seasync.similarity import Moments
-
-if TYPE_CHECKING:
-    from seasync.encoding import Floats
-    from seasync.sea.sources import SourceVideo
 
 CONNECT_SECONDS = 5
 ATTEMPTS = 4  # of a task whose worker or node dies
@@ -134,11 +134,12 @@ class Cluster:
             yield ray
             return
         named = os.environ.get("RAY_ADDRESS") if self.on in ("ray", "auto") else None
+        cpus = self.tasks * self.cpus if self.tasks else os.cpu_count() or 1
         address = named or ("local" if self.on == "ray" else self.on)
         _check_answers(address)
         with _authentication_as_it_was():
             try:
-                _connect(ray, address, self._local_cpus)
+                _connect(ray, address, max(1, math.ceil(cpus)))
             except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
                 said = " ".join(str(error).split())[:200]
                 none = NONE_HERE if address == "auto" else f"no Ray cluster answers there ({said})"
@@ -147,11 +148,6 @@ class Cluster:
                 yield ray
             finally:
                 ray.shutdown()
-
-    @property
-    def _local_cpus(self) -> int:
-        wanted = self.tasks * self.cpus if self.tasks else os.cpu_count() or 1
-        return max(1, int(-(-wanted // 1)))
 
     def places(self, ray: Any) -> int:
         """How many tasks the cluster has room for at this moment."""
@@ -177,6 +173,9 @@ GLIMPSE_SECONDS = 0.5  # of a first clip, to tell what an encoder makes
 AHEAD = 3
 COUNT_SECONDS = 5.0  # between looks at how large the cluster is
 SAMPLES = 256  # vectors for each center of an index that is trained
+
+
+Known = ingest.PresentClips | Failure  # steps that need no task
 
 
 @dataclass(frozen=True)
@@ -252,12 +251,13 @@ class RayRun:
         self._plan = cluster.remote(ray, planned, light=True)
         self._encode, self._look = cluster.remote(ray, encoded), cluster.remote(ray, first_facts)
         self._encode_one = cluster.remote(ray, encoded, attempts=2)
-        self._under_way: deque[tuple[list[Step], list[PendingClip], Any]] = deque()
+        self._under_way: deque[tuple[list[Known], list[PendingClip], Any]] = deque()
         self._planned_ids: set[str] = set()
         self._counted, self._places = 0.0, 1
         self._appender = Appender(record)
 
     def shards(self, sources: Sequence[SourceVideo]) -> Generator[Shard]:
+        """What comes of the videos, in their order. Closed early, it stops."""
         try:
             yield from self._done(sources)
         finally:
@@ -266,11 +266,12 @@ class RayRun:
                     self._ray.cancel(work, force=False)
 
     def commit(self, shards: Sequence[Shard]) -> int:
+        """Write the clips of shards into the record, in one commit; returns how many are new."""
         fragments = [fragment for shard in shards for fragment in shard.fragments]
         return self._appender.append_fragments(fragments, [clip for shard in shards for clip in shard.ids])
 
     def _done(self, sources: Sequence[SourceVideo]) -> Iterator[Shard]:
-        others: list[Step] = []
+        others: list[Known] = []
         clips: list[PendingClip] = []
         for step in self._steps(sources):
             if isinstance(step, PendingClip):
@@ -331,7 +332,7 @@ class RayRun:
             self._appender.create(schema(facts).empty_table())
         return facts is not None
 
-    def _submit(self, others: list[Step], clips: list[PendingClip]) -> None:
+    def _submit(self, others: list[Known], clips: list[PendingClip]) -> None:
         if others or clips:
             work = self._encode.remote(self._task, clips) if clips else None
             self._under_way.append((others, clips, work))
@@ -340,17 +341,14 @@ class RayRun:
         steps, clips, work = self._under_way.popleft()
         others = Shard()
         for step in steps:
-            if not isinstance(step, PendingClip):
-                others.add(step, step)
+            others.add(step, step)
         yield others
         if work is None:
             return
         try:
-            shard = self._result(work)
+            yield self._result(work)
         except _WorkersDied:
             yield from self._singly(clips)
-        else:
-            yield shard
 
     def _singly(self, clips: Sequence[PendingClip]) -> Iterator[Shard]:
         """Clips on their own, where together they killed every worker that tried: some may be good."""
@@ -386,7 +384,6 @@ def build_index(ray: Any, cluster: Cluster, record: Record, kind: str, column: s
         from lance_ray import create_index
     except ImportError:
         raise MissingExtra("ray", "an index built on a cluster") from None
-    from lance.dataset import LanceDataset, LanceOperation
 
     first = record.snapshot().table(["mean"], limit=1)
     if not len(first):
@@ -410,8 +407,8 @@ def build_index(ray: Any, cluster: Cluster, record: Record, kind: str, column: s
         done = [pair for part in of_all(_with_vectors, made) for pair in part]
         if sum(each.physical_rows for each, _ in done) != sum(each.physical_rows for each in fragments):
             raise SeaError(f"{record.uri}: not all rows have a vector; nothing is committed, run it again")
-        merge = LanceOperation.Merge([fragment for fragment, _ in done], done[0][1])
-        LanceDataset.commit(dataset, merge, read_version=dataset.version)
+        merge = lance.LanceOperation.Merge([fragment for fragment, _ in done], done[0][1])
+        lance.LanceDataset.commit(dataset, merge, read_version=dataset.version)
         partitions, again = index.partitions(rows), ATTEMPTS - 1
         create_index(
             record.uri,
@@ -432,8 +429,6 @@ def _of_share(
     function: Any, place: tuple[str, dict[str, str], int], numbers: Sequence[int], given: Any
 ) -> Any:
     """On a worker: what a function makes of these fragments of the sea at a place."""
-    import lance
-
     uri, options, version = place
     dataset = lance.dataset(uri, version=version, storage_options=options or None)
     return function([dataset.get_fragment(number) for number in numbers], given)
