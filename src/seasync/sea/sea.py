@@ -19,7 +19,6 @@ from seasync.files import Place
 from seasync.options import IndexKind, Partial, Rerank
 from seasync.pair import end_of
 from seasync.sea import calibration, index, ingest, maintenance
-from seasync.sea.index import Found
 from seasync.sea.ingest import Added
 from seasync.sea.maintenance import SeaProblem
 from seasync.sea.ray import Cluster
@@ -233,7 +232,7 @@ class Sea:
         asked = [resolve(snapshot, query, self._encode, *span) for query in queries]
         found = retrieve(snapshot, asked, options, condition)
 
-        def answer_one(query: Query, found: Found) -> Matches:
+        def answer_one(query: Query, found: index.Found) -> Matches:
             # The cost matrices of many answers would fill the memory.
             return answer(snapshot, query, found, self._encode, options, keep_costs=len(asked) == 1)
 
@@ -272,7 +271,7 @@ class Sea:
         rows = np.random.default_rng(seed).permutation(rows[~np.isin(rows, asked.own)])
         rows = rows[: max(k, candidates or 0)]
         similarity = snapshot.similarities(asked.encoding, rows, trajectory=recipe.trajectory)
-        found = Found(rows, similarity, snapshot.vectors.of(snapshot, rows))
+        found = index.Found(rows, similarity, snapshot.vectors.of(snapshot, rows))
         options = SearchOptions(k, recipe.asked(partial=partial), rerank)
         return answer(snapshot, asked, found, self._encode, options)
 

@@ -257,12 +257,13 @@ class Matches(list[Match]):
             paths.reopen(snapshot, query, encode)
 
 
+@dataclass(eq=False, repr=False)
 class Paths:
     """Aligns the matches of one answer when it is asked to, each once.
 
     It can be sent to another process, which has to `reopen` it.
 
-    Parameters
+    Attributes
     ----------
     version : int
         Version of the sea that was searched.
@@ -271,54 +272,49 @@ class Paths:
         Where the encodings of the matches are in the sea.
     keep_costs : bool
         Keep small cost matrices with the alignments.
-    query : Query
+    query : Query, optional
+        None in another process, until it is reopened there.
     prepared : PreparedClip
         The query, prepared as for scoring.
     read : callable
         Gives the encoding of a match by its number.
     """
 
-    def __init__(
-        self,
-        version: int,
-        options: SearchOptions,
-        sources: Sequence[_Source],
-        keep_costs: bool,
-        query: Query,
-        prepared: PreparedClip,
-        read: Callable[[int], Encoding],
-    ) -> None:
-        self._kept = version, options, sources, keep_costs
-        self._begin(query, prepared, read)
+    version: int
+    options: SearchOptions
+    sources: Sequence[_Source]
+    keep_costs: bool
+    query: Query | None
+    prepared: PreparedClip
+    read: Callable[[int], Encoding]
 
-    def _begin(self, query: Query, prepared: PreparedClip, read: Callable[[int], Encoding]) -> None:
-        self.query: Query | None = query
-        self._prepared, self._read = prepared, read
+    def __post_init__(self) -> None:
         self._clips: dict[int, PreparedClip] = {}
         self._direct: dict[int, Alignment] = {}
         self._corrected: list[Alignment] | None = None
         self._turn = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_kept": self._kept, "query": None}
+        kept = ("version", "options", "sources", "keep_costs")
+        return {name: getattr(self, name) for name in kept} | {"query": None}
 
     def reopen(self, snapshot: Snapshot, query: Query, encode: Encode) -> None:
         """Read again what another process has read; see `Matches.reopen`."""
-        version, options, sources, _ = self._kept
-        if snapshot.version != version:
+        if snapshot.version != self.version:
             raise SeaError(f"{snapshot.dataset.uri}: the sea has changed since the search; search again")
-        rows = sorted({row for source in sources for row in source.rows})
+        rows = sorted({row for source in self.sources for row in source.rows})
         kept = dict(zip(rows, snapshot.encodings(rows), strict=True))
 
         def read(number: int) -> Encoding:
-            source = sources[number]
+            source = self.sources[number]
             known = [each for row in source.rows if (each := kept[row]) is not None]
             if not known:
                 (clip,) = snapshot.clips_of(snapshot.take(source.rows, CLIP_COLUMNS))
                 return encode(clip)[0]
             return known[0] if source.span is None else source.stretch_of(known)
 
-        self._begin(query, prepare(query.encoding, options.recipe), read)
+        self.query, self.prepared, self.read = query, prepare(query.encoding, self.options.recipe), read
+        self.__post_init__()
 
     def alignment(self, number: int, consensus: bool | None = None) -> Alignment:
         """The alignment of one match. With consensus, all matches are aligned."""
@@ -326,34 +322,32 @@ class Paths:
             if not self._has_consensus(consensus):
                 return self._solved([number])[0]
             if self._corrected is None:
-                sources = self._kept[2]
-                direct = self._solved(range(len(sources)))
-                clips = [self._clips[n] for n in range(len(sources))]
-                self._corrected = apply_consensus(direct, clips)
+                numbers = range(len(self.sources))
+                direct = self._solved(numbers)
+                self._corrected = apply_consensus(direct, [self._clips[n] for n in numbers])
             return self._corrected[number]
 
     def _solved(self, numbers: Sequence[int]) -> list[Alignment]:
         """The direct alignments of these matches."""
-        _, options, _, keep_costs = self._kept
+        recipe = self.options.recipe
         missing = [n for n in numbers if n not in self._direct]
-        self._clips |= {n: prepare(self._read(n), options.recipe) for n in missing}
-        pairs = [(self._prepared, self._clips[n]) for n in missing]
-        found = align_pairs(pairs, options.recipe, keep="costs")
+        self._clips |= {n: prepare(self.read(n), recipe) for n in missing}
+        found = align_pairs([(self.prepared, self._clips[n]) for n in missing], recipe, keep="costs")
         for n, each in zip(missing, found, strict=True):
-            kept = keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
+            kept = self.keep_costs and each.cost is not None and each.cost.size <= KEPT_CELLS
             self._direct[n] = each if kept else replace(each, cost=None)
         return [self._direct[n] for n in numbers]
 
     def _has_consensus(self, asked: bool | None) -> bool:
         """Whether matches correct each other: as asked, or if that takes well under a tenth of a second."""
-        _, options, sources, _ = self._kept
-        wanted = options.recipe.consensus if asked is None else asked
+        recipe = self.options.recipe
+        wanted = recipe.consensus if asked is None else asked
         if wanted is not None:
             return wanted
-        if not options.recipe.trajectory:
+        if not recipe.trajectory:
             return False
-        seconds = (self._read(n).seconds for n in range(len(sources)))
-        return sum(len(grid_of(each, options.recipe).seconds) for each in seconds) ** 2 <= CONSENSUS_CELLS
+        grids = (grid_of(self.read(n).seconds, recipe) for n in range(len(self.sources)))
+        return sum(len(grid.seconds) for grid in grids) ** 2 <= CONSENSUS_CELLS
 
 
 @dataclass(frozen=True)

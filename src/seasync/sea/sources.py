@@ -67,14 +67,10 @@ def find_videos(
     label_of = _labeller(labels)
     sources: dict[SourceVideo, None] = {}
     for path in paths:
-        for source in _listed(path) if _is_list(path) else _videos(path):
+        for source in _listed(path) if Location(path).suffix.lower() in LISTS else _videos(path):
             label = source.label or label_of(source.file)
             sources[replace(source, label=label, tags=source.tags + tuple(tags))] = None
     return list(sources)
-
-
-def _is_list(path: Place) -> bool:
-    return Location(path).suffix.lower() in LISTS
 
 
 def _videos(path: Place) -> Iterator[SourceVideo]:
