@@ -194,12 +194,11 @@ def _replace(source: Path, target: Path) -> None:
     while True:
         try:
             os.replace(source, target)
+            return
         except PermissionError:
             if time.monotonic() >= end:
                 raise
             time.sleep(0.05)
-        else:
-            return
 
 
 # One process at a time: a lock that the operating system holds, and releases when its process dies.

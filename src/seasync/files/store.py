@@ -17,7 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -195,11 +195,8 @@ def objects(uri: str, options: Mapping[str, str] | None = None) -> list[Object]:
     system, path = opened(uri, options)
     with plain(uri):
         there = system.get_file_info(path.rstrip("/"))
-        if there.is_file:
-            found = [there]
-        else:
-            selector = FileSelector(path.rstrip("/"), allow_not_found=True, recursive=True)
-            found = [info for info in system.get_file_info(selector) if info.is_file]
+        below = FileSelector(path.rstrip("/"), allow_not_found=True, recursive=True)
+        found = [there] if there.is_file else [each for each in system.get_file_info(below) if each.is_file]
     scheme = uri.partition("://")[0]
     named = (Path(info.path).as_uri() if scheme == "file" else f"{scheme}://{info.path}" for info in found)
     listed = [
@@ -299,11 +296,8 @@ def _content(system: FileSystem, path: str) -> bytes | None:
 def delete(uri: str, options: Mapping[str, str] | None = None) -> None:
     """Take an object away; none there is no error."""
     system, path = opened(uri, options)
-    with plain(uri):
-        try:
-            system.delete_file(path)
-        except FileNotFoundError:
-            return
+    with plain(uri), suppress(FileNotFoundError):
+        system.delete_file(path)
 
 
 @contextmanager
@@ -388,10 +382,9 @@ def fetch(file: Place) -> Path:
 
 def _find_or_download(location: Location) -> Path:
     uri = location.text
-    found = [each for each in objects(uri) if each.uri == uri]
-    if not found:
+    there = next((each for each in objects(uri) if each.uri == uri), None)
+    if there is None:
         raise VideoError(f"{uri}: no such file")
-    (there,) = found
     cache = DiskCache(cache_folder() / "videos", _limit_bytes(), in_use_seconds=IN_USE_SECONDS)
     path = cache.place(uri, there.size, there.written, suffix=location.suffix.lower())
     if path.is_file() and path.stat().st_size == there.size:
