@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import groupby
 
@@ -156,18 +156,19 @@ def _deinterlaced(frames: Iterator[Numbered]) -> Iterator[Numbered]:
     for _, alike in groupby(frames, key=lambda item: (item[0].width, item[0].height, item[0].format.name)):
         graph = None
         for frame, number in alike:
-            graph = graph or _bwdif(frame)
+            graph = graph or filter_graph(frame, [("bwdif", "mode=send_frame:deint=interlaced")])
             waiting.append(number)
             yield from _pulled(graph, frame, waiting)
         if graph is not None:
             yield from _pulled(graph, None, waiting)
 
 
-def _bwdif(frame: av.VideoFrame) -> Graph:
+def filter_graph(frame: av.VideoFrame, filters: Iterable[tuple[str, str | None]]) -> Graph:
+    """FFmpeg's filters, each with its options, one after the other, for frames such as this one."""
     graph = Graph()
     tick = frame.time_base or Fraction(1, 1000)
     source = graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=tick)
-    graph.link_nodes(source, graph.add("bwdif", "mode=send_frame:deint=interlaced"), graph.add("buffersink"))
+    graph.link_nodes(source, *(graph.add(*each) for each in filters), graph.add("buffersink"))
     graph.configure()
     return graph
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from seasync.errors import VideoError
 from seasync.video.color import Fit, ToRGB, film_frame, matrix
-from seasync.video.decode import Numbered, chosen
+from seasync.video.decode import Numbered, chosen, filter_graph
 from seasync.video.source import File, Orientation, probe
 from seasync.video.timetable import FrameTable, frame_table, report_damage
 
@@ -226,27 +226,14 @@ class _Turner:
         if turn == Orientation():
             return frame
         kind = (frame.width, frame.height, turn)
-        if self._graph is None or self._made_for != kind:
-            self._graph, self._made_for = self._made(frame, turn), kind
         frame.time_base = frame.time_base or Fraction(1, 1000)
+        if self._graph is None or self._made_for != kind:
+            flips = [(name, None) for name, on in (("hflip", turn.mirror), ("vflip", turn.flip)) if on]
+            transposed = [("transpose", f"dir={turn.mirror + 2 * turn.flip}")]
+            self._graph = filter_graph(frame, transposed if turn.transpose else flips)
+            self._made_for = kind
         self._graph.vpush(frame)
         return self._graph.vpull()
-
-    @staticmethod
-    def _made(frame: av.VideoFrame, turn: Orientation) -> Graph:
-        graph = Graph()
-        steps = [
-            graph.add_buffer(
-                width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1, 1000)
-            )
-        ]
-        if turn.transpose:
-            steps.append(graph.add("transpose", f"dir={turn.mirror + 2 * turn.flip}"))
-        else:
-            steps += [graph.add(name) for name, on in (("hflip", turn.mirror), ("vflip", turn.flip)) if on]
-        graph.link_nodes(*steps, graph.add("buffersink"))
-        graph.configure()
-        return graph
 
 
 def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:

@@ -23,16 +23,8 @@ from numpy.typing import NDArray
 
 from seasync.errors import PartlyDecoded, VideoError
 from seasync.files import fetch
-from seasync.video.source import (
-    IMAGE_FPS,
-    File,
-    decode_all,
-    images,
-    open_picture,
-    packets,
-    pixel_shape,
-    stream_seconds,
-)
+from seasync.video import source
+from seasync.video.source import File
 
 TRIED = 3  # frames that are decoded to see whether they come at the packets' times
 SLACK = 0.001  # seconds; containers round times, some to milliseconds
@@ -137,8 +129,8 @@ def frame_table(file: File) -> FrameTable:
     """
     path = fetch(file)
     if path.is_dir():
-        numbers = np.arange(len(images(path)))
-        seconds, end = numbers / float(IMAGE_FPS), float(len(numbers) / IMAGE_FPS)
+        numbers = np.arange(len(source.images(path)))
+        seconds, end = numbers / float(source.IMAGE_FPS), float(len(numbers) / source.IMAGE_FPS)
         return FrameTable(str(file), seconds, end, SLACK, numbers, numbers, len(numbers), Fraction(1), 0.0)
     if not path.exists():
         raise VideoError(f"{file}: no such file")
@@ -153,10 +145,10 @@ def _table(file: str, size: int, changed: int) -> FrameTable:
 def _from_packets(file: str) -> FrameTable | None:
     """The table of the packets' times; None where they are not those of the frames."""
     pts, lasts, keys, previous, read = array("q"), array("q"), array("b"), -math.inf, 0
-    with open_picture(file) as (container, stream):
-        tick, sar = float(stream.time_base or 0), pixel_shape(stream)
+    with source.open_picture(file) as (container, stream):
+        tick, sar = float(stream.time_base or 0), source.pixel_shape(stream)
         indexed = len(stream.index_entries) if "mp4" in container.format.name else 0
-        for packet in packets(container, stream):
+        for packet in source.packets(container, stream):
             read += 1
             if packet.is_discard or _is_hidden(packet, stream):
                 continue
@@ -191,21 +183,21 @@ def _from_packets(file: str) -> FrameTable | None:
             pts=times,
             keys=np.flatnonzero(np.frombuffer(keys, np.int8)[order]),
             missing=max(0, indexed - read),
-            promised=None if indexed else stream_seconds(stream, offset),
+            promised=None if indexed else source.stream_seconds(stream, offset),
         )
 
 
 def _from_frames(file: str) -> FrameTable:
     """The table of a file that has to be decoded to be known."""
     shown, sent, last = [], [], 0.0
-    with open_picture(file) as (container, stream):
-        tick, sar = float(stream.time_base or 0.001), pixel_shape(stream)
+    with source.open_picture(file) as (container, stream):
+        tick, sar = float(stream.time_base or 0.001), source.pixel_shape(stream)
         step = float(1 / (stream.guessed_rate or stream.average_rate or 25))
-        for frame in decode_all(container, stream):
+        for frame in source.decode_all(container, stream):
             shown.append(math.nan if frame.pts is None else frame.pts * tick)
             sent.append(math.nan if frame.dts is None else frame.dts * tick)
             last = step if frame.pts is None else frame.duration * tick
-        promised = stream_seconds(stream, 0.0 if math.isnan(shown[0]) else shown[0]) if shown else None
+        promised = source.stream_seconds(stream, 0.0 if math.isnan(shown[0]) else shown[0]) if shown else None
     if not shown:
         raise VideoError(f"{file}: no frame of it can be decoded; the file is damaged or not a video")
     # Where frames come out in another order than their times say (H.264 in AVI), the packets' order is right.
@@ -256,9 +248,9 @@ def _finish(
 
 def _first_times(file: str) -> list[int]:
     """The times of the first frames that really decode."""
-    with open_picture(file) as (container, stream):
+    with source.open_picture(file) as (container, stream):
         stream.thread_type = "SLICE"  # frame threads would decode further ahead
-        frames = islice(decode_all(container, stream), TRIED)
+        frames = islice(source.decode_all(container, stream), TRIED)
         return [-1 if frame.pts is None else frame.pts for frame in frames]
 
 
