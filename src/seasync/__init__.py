@@ -26,25 +26,16 @@ if TYPE_CHECKING:
     from seasync.sea.search import Match
 
 _HOMES = {
-    "MOTION": "alignment",
-    "PAPER": "alignment",
-    "Alignment": "alignment",
-    "Body": "encoders.pose",
-    "Encoding": "encoding",
-    "FoundSpan": "film",
-    "Group": "group",
-    "Match": "sea.search",
-    "Recipe": "alignment",
-    "Sea": "sea.sea",
-    "Warp": "alignment",
-    "align_group": "group",
-    "encode_clip": "encoders",
-    "find": "film",
-    "find_body": "encoders.pose",
-    "get_encoder": "encoders",
+    "alignment": ("MOTION", "PAPER", "Alignment", "Recipe", "Warp"),
+    "encoders": ("encode_clip", "get_encoder"),
+    "encoders.pose": ("Body", "find_body"),
+    "encoding": ("Encoding",),
+    "film": ("FoundSpan", "find"),
+    "group": ("Group", "align_group"),
+    "sea.sea": ("Sea",),
+    "sea.search": ("Match",),
 }
-_ROOMS = ("render", "sample")
-_load = loader(__name__, _HOMES)
+_load = loader(__name__, {name: home for home, names in _HOMES.items() for name in names})
 
 __all__ = [
     "MOTION",
@@ -77,7 +68,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("seasync")
-    return import_module(f"seasync.{name}") if name in _ROOMS else _load(name)
+    return import_module(f"seasync.{name}") if name in ("render", "sample") else _load(name)
 
 
 def __dir__() -> list[str]:

@@ -118,9 +118,8 @@ def _encoder() -> Check:
     import numpy as np
 
     from seasync.encoders.dinov2 import Dinov2
-    from seasync.encoders.weights import DINOV2_SMALL, locate
 
-    if locate(DINOV2_SMALL) is None:
+    if _weights().state != "ok":
         return Check("encoder", "note", "not tried: its weights are not on this machine yet")
     try:
         tokens = Dinov2().run(np.full((1, 224, 224, 3), 128, np.uint8))

@@ -81,8 +81,6 @@ class FoundSpan:
             **vars(self.alignment.scores()),
             rank=rank,
             clip=self.clip.form(),
-            match_start=None,
-            match_end=None,
             similarity=self.similarity,
             alignability=self.alignment.likelihood,
             better_than=None,
