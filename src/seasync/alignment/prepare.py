@@ -115,7 +115,7 @@ class PreparedStream:
     Attributes
     ----------
     name : str
-    arrays : kernels.Stream
+    arrays : kernels.StreamArrays
         What the kernels read of it.
     found : float
         Share of the frames in which the encoder found its subject.
@@ -124,7 +124,7 @@ class PreparedStream:
     """
 
     name: str
-    arrays: kernels.Stream
+    arrays: kernels.StreamArrays
     found: float
     still: bool
 
@@ -140,7 +140,7 @@ class PreparedStream:
         columns, signs = MIRRORS[self.name]
         own = self.arrays
         rows = np.ascontiguousarray(own.rows[:, columns] * signs, np.float32)
-        return replace(self, arrays=kernels.Stream(rows, own.links, own.scales, own.lower, own.grid))
+        return replace(self, arrays=kernels.StreamArrays(rows, own.links, own.scales, own.lower, own.grid))
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,7 +114,7 @@ def _at(array: NDArray[Any], dtype: np.dtype[Any], *shape: int) -> int:
     return _address(array)
 
 
-class Stream(ctypes.Structure):
+class StreamArrays(ctypes.Structure):
     """A prepared stream as the kernels read it; it keeps the arrays alive.
 
     Parameters
@@ -140,7 +140,7 @@ class Stream(ctypes.Structure):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pointers mean nothing in another process: there it is made again from its arrays."""
-        return Stream, (self.rows, self.links, self.scales, self.lower, self.grid)
+        return StreamArrays, (self.rows, self.links, self.scales, self.lower, self.grid)
 
 
 # Paths.
@@ -446,7 +446,7 @@ class Settings(ctypes.Structure):
 
 def prepare_frames(
     features: Floats, shots: Indices, windows: Windows, settings: Settings, lower: Int32s, weight: Doubles
-) -> tuple[Stream, bool]:
+) -> tuple[StreamArrays, bool]:
     """Prepare features (T, d) of a stream; also returns whether nothing moves.
 
     shots (S,): first frames; grid point a lies weight[a] of the way from frame lower[a] to the next.
@@ -455,7 +455,7 @@ def prepare_frames(
     extra = 2 if settings.context else count if count > 1 else 0
     if len(windows.arrays[0]) != length:
         raise ValueError(f"expected windows of {length} frames, got {len(windows.arrays[0])}")
-    stream = Stream(
+    stream = StreamArrays(
         np.empty((length + extra, width), np.float32), np.empty((3, length), np.int32),
         np.empty((2, length), np.float32), lower, np.empty((3, points), np.float32),
     )  # fmt: skip
@@ -479,7 +479,7 @@ def products(rows: Floats, others: Floats) -> Floats:
 
 
 def add_cosines(
-    query: Stream, match: Stream, context: bool, state: tuple[Indices, Floats, Doubles], start: int,
+    query: StreamArrays, match: StreamArrays, context: bool, state: tuple[Indices, Floats, Doubles], start: int,
     out: Floats, *, add: bool,
 ) -> None:  # fmt: skip
     """Write, or add to `out`, the cosines of grid rows from `start` on of the query with the match's grid.
@@ -558,8 +558,8 @@ class _Layout(ctypes.Structure):
 
 
 def pair_costs(
-    queries: Sequence[Stream],
-    matches: Sequence[Stream],
+    queries: Sequence[StreamArrays],
+    matches: Sequence[StreamArrays],
     moving: NDArray[np.bool_],
     context: bool,
     layout: Layout,
@@ -605,7 +605,7 @@ def plan_clips(
 
 def stored_costs(
     halves: NDArray[Any], seconds: Doubles, frames_of: Indices, plans: Indices, rates: Doubles,
-    chosen: Indices, query: Stream, settings: Settings, change_seconds: float, layout: Layout,
+    chosen: Indices, query: StreamArrays, settings: Settings, change_seconds: float, layout: Layout,
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Compute the costs of a query with up to LANES plain clips; returns whether something moves in each.
 
