@@ -198,7 +198,7 @@ def choose_pieces(
 def rejoin_scenes(
     cost: Floats, whole: SolvedPath, recipe: Recipe, rows: Indices, columns: Indices
 ) -> list[Path]:
-    """The pieces of one pair without what interrupts a scene; none if that gains nothing clear.
+    """The pieces of one pair without what interrupts a scene; none if that gains nothing.
 
     Parameters
     ----------
@@ -219,8 +219,9 @@ def rejoin_scenes(
             new = part[(part > pieces[-1][-1]).all(1)] if pieces else part
             pieces += [new] if len(new) else []
     prices = Prices.of(cost, recipe)
-    gain = prices.gain(cost, pieces)
-    return pieces if gains_clearly(gain, prices.whole[0], whole.cost, recipe, cut=True) else []
+    # It is in sight that something is foreign, so any gain counts.
+    better = prices.gain(cost, pieces) > recipe.frame_price * prices.whole[0] - whole.cost
+    return pieces if better else []
 
 
 def score_pair(

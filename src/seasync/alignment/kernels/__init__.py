@@ -479,8 +479,8 @@ def products(rows: Floats, others: Floats) -> Floats:
 
 
 def add_cosines(
-    query: StreamArrays, match: StreamArrays, context: bool, state: tuple[Indices, Floats, Doubles], start: int,
-    out: Floats, *, add: bool,
+    query: StreamArrays, match: StreamArrays, context: bool, state: tuple[Indices, Floats, Doubles],
+    start: int, out: Floats, *, add: bool,
 ) -> None:  # fmt: skip
     """Write, or add to `out`, the cosines of grid rows from `start` on of the query with the match's grid.
 
