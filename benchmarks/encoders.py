@@ -38,6 +38,7 @@ ENCODERS = (FROZEN, "dinov2-small-cls", "dinov2-small@168", "tinyvit-5m", "pose"
 COLUMNS = (
     "APA average of ten",
     "event error average of ten",
+    "inner event error average of ten",
     "APA of the pick of ten",
     "event error of the pick of ten",
 )

@@ -14,6 +14,7 @@ at the rate and on the grid of `seasync.align`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ from seasync.ranking import rank
 from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector, similarity_matrix
 
 CANDIDATES = 10
+Placed = Callable[[Alignment, NDArray[np.float64]], NDArray[np.float64]]
 
 
 def main() -> int:
@@ -161,10 +163,20 @@ def similarities(encodings: list[Encoding], recipe: Recipe) -> NDArray[np.float6
     return similarity_matrix(encodings, encodings, trajectory=recipe.trajectory)
 
 
-def apa(alignment: Alignment, query_events: NDArray[np.int64], match_events: NDArray[np.int64]) -> float:
-    """Share of the query's grid frames whose phase equals that of their partner."""
+def follow(alignment: Alignment, moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the alignment puts moments of the query, in seconds of the match."""
+    return alignment.warp(keep="query").at(moments)
+
+
+def apa(
+    alignment: Alignment,
+    query_events: NDArray[np.int64],
+    match_events: NDArray[np.int64],
+    place: Placed = follow,
+) -> float:
+    """Share of the query's grid frames whose phase equals that of where `place` puts them in the match."""
     kept = np.unique(alignment.path[:, 0])
-    partners = alignment.warp(keep="query").at(alignment.query_seconds[kept])
+    partners = place(alignment, alignment.query_seconds[kept])
     query_phases = np.searchsorted(query_events, alignment.query_frames[kept], side="right")
     match_frames = np.interp(partners, alignment.match_seconds, alignment.match_frames)
     match_phases = np.searchsorted(match_events, np.round(match_frames), side="right")

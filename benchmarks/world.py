@@ -12,6 +12,8 @@ retrieval  of each clip in its own set and in one sea of all sets: how often the
            as shipped
 partial    how often automatic partial alignment left something out, and what that changed
 views      two cameras of one take, one of them replayed at a planted, changing speed
+pairs      with `--pairs`, a folder of films (.mp4) that each show a query above its match: how many queries
+           find their own match first, in a sea of these clips alone and in one sea of everything
 per cent   how far "the same movement" in per cent is from the share of pairs that are, and how well it tells
            them apart (AUC); as shipped, and fitted to the other sets alone ("left out"), also where all pairs
            that differ are of two sets ("strangers")
@@ -22,7 +24,7 @@ Brackets are 95 % bootstrap intervals over queries.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,13 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from benchmarks.goals import Goals, parser, show
-from benchmarks.golf import apa
+from benchmarks.golf import Placed, apa, follow
 from benchmarks.world_sets import (
     CachedEncoder,
     Doubles,
     FilledSea,
     FootageSet,
+    cut_pairs,
     drawn_at_even_odds,
     fill,
     load_sets,
@@ -71,6 +74,7 @@ def main() -> int:
     arguments.add_argument("--encoder", default=DEFAULT, help="for the motion recipe")
     arguments.add_argument("--baseline", default="dinov2-small-cls", help="for the paper's recipe")
     arguments.add_argument("--sets", nargs="+", metavar="NAME", help="only these, without views")
+    arguments.add_argument("--pairs", type=Path, metavar="DIR", help="films of a query above its match")
     options = arguments.parse_args()
     sets = [each for each in load_sets(options.folder) if not options.sets or each.name in options.sets]
     if not sets:
@@ -80,6 +84,8 @@ def main() -> int:
     ours, theirs = CachedEncoder(options.encoder), CachedEncoder(options.baseline)
     with tempfile.TemporaryDirectory() as folder:
         report = measure(Path(folder), sets, ours, theirs)
+        if options.pairs:
+            report["pairs"] = pairs(Path(folder), options.pairs, sets, ours)
     if not options.quick and not options.sets:
         report["views"] = views(options.folder / "views", ours)
     show({name: rows for name, rows in report.items() if isinstance(rows, dict) and name != "clips"})
@@ -112,25 +118,18 @@ def measure(folder: Path, sets: Sequence[FootageSet], ours: CachedEncoder, their
 def events(clips: FootageSet, sea: FilledSea, paper: FilledSea) -> Figures:
     """Errors of the ten nearest clips' alignments, and of the pick."""
     rows = {
-        "uniform stretch": by_query(clips, sea, MOTION, _stretched),
-        "paper": by_query(clips, paper, PAPER, _aligned),
-        "motion, alone": by_query(clips, sea, MOTION, _aligned, consensus=False),
-        "motion": by_query(clips, sea, MOTION, _aligned),
+        "uniform stretch": by_query(clips, sea, MOTION, stretched),
+        "paper": by_query(clips, paper, PAPER, follow),
+        "motion, alone": by_query(clips, sea, MOTION, follow, consensus=False),
+        "motion": by_query(clips, sea, MOTION, follow),
     }
     return {name: {k: summary(v) for k, v in columns.items()} for name, columns in rows.items()}
 
 
-Placed = Callable[[Alignment, Doubles], Doubles]
-
-
-def _stretched(alignment: Alignment, moments: Doubles) -> Doubles:
+def stretched(alignment: Alignment, moments: Doubles) -> Doubles:
     """Where a uniform stretch of the match puts moments of the query."""
     ends = (seconds[[0, -1]] for seconds in (alignment.query_seconds, alignment.match_seconds))
     return np.asarray(np.interp(moments, *ends))
-
-
-def _aligned(alignment: Alignment, moments: Doubles) -> Doubles:
-    return alignment.warp(keep="query").at(moments)
 
 
 def by_query(
@@ -151,7 +150,9 @@ def by_query(
         errors = {clip: float(np.abs(each).mean()) for clip, each in away.items()}
         row = {"ten, ms": np.mean(list(errors.values())), "pick, ms": next(iter(errors.values()))}
         if clips.name == "golf":
-            shared = [apa(m.alignment, frames.astype(int), known[m.clip.id].astype(int)) for m in matches]
+            shared = [
+                apa(m.alignment, frames.astype(int), known[m.clip.id].astype(int), place) for m in matches
+            ]
             row |= {"ten, APA": np.mean(shared), "pick, APA": shared[0]}
         parts = [m.clip.id for m in matches if not m.alignment.whole]
         row["partial, share"] = len(parts) / max(len(matches), 1)
@@ -194,6 +195,21 @@ def retrieval(clips: FootageSet, sea: FilledSea) -> Figures:
     return report
 
 
+def pairs(folder: Path, films: Path, sets: Sequence[FootageSet], encoder: CachedEncoder) -> Figures:
+    """How many queries find their own match first, by sea and by what orders the candidates."""
+    cut = cut_pairs(films, folder / "cut")
+    report: Figures = {}
+    for name, filled in (("own sea", [cut]), ("one sea", [*sets, cut])):
+        sea = fill(folder / f"pairs in {name}", filled, encoder)
+        queries, matches = ([sea.id_of(file) for file in cut.files[side::2]] for side in (0, 1))
+        report[name] = {}
+        for order, rerank in (("vector", "none"), ("shipped", None)):
+            found = sea.sea.search_many(queries, k=TEN, rerank=rerank)
+            first = sum(each[0].clip.id == match for each, match in zip(found, matches, strict=True))
+            report[name][order] = {"match first": first, "queries": len(queries)}
+    return report
+
+
 def summary(values: Sequence[float]) -> Figures:
     return {"mean": float(np.mean(values)), "interval": mean_interval(values), "queries": len(values)}
 
@@ -203,7 +219,7 @@ def views(folder: Path, encoder: CachedEncoder) -> Figures:
     report: dict[str, dict[str, list[float]]] = {}
     for view in planted_views(folder, encoder, CURVES):
         rows = report.setdefault(view.name, {})
-        for name, recipe, place in (("uniform stretch", MOTION, _stretched), ("motion", MOTION, _aligned)):
+        for name, recipe, place in (("uniform stretch", MOTION, stretched), ("motion", MOTION, follow)):
             alignment = align_encodings(view.match, view.query, recipe=recipe)
             errors = np.abs(place(alignment, view.replayed) - view.true)
             rows.setdefault(name, []).append(float(1000 * errors.mean()))
@@ -268,11 +284,11 @@ def per_cent(sets: Sequence[FootageSet], sea: FilledSea) -> Figures:
                 strange = same or set_of[str(match.clip.id)] != own[at]
                 said.setdefault(own[at], []).append((match.alignability, same, strange))
     everyone = {name: np.array(rows) for name, rows in said.items()}
-    pairs = {name: rows[:, :2] for name, rows in everyone.items()}
+    drawn = {name: rows[:, :2] for name, rows in everyone.items()}
     strangers = {name: rows[rows[:, 2] > 0, :2] for name, rows in everyone.items()}
     return (
-        _report(pairs, "{}", "all")
-        | _report(_each_left_out(pairs), "{}, left out", "all, each left out")
+        _report(drawn, "{}", "all")
+        | _report(_each_left_out(drawn), "{}, left out", "all, each left out")
         | _report(_each_left_out(strangers), "{}, strangers left out", "all, strangers, each left out")
     )
 
@@ -338,6 +354,9 @@ def check(report: Figures, goals: Goals) -> None:
             )
     for name, rows in report.get("views", {}).items():
         goals.at_most(f"views, {name}", rows["motion"]["mean"], rows["uniform stretch"]["mean"], " ms")
+    for name, rows in report.get("pairs", {}).items():
+        first = {order: row["match first"] for order, row in rows.items()}
+        goals.at_least(f"pairs, {name}: match first as shipped", first["shipped"], first["vector"])
     for name, row in report["per cent"].items():
         if name.startswith("all"):
             goals.at_most(f"error of the per cent, {name}", row["error"], 0.05)

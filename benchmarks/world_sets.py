@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,14 @@ from seasync.encoders.encoder import Progress
 from seasync.encoders.vector import stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate.tables.planted import draw_warp
+from seasync.video import Writer, probe, read
 
 Doubles = NDArray[np.float64]
 EVENT_SETS = {"falls": "falls", "drawer": "robots/drawer", "bottle": "robots/bottle", "golf": "golf"}
 CLASS_SETS = {"gestures": "gestures", "actions": "actions"}
 VIEWS = (("arms-cam1", "arms-cam2"), ("hand-cam0", "hand-cam1"), ("mouse-camE", "mouse-camL"))
-FULL_RATE = 30.0
+FULL_RATE = 30
+CUT_CRF = 12  # of films that are cut: nearly as they were
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,28 @@ def load_events(file: Path) -> tuple[list[str], NDArray[np.int64]]:
         header, *rows = csv.reader(opened)
     first = header.index("frames") + 1
     return [row[0] for row in rows], np.array([row[first:] for row in rows], np.int64)
+
+
+def cut_pairs(films: Path, folder: Path) -> FootageSet:
+    """The two clips of each film that shows a query above its match.
+
+    They become `query.mp4` and `match.mp4` in a folder of `folder` that has the film's name, which is also
+    their label. Queries and matches alternate.
+    """
+    files = []
+    for film in sorted(films.glob("*.mp4")):
+        info = probe(film)
+        size, place = (info.width, info.height // 2), folder / film.stem
+        place.mkdir(parents=True)
+        files += [place / "query.mp4", place / "match.mp4"]
+        above, below = (
+            Writer(file, fps=info.fps or FULL_RATE, size=size, crf=CUT_CRF) for file in files[-2:]
+        )
+        with above, below:
+            for picture in chain.from_iterable(frames.data for frames in read(film)):
+                above.write(picture[: size[1]])
+                below.write(picture[-size[1] :])
+    return FootageSet("pairs", tuple(files), tuple(file.parent.name for file in files))
 
 
 class CachedEncoder:

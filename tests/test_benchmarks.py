@@ -13,8 +13,16 @@ import pytest
 
 from benchmarks.goals import Goals, parser, show
 from benchmarks.golden import compared
+from benchmarks.golf import apa
 from benchmarks.turns import TURNS, against
-from seasync.alignment import MOTION
+from benchmarks.world import pairs, stretched
+from benchmarks.world_sets import CachedEncoder, FootageSet, cut_pairs
+from seasync.alignment import MOTION, align_encodings
+from seasync.encoding import Encoding, Stream
+from seasync.sample import make
+from seasync.video import read
+from tests.encoders.models import colour_grid
+from tests.videos import write
 
 
 @pytest.mark.parametrize("folder", ["benchmarks", "stress"])
@@ -88,3 +96,46 @@ def test_golden_answers_agree_to_a_millionth_and_may_take_another_path_of_the_sa
     assert not difference(dtw_cost=1.1, path=path[:1])["other path"]
     assert compared(old, old | {"draq": 1.0}, path, ["draq"])["fields"] == {}
     assert list(difference(failed="no path")["fields"].values()) == [float("inf")]  # type: ignore[attr-defined]
+
+
+def test_the_uniform_stretch_is_judged_by_where_it_puts_the_frames() -> None:
+    """The match has the movement of the query later: only the alignment knows."""
+    rng = np.random.default_rng(0)
+    movement = np.cumsum(rng.normal(size=(40, 8)), axis=0)
+    delayed = movement[np.interp(np.arange(40), [0, 20, 39], [0, 8, 39]).round().astype(int)]
+    alignment = align_encodings(made(movement), made(delayed), partial="never")
+    events = np.array([8]), np.array([20])
+    assert apa(alignment, *events) > 0.9
+    assert apa(alignment, *events, stretched) == pytest.approx(1 - 12 / 40, abs=0.06)
+
+
+def made(features: np.ndarray) -> Encoding:
+    seconds = np.arange(len(features)) / 15
+    values = features.astype(np.float32)
+    return Encoding("e", (Stream("s", seconds, np.arange(len(features)), values),), values[0], values[0])
+
+
+def test_pairs_are_cut_out_of_films_that_show_a_query_above_its_match(tmp_path: Path) -> None:
+    sample = make(tmp_path / "sample", clips=4, seconds=(1, 1.2), size=(64, 48))
+    clips = [np.concatenate([each.data for each in read(clip.file)]) for clip in sample.clips]
+    (tmp_path / "films").mkdir()
+    darker = [(0.9 * pictures).astype(np.uint8) for pictures in clips]
+    for name, query, match in (("own", 1, 1), ("other", 0, 3), ("same", 2, 2)):
+        together = zip(clips[query], darker[match], strict=False)
+        stacked = [np.concatenate(pictures) for pictures in together]
+        write(tmp_path / "films" / f"{name}.mp4", stacked, options={"crf": "10"})
+    cut = cut_pairs(tmp_path / "films", tmp_path / "cut")
+    assert [f"{file.parent.name}/{file.name}" for file in cut.files[1:3]] == [
+        "other/match.mp4",
+        "own/query.mp4",
+    ]
+    assert cut.labels == ("other", "other", "own", "own", "same", "same")
+    shown = np.concatenate([each.data for each in read(cut.files[4])]).astype(float)
+    assert shown.shape == clips[2].shape
+    assert np.abs(shown - clips[2]).mean() < 4
+    others = FootageSet("others", (sample.clips[0].file,), ("other",))
+    encoder = CachedEncoder(f"onnx:{colour_grid(tmp_path / 'grid.onnx', cells=8)}")
+    report = pairs(tmp_path / "seas", tmp_path / "films", [others], encoder)
+    row = {"match first": 2, "queries": 3}
+    assert report["one sea"] == {"vector": row, "shipped": row}  # the foreign query finds the other clip
+    assert report["own sea"]["vector"] == row
