@@ -86,6 +86,6 @@ def test_pages_made_from_the_code_are_fresh(
 
 
 def test_signatures_name_the_recipes_instead_of_listing_their_values() -> None:
-    assert "recipe: 'Recipe' = MOTION" in str(inspect.signature(seasync.Sea.search))
+    assert "Recipe = MOTION" in str(inspect.signature(seasync.Sea.search))
     changed = replace(seasync.PAPER, name="mine", power=2.0)
     assert repr(changed) == "Recipe('mine', context=True, power=2.0)"

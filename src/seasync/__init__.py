@@ -1,7 +1,5 @@
 """Find, in a sea of footage, the clip that moves in step with yours, and sync it frame by frame."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from importlib import import_module

@@ -1,7 +1,5 @@
 """A clip: a stretch of one video file."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -53,7 +51,7 @@ class Clip:
             )
 
     @classmethod
-    def of(cls, source: Clip | Place, start: float | None = None, end: float | None = None) -> Clip:
+    def of(cls, source: "Clip | Place", start: float | None = None, end: float | None = None) -> "Clip":
         """`source` itself if it is a clip (narrowed to `start`–`end` if given), else a clip of that file."""
         clip = source if isinstance(source, Clip) else cls(Location(source).text)
         if start is not None or end is not None:

@@ -1,7 +1,5 @@
 """The whole job on a sea made for the purpose, scored against what is known of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

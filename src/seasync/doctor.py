@@ -1,7 +1,5 @@
 """What works on this machine, and what to do about what does not."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """An encoding: what an encoder makes of a clip, and what the record keeps of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -99,7 +97,7 @@ class Stream:
         has_flow = self.name.partition("@")[0] == name and self.features.shape[1] == width
         return FLOW_CHANNELS if has_flow else 0
 
-    def part(self, start: float, end: float) -> Stream:
+    def part(self, start: float, end: float) -> "Stream":
         """What is shown from `start` to `end` (exclusive), in seconds, of the same memory; at least the
         sample next to `start`."""
         first, last = np.searchsorted(self.seconds, (start, end)).tolist()

@@ -16,8 +16,6 @@ SeasyncError
 Each message is one line: what is wrong with which file or argument, what was expected, what to do.
 """
 
-from __future__ import annotations
-
 import re
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")

@@ -1,7 +1,5 @@
 """Finding a moment in long films: the stretches that move in step with a query."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -212,7 +210,7 @@ def _within_film(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:
     return replace(found, clip=replace(found.clip, end=min(end, end_of(film))))
 
 
-def _rank(query: Encoding, stretches: Sequence[Encoding], windows: _Windows, recipe: Recipe) -> Ranking:
+def _rank(query: Encoding, stretches: Sequence[Encoding], windows: "_Windows", recipe: Recipe) -> Ranking:
     """Rank stretches whole to whole: they are proposed so that all of them fits all of the query."""
     similarity = windows.similarity(query, stretches, recipe)
     return rank(query, stretches, similarity, recipe=recipe.asked(partial="never"))

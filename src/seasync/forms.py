@@ -4,8 +4,6 @@ Each form is defined here once. The HTTP API extends some of them with what only
 `docs/json.md` and the schema of the HTTP API are made from the fields and their docstrings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

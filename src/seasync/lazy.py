@@ -4,8 +4,6 @@ Heavy libraries (onnxruntime, PyAV, FastAPI, torch) then load only where somethi
 ``seasync --help`` answers at once.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -7,8 +7,6 @@ Import a type for annotations; `values` lists what it allows, `expect` checks an
 ('auto', 'never', 'always')
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 

@@ -4,8 +4,6 @@ A package names a function in one of the groups `seasync.encoders`, `seasync.tim
 and `seasync.storage`. Built-in names come first: a package cannot replace one.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

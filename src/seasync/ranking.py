@@ -20,8 +20,6 @@ seconds do not. The first place belongs to the lowest key. To the keys of the ot
 the three best is added: who resembles the best matches is likely to show what they do.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +42,7 @@ BEST = 3  # matches that others should resemble
 LEAST_SCORE = 1e-3  # a score of 0 is no infinite reason
 
 
-def _order_key(ranking: Ranking) -> Doubles:
+def _order_key(ranking: "Ranking") -> Doubles:
     recipe, scores, relation = ranking.recipe, ranking.scores, ranking.relation
     if relation:
         distance = relation.distance
@@ -55,7 +53,7 @@ def _order_key(ranking: Ranking) -> Doubles:
     return distance + recipe.score_weight * np.log(scores.best_score + LEAST_SCORE) + weight * contrast
 
 
-_KEYS: dict[Rerank, Callable[[Ranking], Any]] = {
+_KEYS: dict[Rerank, Callable[["Ranking"], Any]] = {
     "order": _order_key,
     "product": lambda ranking: (1 - ranking.similarity) * ranking.scores.score,
     "draq": lambda ranking: ranking.scores.score,
@@ -114,7 +112,7 @@ class Ranking:
         """The position of the best candidate."""
         return int(self.order(rerank)[0])
 
-    def improved(self, others: Ranking, positions: Sequence[int]) -> tuple[Ranking, list[int]]:
+    def improved(self, others: "Ranking", positions: Sequence[int]) -> tuple["Ranking", list[int]]:
         """Replace candidates by alternatives that rank lower.
 
         Parameters

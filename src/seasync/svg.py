@@ -1,7 +1,5 @@
 """Pictures of lines, boxes and words, as SVG."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as xml
 
 import numpy as np

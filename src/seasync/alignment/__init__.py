@@ -1,7 +1,5 @@
 """Alignment: recipes, cost matrices from one Gram matrix, DTW, DRAQ, warps. Arrays in, arrays out."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from seasync.lazy import loader

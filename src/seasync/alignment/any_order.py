@@ -6,8 +6,6 @@ Walls between the stretches make paths pay for a jump there. In the best order, 
 correspond as a whole unless leaving something out is clearly better.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 
@@ -61,7 +59,7 @@ def best_pieces_in_any_order(cost: Floats, prices: Prices, anchors: Cells = ()) 
     return prices.gain(cost, pieces), pieces
 
 
-def _best_layout(cost: Floats, prices: Prices, anchors: Cells, matrix: _Rearrangeable) -> Layout:
+def _best_layout(cost: Floats, prices: Prices, anchors: Cells, matrix: "_Rearrangeable") -> Layout:
     """The order of stretches that gains most: sought among few samples, then moved to the best cuts."""
     factor = -(-max(cost.shape) // _POINTS)
     coarse = np.ascontiguousarray(cost[::factor, ::factor])

@@ -1,7 +1,5 @@
 """Consensus: correct an alignment of two clips by the detours through other clips."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -110,13 +108,13 @@ class _Way:
     aligns: Callable[[], bool]
 
     @classmethod
-    def of(cls, alignment: Alignment) -> _Way:
+    def of(cls, alignment: Alignment) -> "_Way":
         """The way that an alignment describes."""
         one = alignment
         seconds = one.query_seconds, one.match_seconds
         return cls(one.path, seconds, one.draq, one.recipe, lambda: one.alignable)
 
-    def back(self) -> _Way:
+    def back(self) -> "_Way":
         """The same path, read from the other side."""
         return replace(self, path=self.path[:, ::-1], seconds=self.seconds[::-1])
 

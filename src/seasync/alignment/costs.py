@@ -1,7 +1,5 @@
 """Cost matrices from one Gram matrix: whole, or row block by row block."""
 
-from __future__ import annotations
-
 import math
 import os
 import threading
@@ -115,7 +113,7 @@ class CostPair:
             return self.query.factor, self.match.factor
         return None
 
-    def mirrored(self) -> CostPair | None:
+    def mirrored(self) -> "CostPair | None":
         """The pair with the match seen in a mirror; None if no stream has a left and a right."""
         if not any(match.name in MIRRORS for _, match in self.streams):
             return None
@@ -237,7 +235,7 @@ def draq_many(costs: Sequence[ArrayLike]) -> NDArray[np.float64]:
 
 
 def _solve_many(
-    costs: Sequence[ArrayLike], solve: Callable[[BatchedCosts], Iterable[SolvedPath]]
+    costs: Sequence[ArrayLike], solve: Callable[["BatchedCosts"], Iterable[SolvedPath]]
 ) -> list[SolvedPath]:
     """Every matrix solved: small ones side by side, by `solve`, and large ones one by one."""
     matrices = [check_cost(cost) for cost in costs]
@@ -296,7 +294,7 @@ class BatchedCosts:
         kernels.interleave(costs, self.rows, self.columns, self.cells)
 
     @classmethod
-    def of_pairs(cls, pairs: Sequence[CostPair]) -> BatchedCosts:
+    def of_pairs(cls, pairs: Sequence[CostPair]) -> "BatchedCosts":
         """The cost matrices of pairs of one recipe, at most LANES, made where the kernels read them."""
         factors, *others = {pair.factors for pair in pairs}
         if others or factors is None:
@@ -402,7 +400,7 @@ class StoredMatches:
     rates: Seconds
 
     @classmethod
-    def of(cls, query: PreparedClip, batch: EncodingBatch, recipe: Recipe) -> StoredMatches | None:
+    def of(cls, query: PreparedClip, batch: EncodingBatch, recipe: Recipe) -> "StoredMatches | None":
         """None if recipe, query or batch need more than one plain stream of both."""
         only = query.streams[0]
         if (

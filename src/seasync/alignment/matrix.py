@@ -5,8 +5,6 @@ it. Among equally cheap ways back from the end, the diagonal is taken, then (1, 
 DRAQ is that cost over the mean cost of random paths: computed exactly, unless a number of paths is given.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

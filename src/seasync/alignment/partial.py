@@ -6,8 +6,6 @@ best path weighs it against the cost of its cells, and may jump ahead where both
 other one lacks. It is taken if it gains clearly more than the path through both clips as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,14 +72,14 @@ class Prices:
     recipe: Recipe
 
     @classmethod
-    def of(cls, cost: Floats, recipe: Recipe) -> Prices:
+    def of(cls, cost: Floats, recipe: Recipe) -> "Prices":
         """Compute the prices of a cost matrix, shape (n, m)."""
         rows, columns = np.array(cost.shape)[:, None]
         cells = np.ascontiguousarray(cost)
         return cls(*kernels.price_frames(cells, rows, columns, recipe.frame_price), recipe)
 
     @classmethod
-    def of_batch(cls, batch: BatchedCosts, recipe: Recipe) -> Prices:
+    def of_batch(cls, batch: BatchedCosts, recipe: Recipe) -> "Prices":
         """Compute the prices of all matrices of a batch."""
         return cls(*kernels.price_frames(batch.cells, batch.rows, batch.columns, recipe.frame_price), recipe)
 

@@ -1,7 +1,5 @@
 """Preparing a clip for a recipe: everything its side of a cost matrix needs, computed once in O(T·d)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -133,7 +131,7 @@ class PreparedStream:
         """Number of frames, T."""
         return int(self.arrays.length)
 
-    def mirrored(self) -> PreparedStream:
+    def mirrored(self) -> "PreparedStream":
         """The stream of the same movement seen in a mirror; itself if its columns have no left and right."""
         if self.name not in MIRRORS:
             return self
@@ -207,7 +205,7 @@ class PreparedClip:
             return self.lead.frames
         return np.rint(np.interp(self.seconds, self.lead.seconds, self.lead.frames)).astype(np.int64)
 
-    def mirrored(self) -> PreparedClip:
+    def mirrored(self) -> "PreparedClip":
         """The clip as a mirror would show it, as far as its streams have a left and a right."""
         return replace(self, streams=tuple(stream.mirrored() for stream in self.streams))
 

@@ -1,7 +1,5 @@
 """Recipes: how clips are compared, aligned and ranked, as one value that holds every choice and number."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -201,13 +199,13 @@ class Recipe:
 
     def asked(
         self, *, partial: Partial | None = None, order: Order | None = None, consensus: bool | None = None
-    ) -> Recipe:
+    ) -> "Recipe":
         """The recipe with what a user asks for; what is None stays as it is."""
         wanted = {"partial": partial, "order": order, "consensus": consensus}
         changed = {name: value for name, value in wanted.items() if value is not None}
         return replace(self, **changed) if changed else self  # type: ignore[arg-type]
 
-    def refined(self, rate: float) -> Recipe:
+    def refined(self, rate: float) -> "Recipe":
         """The recipe with a grid twice as fine, for features of this rate that its own grid does not refine.
 
         Single pairs gain from it: without, 7.5 frames per second have a grid of 15, and 15 frames as well.

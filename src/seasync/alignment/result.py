@@ -1,7 +1,5 @@
 """The alignment of two clips: the path, its scores, and the warps read off it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -163,7 +161,7 @@ class Fit(Judged):
     likelihood: float | None = None
 
     @classmethod
-    def of(cls, scores: Scores, n: int, query: Grid, match: Grid, recipe: Recipe) -> Fit:
+    def of(cls, scores: Scores, n: int, query: Grid, match: Grid, recipe: Recipe) -> "Fit":
         """The fit of the query and candidate `n`, out of the scores of all."""
         cost, random = float(scores.dtw_cost[n]), float(scores.random_cost[n])
         pieces = tuple(
@@ -270,7 +268,7 @@ class Alignment(Judged):
             return ()
         return tuple(speed_warnings(self.warp(keep="query"), self.warp(keep="match")))
 
-    def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> Alignment:
+    def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> "Alignment":
         """The alignment as one of these clips; nothing reaches beyond their `ends`, in seconds."""
         return replace(self, query=query, match=match, ends=ends, pieces=self.pieces_until(ends))
 

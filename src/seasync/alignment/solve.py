@@ -1,7 +1,5 @@
 """Aligning encodings: `solve` solves any number of pairs; everything else asks it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial as bind

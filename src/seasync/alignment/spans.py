@@ -1,7 +1,5 @@
 """Find where in a long film a whole query fits, streaming over the film in bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

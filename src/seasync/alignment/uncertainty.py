@@ -4,8 +4,6 @@ A moment is sure if the path gets much more expensive as soon as it pairs the mo
 unsure where it can bend at little cost: where nothing moves, or where everything looks alike.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 22  # cells: 64 MB of totals
 
 
-def partner_bounds(alignment: Alignment) -> NDArray[np.float64] | None:
+def partner_bounds(alignment: "Alignment") -> NDArray[np.float64] | None:
     """The earliest and the latest partner that each moment of the query could have.
 
     These are the partners on any path through the same pieces that is hardly more expensive than the cheapest
@@ -74,7 +72,7 @@ def _totals(cost: Floats) -> NDArray[np.float64]:
     return out
 
 
-def uncertainty_rows(alignment: Alignment) -> list[tuple[float, float, float]] | None:
+def uncertainty_rows(alignment: "Alignment") -> list[tuple[float, float, float]] | None:
     """`partner_bounds` beside the query's seconds, where they are known."""
     if (bounds := partner_bounds(alignment)) is None:
         return None
@@ -82,7 +80,7 @@ def uncertainty_rows(alignment: Alignment) -> list[tuple[float, float, float]] |
     return [(query, earliest, latest) for query, earliest, latest in table.tolist()]
 
 
-def typical_width(alignment: Alignment) -> float | None:
+def typical_width(alignment: "Alignment") -> float | None:
     """Half the width of `partner_bounds` at a typical moment, in seconds: the median, weighted by motion."""
     bounds = partner_bounds(alignment)
     if bounds is None:

@@ -1,7 +1,5 @@
 """The command line: each command parses, calls, prints."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

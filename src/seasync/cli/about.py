@@ -1,7 +1,5 @@
 """`seasync demo`, `doctor`, `models` and `version`: Seasync itself, and how it does on this machine."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time
@@ -81,7 +79,7 @@ def demo(
         )
 
 
-def _print(result: Result, out: Path) -> None:
+def _print(result: "Result", out: Path) -> None:
     query, match = result.query.file, result.match.file
     print()
     output.print_bold(f"{query.name} moves in step with {match.name}")
@@ -122,7 +120,7 @@ and with your own videos
   seasync search CLIP --sea footage.sea""")
 
 
-def _print_json(result: Result) -> None:
+def _print_json(result: "Result") -> None:
     plain = {
         "query": str(result.query.file),
         "match": str(result.match.file),

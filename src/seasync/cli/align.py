@@ -1,7 +1,5 @@
 """`seasync align` and `seasync export`: two videos in step, as a table or as a timeline."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
@@ -52,7 +50,7 @@ def align(
         print(f"picture: {picture}")
 
 
-def _print(alignment: seasync.Alignment) -> None:
+def _print(alignment: "seasync.Alignment") -> None:
     import numpy as np
 
     verdict, *warnings = output.summary(alignment)

@@ -1,7 +1,5 @@
 """`seasync evaluate`: the paper's tables on your data, the paper's own figures beside them."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -108,7 +106,7 @@ def measure(
     name = str(context.info_name)
     given = {option: value for option, value in vars(own).items() if value is not None}
 
-    def open_(place: str, kind: DatasetKind | None = None) -> Dataset:
+    def open_(place: str, kind: DatasetKind | None = None) -> "Dataset":
         return open_dataset(place, kind=kind, fps=fps).limited(limit, seed=seed)
 
     how: Any = {"encoders": encoder, "seed": seed, "jobs": jobs, "progress": _progress}
@@ -132,7 +130,11 @@ for _name, (_help, _options) in TABLES.items():
 
 
 def _show(
-    tables: list[Table], title: str, *, form: Literal["json", "csv", "latex"] | None, report: Location | None
+    tables: list["Table"],
+    title: str,
+    *,
+    form: Literal["json", "csv", "latex"] | None,
+    report: Location | None,
 ) -> None:
     """Print tables in the format asked for; write the report."""
     from seasync.evaluate import results as table_text

@@ -1,7 +1,5 @@
 """`seasync group`: several takes on one clock."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -142,7 +140,7 @@ def group(
             print(f"written: {written}")
 
 
-def _print(group: seasync.Group, timing: Timing | None) -> None:
+def _print(group: "seasync.Group", timing: "Timing | None") -> None:
     print(f"{counted(len(group.takes), 'take')} on the clock of {group.reference.name}")
     from seasync.group.clock import while_moving
 
@@ -163,7 +161,7 @@ def _print(group: seasync.Group, timing: Timing | None) -> None:
         output.print_lines(f"  {out.clip.name}: {out.reason}" for out in group.left_out)
 
 
-def tempo_range(tempo: Seconds) -> str:
+def tempo_range(tempo: "Seconds") -> str:
     """From the slow to the fast moments of a take, without the extreme tenths."""
     import numpy as np
 

@@ -1,7 +1,5 @@
 """What commands print: tables, verdicts, counts. File names and labels are never read as rich markup."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -66,7 +64,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def summary(alignment: Alignment) -> list[str]:
+def summary(alignment: "Alignment") -> list[str]:
     """The verdict with the number that decides it, then a line for each warning."""
     return [alignment.summary, *(f"warning: {text}" for text in alignment.warnings)]
 

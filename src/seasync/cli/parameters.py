@@ -4,8 +4,6 @@ Options that belong together are a dataclass. A command takes it as one paramete
 `spread` shows typer an option for each of its fields.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -188,7 +186,7 @@ class PairOptions:
     device: Device = None
     storage_option: StorageOptions = None
 
-    def align(self, query: Location, match: Location) -> seasync.Alignment:
+    def align(self, query: Location, match: Location) -> "seasync.Alignment":
         """Align two videos, showing how far it is."""
         first = seasync.Clip.of(query, self.start, self.end)
         second = seasync.Clip.of(match, self.match_start, self.match_end)
@@ -205,7 +203,7 @@ class PairOptions:
             )
 
 
-def recipe_named(name: options.RecipeName) -> seasync.Recipe:
+def recipe_named(name: options.RecipeName) -> "seasync.Recipe":
     """The recipe that `--recipe` names."""
     from seasync.alignment import RECIPES
 
@@ -236,7 +234,7 @@ class RayOptions:
     cpus: Annotated[float, ray_option(min=0.01, help="CPU cores per Ray task.")] = 1
     gpus: Annotated[float, ray_option(min=0, help="GPUs per Ray task; fractions are allowed.")] = 0
 
-    def cluster(self, jobs: int | None = None) -> Cluster | None:
+    def cluster(self, jobs: int | None = None) -> "Cluster | None":
         """The Ray cluster that `--on` names, None for this machine without Ray."""
         from importlib.util import find_spec
 
@@ -253,6 +251,6 @@ class RayOptions:
         return Cluster(self.on, jobs or 0, self.cpus, self.gpus)
 
 
-def open_sea(place: str, encoder: str | None = None, *, create: bool = False) -> seasync.Sea:
+def open_sea(place: str, encoder: str | None = None, *, create: bool = False) -> "seasync.Sea":
     """The sea that `--sea` names, which must exist unless it may be created."""
     return seasync.Sea(place, encoder, create=create)

@@ -1,7 +1,5 @@
 """`seasync render`: films and pictures of videos in step."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial as bind
 from typing import Annotated, Any
@@ -124,7 +122,7 @@ def render(
 
 
 def _draw(
-    alignments: list[seasync.Alignment], to: Location, layout: options.Layout, keep: options.Side
+    alignments: list["seasync.Alignment"], to: Location, layout: options.Layout, keep: options.Side
 ) -> None:
     if layout == "grid":
         seasync.render.contact_sheet(alignments, to)

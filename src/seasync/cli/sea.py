@@ -1,7 +1,5 @@
 """`seasync add`, `calibrate` and `sea`: make a sea and look after it."""
 
-from __future__ import annotations
-
 import sys
 import time
 from dataclasses import asdict
@@ -84,7 +82,7 @@ def add(
     began = time.monotonic()
     with output.resumable(), output.progress() as bar:
 
-        def show(added: Added) -> None:
+        def show(added: "Added") -> None:
             rate = added.added / max(time.monotonic() - began, 1e-3)
             text = f"{added.added} added, {added.present} present, {len(added.failed)} failed, {rate:.1f}/s"
             bar(text, added.done, added.size or 1)
@@ -107,7 +105,7 @@ def add(
         raise typer.Exit(1)
 
 
-def _report(added: Added, sea: str, as_json: bool) -> None:
+def _report(added: "Added", sea: str, as_json: bool) -> None:
     if as_json:
         failed = [{"file": failure.file, "reason": failure.reason} for failure in added.failed]
         report = {"sea": sea, "files": added.files, "added": added.added, "present": added.present}

@@ -1,7 +1,5 @@
 """`seasync search`, `find` and `replace`: what moves in step with a video, in a sea and in long films."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -99,7 +97,7 @@ def search(
         _print(matches)
 
 
-def _print(matches: Matches) -> None:
+def _print(matches: "Matches") -> None:
     print(matches.verdict)
     if not matches:
         return
@@ -111,7 +109,7 @@ def _print(matches: Matches) -> None:
     output.print_table(columns, rows, right=("DRAQ", share, "similarity", "seconds"))
 
 
-def _row(rank: int, match: seasync.Match, calibrated: bool, labelled: bool) -> list[str]:
+def _row(rank: int, match: "seasync.Match", calibrated: bool, labelled: bool) -> list[str]:
     from seasync.alignment.judge import per_cent
 
     share = match.alignability if calibrated else match.better_than

@@ -1,7 +1,5 @@
 """`seasync serve` and `seasync mcp`: the web page, the HTTP API, and tools for assistants."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """`seasync train` and `seasync sea adapt`: a temporal encoder, learned on frame features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -119,7 +117,7 @@ def train(
     _report(trained, kind, out, as_json)
 
 
-def _report(trained: TrainingResult, kind: TrainKind, out: Location, as_json: bool) -> None:
+def _report(trained: "TrainingResult", kind: TrainKind, out: Location, as_json: bool) -> None:
     if as_json:
         output.print_json({"file": str(out), "kind": kind, **vars(trained)})
         return

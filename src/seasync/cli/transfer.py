@@ -1,7 +1,5 @@
 """`seasync transfer`: labels from one video to the other."""
 
-from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,7 +119,7 @@ def _over_sea(
             print(f"  … and {len(doubtful) - DOUBTFUL_SHOWN} more (--json lists all)")
 
 
-def _doubt(carried: CarriedMarks) -> str:
+def _doubt(carried: "CarriedMarks") -> str:
     """Which marks of a clip are doubtful, such as "3 of 8 marks are not sure: finish 38%, address 42%, …"."""
     from seasync.group.carry import SURE
 

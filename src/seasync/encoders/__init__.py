@@ -1,7 +1,5 @@
 """Frame and temporal encoders, their registry, their weights."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from seasync.lazy import loader

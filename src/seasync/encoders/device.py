@@ -1,7 +1,5 @@
 """What the encoders run on: the execution provider of onnxruntime that really loads."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import warnings

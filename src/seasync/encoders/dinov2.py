@@ -3,8 +3,6 @@
 The network takes whole pictures, or some patches of them beside others known before.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -305,7 +303,7 @@ class MovingPatchEncoder(FrameEncoder):
         )
         self._dinov2 = model
 
-    def looks(self, batches: Iterable[Frames]) -> Iterator[Look]:
+    def looks(self, batches: Iterable["Frames"]) -> Iterator[Look]:
         window = Window(self._dinov2)
         for batch in batches:
             for pixels in patches_of(batch.data):

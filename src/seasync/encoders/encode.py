@@ -3,8 +3,6 @@
 At the end, encoders that take clips: others side by side, and features made elsewhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -201,7 +199,7 @@ def encode_part(
     return encoding
 
 
-def read_for(encoder: TakesFrames, clip: Clip, fps: float) -> Iterator[Frames]:
+def read_for(encoder: TakesFrames, clip: Clip, fps: float) -> Iterator["Frames"]:
     """The frames of a clip as the encoder takes them, in batches."""
     from seasync.video import read
 
@@ -217,7 +215,7 @@ def read_for(encoder: TakesFrames, clip: Clip, fps: float) -> Iterator[Frames]:
     )
 
 
-def _watched(frames: Iterator[Frames], clip: Clip, progress: Progress) -> Iterator[Frames]:
+def _watched(frames: Iterator["Frames"], clip: Clip, progress: Progress) -> Iterator["Frames"]:
     """The same frames; `progress` learns how far they are."""
     from seasync.video.timetable import frame_table
 

@@ -1,7 +1,5 @@
 """Put an ONNX graph together node by node, and read and write the messages that ONNX files consist of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Encoders by name."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

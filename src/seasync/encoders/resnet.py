@@ -1,7 +1,5 @@
 """`byol:FILE`: a ResNet (bottleneck kind, such as ResNet-50) out of a checkpoint, run as ONNX."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -4,8 +4,6 @@
 slides a window over the clip, as CARL-SW does; a stretch of frames seen by several windows is blended.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -173,7 +171,7 @@ class About:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> About:
+    def from_json(cls, text: str) -> "About":
         fields = json.loads(text)
         shape = fields["shape"]
         return cls(**fields | {"shape": Shape(**shape | {"hidden": tuple(shape["hidden"])})})

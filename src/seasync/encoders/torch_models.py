@@ -1,7 +1,5 @@
 """Image models that run in torch, and `torch:FILE`: TorchScript and exported programs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -36,7 +34,7 @@ class Preparation:
     scale: float = 1 / 255
 
     @classmethod
-    def from_json(cls, file: Path) -> Preparation:
+    def from_json(cls, file: Path) -> "Preparation":
         """Of a file with some of the fields above."""
         try:
             fields = json.loads(file.read_text())

@@ -1,7 +1,5 @@
 """The raw parts of a clip vector: where a clip is in feature space on average, and how it moves there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -5,8 +5,6 @@ in turn, the official one first. What came must have the hash written here, whic
 `SEASYNC_OFFLINE=1` nothing is fetched.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Opening data sets, recognized by their layout: folders, seas, Penn Action, UCF101 and Kinetics-700."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A data set for evaluation: labeled clips, their features, and phases or events if there are any."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -50,12 +48,12 @@ class Phases:
     clip: str = "a clip"
 
     @classmethod
-    def per_frame(cls, ids: Frames, *, clip: str = "a clip") -> Phases:
+    def per_frame(cls, ids: Frames, *, clip: str = "a clip") -> "Phases":
         """Phases given for every frame, shape (T,)."""
         return cls(np.arange(len(ids)), np.asarray(ids, np.int64), len(ids), clip)
 
     @classmethod
-    def between(cls, events: Frames) -> Phases:
+    def between(cls, events: Frames) -> "Phases":
         """Phases between key moments: 0 before the first, then one more at each."""
         return cls(np.append(0, events), np.arange(len(events) + 1))
 
@@ -161,7 +159,7 @@ class Dataset:
         """The clips of one side of the split."""
         return tuple(item for item in self.items if item.split == split)
 
-    def limited(self, per_split: int | None, *, seed: int = 0) -> Dataset:
+    def limited(self, per_split: int | None, *, seed: int = 0) -> "Dataset":
         """The set with at most `per_split` clips per split, drawn evenly over the labels."""
         if per_split is None:
             return self
@@ -171,7 +169,7 @@ class Dataset:
         order = {item.name: at for at, item in enumerate(self.items)}
         return replace(self, items=tuple(sorted(kept, key=lambda item: order[item.name])))
 
-    def halved(self) -> Dataset:
+    def halved(self) -> "Dataset":
         """The set with a split: if it has none, every other group becomes test."""
         if any(item.split for item in self.items):
             return self

@@ -5,8 +5,6 @@
 Phases are one integer per frame; a negative one means "not labeled" and is never counted.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ normalization and classifiers. Each function takes the clips of one action, list
 (T,) phases, and returns one value per clip, so that figures can be averaged over actions and bootstrapped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal

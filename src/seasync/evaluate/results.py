@@ -3,8 +3,6 @@
 Then the same as text, as plots and in reports: for the terminal, JSON, CSV, LaTeX, Markdown and HTML.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import html

@@ -1,7 +1,5 @@
 """A study: queries and a gallery, encoded once; every table is computed from one."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -80,7 +78,7 @@ class Study:
         encoder: str | None = None,
         jobs: int = 2,
         progress: Progress | None = None,
-    ) -> Study:
+    ) -> "Study":
         """Encode a data set.
 
         Test clips search the training clips. In a set without a split, each clip searches all others.

@@ -1,7 +1,5 @@
 """Reading files from others in formats that could carry code; nothing in them is ever executed."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import pickletools

@@ -1,7 +1,5 @@
 """Folders of files that can be made again: bounded in size, the least recently used go first."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

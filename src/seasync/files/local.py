@@ -1,7 +1,5 @@
 """Files of this machine: written whole or not at all, and locked by one process at a time."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

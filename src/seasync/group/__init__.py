@@ -1,7 +1,5 @@
 """Several takes of one movement on one clock; marks carried from a few labeled clips to all others."""
 
-from __future__ import annotations
-
 from seasync.group.carry import CarriedMarks, Carrier, LabeledClip, carry_over_sea, doubtful_first
 from seasync.group.clock import AlignedTake, Group, LeftOut, Take
 from seasync.group.takes import align_group

@@ -1,7 +1,5 @@
 """Several takes of one movement on the clock of one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -200,7 +198,7 @@ class Group:
         order = np.argsort(-distances, kind="stable").tolist()
         return [(self.takes[n], float(distances[n])) for n in order]
 
-    def timing(self, marks: MarkedClips | Place) -> Timing:
+    def timing(self, marks: MarkedClips | Place) -> "Timing":
         """When each mark happens in each take, and how long each phase lasts.
 
         Parameters
@@ -248,7 +246,7 @@ class Group:
             write_marks(to, found)
         return found
 
-    def resample(self, tables: Mapping[str, Place] | Place, *, points: int = 101) -> Resampled:
+    def resample(self, tables: Mapping[str, Place] | Place, *, points: int = 101) -> "Resampled":
         """Bring per-frame tables of the takes (angles, forces, sensors) to the common clock.
 
         Parameters

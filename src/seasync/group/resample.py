@@ -1,7 +1,5 @@
 """Per-frame tables of takes (angles, forces, joints, sensors) brought to the group's clock."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Takes from files, folders or a sea, encoded and put on the clock of a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
@@ -45,7 +43,7 @@ MUCH_WORSE, TIGHT_DRAQ = 0.15, 0.35
 
 def align_group(
     reference: Asked | None,
-    takes: Asked | Sequence[Asked] | Sea,
+    takes: "Asked | Sequence[Asked] | Sea",
     *,
     label: str | None = None,
     encoder: Encoder | str = DEFAULT,
@@ -153,7 +151,7 @@ def clips_in(path: Place) -> list[Clip]:
 
 
 def _of_sea(
-    sea: Sea, reference: Asked | None, label: str | None
+    sea: "Sea", reference: Asked | None, label: str | None
 ) -> tuple[list[Take], list[LeftOut], Take | None]:
     own = None
     if reference is not None:

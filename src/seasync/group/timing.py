@@ -3,8 +3,6 @@
 A pair is a group of two: `compare_timing` says more of it, also where no mark is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Seasync inside other programs: assistants that speak MCP, and FiftyOne."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

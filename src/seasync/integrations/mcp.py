@@ -4,8 +4,6 @@
 a thread and reports progress; one tool works at a time, because one fills all cores.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import time

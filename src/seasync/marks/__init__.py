@@ -1,7 +1,5 @@
 """Marks: named moments and phases of clips, read from and written to the formats that other tools use."""
 
-from __future__ import annotations
-
 from seasync.marks.files import read_marks as read_marks
 from seasync.marks.files import write_marks as write_marks
 from seasync.marks.mark import Mark as Mark

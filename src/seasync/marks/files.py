@@ -4,8 +4,6 @@ Every command that takes marks reads them here. A new format is a function that 
 and a line in `FORMATS`.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -97,7 +95,7 @@ def write_marks(file: Place, clips: MarkedClips) -> Location:
     return folder
 
 
-def expect_format(file: Place) -> tuple[Format, Writer]:
+def expect_format(file: Place) -> tuple["Format", Writer]:
     """The format of a file to write, and what writes it; DataError if there is none."""
     path = Location(file)
     form = _format(path)
@@ -140,7 +138,7 @@ class MarkTable:
     rows: list[Row]
 
     @classmethod
-    def read(cls, file: Place) -> MarkTable:
+    def read(cls, file: Place) -> "MarkTable":
         """Read a table; DataError if it has no column of times and none of clips."""
         path = Location(file)
         try:
@@ -287,7 +285,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 # Subtitles: one file for each clip, named like it; each line is a mark with its start and end.
 
 
-def load_subtitles(path: Location) -> SSAFile:
+def load_subtitles(path: Location) -> "SSAFile":
     """A file of subtitles, by pysubs2."""
     import pysubs2
 

@@ -1,7 +1,5 @@
 """A mark: a named moment of a clip, or a named stretch of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pictures put together in YUV, as frames come and go: the way through RGB costs a third more."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What each frame of a film shows: the kept clip's own frames, and the other clip's along the warp."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -66,7 +64,7 @@ class Clock:
     def length(self) -> float:
         return float(len(self.seconds) / self.rate)
 
-    def only(self, wanted: NDArray[np.bool_]) -> Clock:
+    def only(self, wanted: NDArray[np.bool_]) -> "Clock":
         """The clock with some of its frames."""
         if not wanted.any():
             raise RenderError("nothing of the clips corresponds, so skipping the rest leaves no film")

@@ -3,8 +3,6 @@
 They are drawn on a page of pixels or of vectors (SVG).
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Iterator, Sequence
@@ -183,7 +181,7 @@ class Strip:
     width: int
 
     @classmethod
-    def of(cls, file: str, seconds: Sequence[float | None], width: int) -> Strip:
+    def of(cls, file: str, seconds: Sequence[float | None], width: int) -> "Strip":
         size = width * PixelPage.SCALE, TALLEST * PixelPage.SCALE
         found = iter(stills(file, [second for second in seconds if second is not None], size=size))
         return cls(seconds, [None if second is None else next(found) for second in seconds], width)

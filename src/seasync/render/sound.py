@@ -1,7 +1,5 @@
 """Sound that follows a warp: each linear piece stretched at its own speed, pitch kept, joints crossfaded."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import wave

@@ -1,7 +1,5 @@
 """The timing of a group for people: CSV, JSON, Markdown, or a page with plots."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields

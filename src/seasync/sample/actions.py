@@ -15,8 +15,6 @@ r_reach, r_elbow     how far it reaches; how far the elbow is swivelled upward a
 r_foot_x, _y, _z     the right foot: ahead, up, outward; r_toe: heel raised; r_toe_out: turned outward
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files

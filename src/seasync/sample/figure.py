@@ -3,8 +3,6 @@
 All frames of a clip are computed at once. World axes: ahead, up, to the figure's own right; in metres.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +35,7 @@ class Build:
     girth: float = 1.0
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator) -> Build:
+    def drawn(cls, rng: np.random.Generator) -> "Build":
         """A plausible adult: tall or short, long- or short-legged, slight or sturdy."""
         size, legs, arms, build = rng.uniform([0.92, 0.94, 0.95, 0.86], [1.06, 1.06, 1.05, 1.2])
         plain = cls()

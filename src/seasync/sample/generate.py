@@ -1,7 +1,5 @@
 """A whole sample made: each clip is planned from the seed, then drawn, heard and filmed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -115,7 +113,7 @@ class Plan:
 
     clip: SampleClip
     action: Action
-    look: Appearance
+    look: "Appearance"
     seed: tuple[int, ...]
 
 
@@ -255,7 +253,9 @@ class Camera:
     view: float
 
     @classmethod
-    def held(cls, action: Action, seconds: Array, size: tuple[int, int], rng: np.random.Generator) -> Camera:
+    def held(
+        cls, action: Action, seconds: Array, size: tuple[int, int], rng: np.random.Generator
+    ) -> "Camera":
         """A camera that pans and zooms a little, in hands that are not quite still."""
         frame, course = np.array(size, np.float64), seconds / seconds[-1] - 0.5
         zoom = rng.uniform(0.96, 1.06) * (1 + rng.uniform(-0.04, 0.04) * course)

@@ -1,7 +1,5 @@
 """Places for the figure to be in, drawn once per clip: where each action is at home."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -218,7 +216,7 @@ PLACES: dict[str, Place] = {"gym": _gym, "studio": _studio, "snow": _snow, "stag
 PLACES |= {"sunset": _sunset, "blackboard": _blackboard, "desert": _desert, "library": _library}
 
 
-def scenery(place: str, size: tuple[int, int], seed: int, number: int) -> Image:
+def scenery(place: str, size: tuple[int, int], seed: int, number: int) -> "Image":
     """A picture of `place`, RGB, as look `number` of the sample of that seed has it."""
     canvas = Drawing(*size)
     PLACES[place](canvas, np.random.default_rng([seed, number, 3]))

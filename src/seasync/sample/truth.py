@@ -1,7 +1,5 @@
 """The truth about a sample: what each frame shows, and so which frames of two clips belong together."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable
@@ -80,7 +78,7 @@ class SampleClip:
         }
 
     @classmethod
-    def from_json(cls, truth: dict[str, Any], folder: Path) -> SampleClip:
+    def from_json(cls, truth: dict[str, Any], folder: Path) -> "SampleClip":
         known = truth | {name: np.array(truth[name], np.float64) for name in ("action_time", "key_seconds")}
         known |= {"file": folder / truth["file"], "fps": Fraction(truth["fps"])}
         known |= {"phases": np.array(truth["phases"], np.int64), "phase_names": tuple(truth["phase_names"])}
@@ -111,7 +109,7 @@ class Sample:
         return tuple(dict.fromkeys(clip.action for clip in self.clips))
 
     @classmethod
-    def load(cls, folder: str | Path) -> Sample:
+    def load(cls, folder: str | Path) -> "Sample":
         """The sample that `make` put into `folder`."""
         folder = Path(folder)
         try:

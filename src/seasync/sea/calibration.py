@@ -1,8 +1,6 @@
 """Alignability in percent, fitted to a sea: the probability that a product (1 − similarity) · score is "the
 same movement". Without a fit, clips are judged as a pair; see `seasync.alignment.judge`."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A sea written to another place: copied as it is, or with its clips encoded again."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -170,8 +168,8 @@ OFTEN = 16  # … where each takes a while
 
 
 def reencode(
-    source: Sea,
-    target: Sea,
+    source: "Sea",
+    target: "Sea",
     encode: Encode,
     *,
     condition: str | None = None,
@@ -222,7 +220,7 @@ def reencode(
 
 
 def reencode_from_videos(
-    source: Sea, target: Sea, *, progress: Callable[[int, int], None] | None = None
+    source: "Sea", target: "Sea", *, progress: Callable[[int, int], None] | None = None
 ) -> list[str]:
     """Write the clips of `source` to `target`, read from their videos and encoded by `target`'s encoder.
 

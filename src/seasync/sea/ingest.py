@@ -6,8 +6,6 @@ videos; `add` commits them at intervals. To continue after an interruption, an a
 record itself.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -364,7 +362,7 @@ class Added:
     failed: list[Failure] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
-    def include(self, other: Added, durations: Sequence[float]) -> None:
+    def include(self, other: "Added", durations: Sequence[float]) -> None:
         """Add what is counted in another one, whose clips last so many seconds."""
         self.done += other.done
         self.added += other.added
@@ -431,7 +429,7 @@ def add(
     fps: float | None = None,
     frame_features: bool = True,
     jobs: int = 1,
-    on: Cluster | None = None,
+    on: "Cluster | None" = None,
     commit_seconds: float = 20.0,
     progress: Callable[[Added], None] | None = None,
     wait: bool = True,
@@ -468,7 +466,7 @@ def add(
 class _Commits:
     """Shards on their way into the record, and the counts."""
 
-    def __init__(self, record: Record, run: _LocalRun | RayRun, added: Added, seconds: float) -> None:
+    def __init__(self, record: Record, run: "_LocalRun | RayRun", added: Added, seconds: float) -> None:
         self._record, self._run, self._added, self._seconds = record, run, added, seconds
         self._pending: list[Shard] = []
         self._last = time.monotonic()

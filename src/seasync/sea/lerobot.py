@@ -1,7 +1,5 @@
 """Episodes of LeRobot data sets as clips: layouts v2.1 (a video each) and v3.0 (many episodes per video)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

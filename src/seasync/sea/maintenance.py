@@ -1,7 +1,5 @@
 """Changing and cleaning up a sea: removing clips, following footage that has moved, deleting unused files."""
 
-from __future__ import annotations
-
 import json
 import ntpath
 import os
@@ -75,7 +73,7 @@ def _conditions(
             yield f"starts_with(id, {quoted(clip)})"
 
 
-def relabel(record: Record, updates: Sequence[LabelUpdate]) -> int:
+def relabel(record: Record, updates: Sequence["LabelUpdate"]) -> int:
     """Give clips other labels and tags, in one commit; returns how many changed."""
     wanted = {clip: update for update in updates for clip in update.ids}
 

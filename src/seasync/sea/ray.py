@@ -5,8 +5,6 @@ those of the first try, which nobody commits, are swept when no one writes. All 
 after an interruption is the record itself.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import socket

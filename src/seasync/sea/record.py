@@ -4,8 +4,6 @@ A `Record` hands out the latest `Snapshot` to read from, and does the writing. R
 anywhere, and an `Appender` commits them once.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

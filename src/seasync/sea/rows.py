@@ -4,8 +4,6 @@ For stream n of the encoding (0 leads) there are the columns seconds_n, numbers_
 features_n (half precision); they are null in a row that keeps its clip vector only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -49,13 +47,13 @@ class SeaFacts:
     trajectory: int
 
     @classmethod
-    def of(cls, encoder: str, fps: float, encoding: Encoding) -> SeaFacts:
+    def of(cls, encoder: str, fps: float, encoding: Encoding) -> "SeaFacts":
         """The facts of a sea that holds such encodings; `encoder` is the encoder's name."""
         streams = tuple((stream.name, stream.features.shape[1]) for stream in encoding.streams)
         return cls(FORMAT, encoder, encoding.encoder, fps, streams, len(encoding.trajectory))
 
     @classmethod
-    def from_json(cls, text: str) -> SeaFacts:
+    def from_json(cls, text: str) -> "SeaFacts":
         fields = json.loads(text)
         return cls(**fields | {"streams": tuple((name, width) for name, width in fields["streams"])})
 

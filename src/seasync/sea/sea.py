@@ -1,7 +1,5 @@
 """A sea as you use it: a library of clips. How it is searched is in `seasync.sea.search`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

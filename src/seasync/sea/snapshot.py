@@ -3,8 +3,6 @@
 All reads of one search use one `Snapshot`, so they agree with each other whatever is written meanwhile.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -226,7 +224,7 @@ class Snapshot:
         return Cohort(self.vectors.of(self, table["_rowid"].to_numpy()))
 
     @cached_property
-    def clip_table(self) -> ClipTable:
+    def clip_table(self) -> "ClipTable":
         """Finds clips by id, content and row."""
         return ClipTable(self)
 
@@ -316,7 +314,7 @@ class StoredClips:
     _rows: RowIds
 
     @classmethod
-    def of(cls, snapshot: Snapshot, *, label: str | None = None, where: str | None = None) -> StoredClips:
+    def of(cls, snapshot: Snapshot, *, label: str | None = None, where: str | None = None) -> "StoredClips":
         """The clips of a snapshot that have this label and fulfil this condition."""
         asked = snapshot.condition(where, label)
         table = snapshot.table([*layout.CLIP_COLUMNS, "tags"], all_of(asked, WITH_FEATURES))

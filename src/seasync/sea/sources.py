@@ -1,7 +1,5 @@
 """Which videos to add: files, folders, patterns and lists resolved to single videos with their labels."""
 
-from __future__ import annotations
-
 import csv
 import glob
 import os

@@ -6,8 +6,6 @@ as dead as soon as its process has ended. A writer has exclusive access when it 
 else; one that wants it gives way to those who add.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -4,8 +4,6 @@ seasync.serve.serve("footage.sea")                        # until Ctrl-C
 seasync.serve.Client("http://127.0.0.1:8080").search("footage", "clip:…")
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from seasync.errors import MissingExtra

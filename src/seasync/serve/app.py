@@ -1,7 +1,5 @@
 """The server: routes under /api/v1, the page at /, one form for all errors; and how it is run."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

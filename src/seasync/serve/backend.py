@@ -1,7 +1,5 @@
 """Everything the routes of a server share: seas, worker processes, uploads, jobs, alignments."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """Bodies: found in a worker process, as the API describes them, and their angles over synced time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,7 +82,7 @@ def body_note(body: Body, name: str) -> str | None:
 
 
 def compare_angles(
-    alignment: Alignment,
+    alignment: "Alignment",
     bodies: dict[Side, Body],
     names: dict[Side, str],
     *,

@@ -1,7 +1,5 @@
 """A typed client of the HTTP API. It uses the same forms as the server."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -430,7 +428,7 @@ class Client:
         """A timeline for an editor, as the content of a file."""
         return self._made(sea, request, f"timeline.{form}", keep=keep)
 
-    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> Report:
+    def report(self, sea: str, request: AlignmentRequest, *, since: float | None = None) -> "Report":
         """How the timing of two videos differs; times count from the second `since` of the query."""
         asked = dict(request) | {"since": since}
         from seasync.group.timing import Report

@@ -4,8 +4,6 @@
 folder `videos` has the files if they are embedded; otherwise they are known by the hash of their content.
 """
 
-from __future__ import annotations
-
 import shutil
 import zipfile
 import zlib

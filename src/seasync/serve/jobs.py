@@ -1,7 +1,5 @@
 """Background jobs: queued on disk, done one by one in each worker process, resumed after a restart."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Finds videos by reference (`clip:ID`, `upload:ID`), and what the page shows of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -225,7 +223,7 @@ class VideoLibrary:
         return length if clip.end is None else min(clip.end, length)
 
 
-def _sort_keys(table: pa.Table, order: models.ClipOrder, names: Mapping[str, str]) -> list[Any]:
+def _sort_keys(table: "pa.Table", order: models.ClipOrder, names: Mapping[str, str]) -> list[Any]:
     """What the rows of a table of clips are sorted by."""
     if order == "length":
         return list(table["duration"].to_pylist())

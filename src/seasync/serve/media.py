@@ -1,7 +1,5 @@
 """Video files as a server handles them: inspected and copied in a worker process, then sent to browsers."""
 
-from __future__ import annotations
-
 import io
 import os
 import stat

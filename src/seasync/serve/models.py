@@ -4,8 +4,6 @@ Answers that Python gives too extend `seasync.forms`. The schema of the API leav
 of names.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -203,7 +201,7 @@ class SpanForm(Model):
     end: Moment | None = Field(default=None, description="Seconds. Default: the end of the clip.")
 
 
-def recipe_named(name: RecipeName) -> Recipe:
+def recipe_named(name: RecipeName) -> "Recipe":
     """The recipe that a request names."""
     from seasync.alignment import RECIPES
 
@@ -283,7 +281,7 @@ class AlignmentRequest(Model):
     )
 
     @property
-    def method(self) -> Recipe:
+    def method(self) -> "Recipe":
         """How the two are aligned."""
         return recipe_named(self.recipe).asked(partial=self.partial, order=self.order)
 

@@ -1,7 +1,5 @@
 """Access control: tokens, hosts, origins, sizes, and the security headers of every answer."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import ipaddress

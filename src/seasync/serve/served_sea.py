@@ -4,8 +4,6 @@ Python runs one thread at a time between the kernels of a search. So a second th
 second process does. Until more searches wait than there are cores, no process is started for them.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading
@@ -60,7 +58,7 @@ class ServedSea:
         seconds: float,
         *,
         annotations: str | None = None,
-        processes: SearchProcesses | None = None,
+        processes: "SearchProcesses | None" = None,
     ) -> None:
         self.name, self.location = name, location
         self._worker, self._seconds, self._processes = worker, seconds, processes

@@ -1,7 +1,5 @@
 """Alignments that requests ask for, each solved once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor

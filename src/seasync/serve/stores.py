@@ -1,7 +1,5 @@
 """What a server remembers: its state folder with comparisons and uploads, and annotations of seas."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -481,7 +479,7 @@ class AnnotationStore:
                 dataset.optimize.compact_files()
                 dataset.cleanup_old_versions()
 
-    def _open(self) -> lance.LanceDataset | None:
+    def _open(self) -> "lance.LanceDataset | None":
         import lance
 
         try:

@@ -4,8 +4,6 @@ Each function gets everything it needs as arguments. Films, timelines and pictur
 so that it is never computed twice.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

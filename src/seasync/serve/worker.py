@@ -4,8 +4,6 @@ A file that hangs, fills the memory or crashes a decoder costs only its worker p
 started again for the next call.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

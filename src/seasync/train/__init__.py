@@ -1,7 +1,5 @@
 """Temporal encoders learned on frame features (torch)."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from seasync.lazy import loader

@@ -1,7 +1,5 @@
 """Adapting a sea: train on it and, if held-out clips then align better, encode it again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

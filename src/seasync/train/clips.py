@@ -1,7 +1,5 @@
 """Clips to train on: those of a sea, read as they are needed, or videos."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -263,7 +261,7 @@ class Batch:
     known: Any
     labels: dict[str, Any]
 
-    def to(self, device: str) -> Batch:
+    def to(self, device: str) -> "Batch":
         """The batch on a device."""
         labels = {name: label.to(device) for name, label in self.labels.items()}
         return Batch(self.features.to(device), self.places.to(device), self.known.to(device), labels)

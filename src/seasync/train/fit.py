@@ -1,7 +1,5 @@
 """Training, from clips to the model: steps, validation, early stopping, checkpoints that resume exactly."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence

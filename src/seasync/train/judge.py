@@ -1,7 +1,5 @@
 """Measuring how well clips align with an encoder: without labels, on clips it was not trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a temporal encoder is trained as, and what on: the transformer in torch, and three tasks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

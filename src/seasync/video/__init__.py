@@ -3,8 +3,6 @@
 Seconds count from a file's first video frame; frame numbers are the file's own, from 0, in the order shown.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from seasync.lazy import loader

@@ -1,7 +1,5 @@
 """Sound of a video as an array, on the picture's clock."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """From a decoded frame to upright RGB of a given size, in one scaling step, colors as they were meant."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal

@@ -1,7 +1,5 @@
 """Decoding chosen frames of a file, at the cost of little more than those."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Long videos are split into clips, at cuts between frames or into windows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from contextvars import copy_context

@@ -1,7 +1,5 @@
 """Opening a video file or a folder of images, and what it says of itself."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator
@@ -82,7 +80,7 @@ class Orientation:
     flip: bool = False
 
     @classmethod
-    def of(cls, frame: av.VideoFrame) -> Orientation:
+    def of(cls, frame: av.VideoFrame) -> "Orientation":
         """Read off the display matrix (x' = ax + cy, y' = bx + dy), to the nearest quarter turn."""
         # `frame.side_data` would tie the frame into a cycle and keep it in memory until garbage collection.
         side_data: Any = SideDataContainer
@@ -158,7 +156,7 @@ def only(container: InputContainer, wanted: Stream) -> None:
             stream.discard = Discard.all
 
 
-def packets(container: InputContainer, stream: Stream) -> Iterator[av.Packet[Any]]:
+def packets(container: InputContainer, stream: Stream) -> Iterator["av.Packet[Any]"]:
     """The stream's packets from where the container stands, past damage where the demuxer recovers."""
     failures = 0
     while failures < FAILED_READS:
@@ -172,7 +170,7 @@ def packets(container: InputContainer, stream: Stream) -> Iterator[av.Packet[Any
             failures += 1
 
 
-def decode(stream: av.VideoStream, packet: av.Packet[Any] | None) -> list[av.VideoFrame]:
+def decode(stream: av.VideoStream, packet: "av.Packet[Any] | None") -> list[av.VideoFrame]:
     """The frames that this packet completes (None: those still held back); none where it is damaged."""
     try:
         return stream.decode(packet)

@@ -4,8 +4,6 @@ Packets carry the times, so a pass without decoding gives the table. Files whose
 (times missing, doubled or running back) are decoded once and their frames counted instead.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from array import array
@@ -254,7 +252,7 @@ def _first_times(file: str) -> list[int]:
         return [-1 if frame.pts is None else frame.pts for frame in frames]
 
 
-def _is_hidden(packet: av.Packet[Any], stream: av.VideoStream) -> bool:
+def _is_hidden(packet: "av.Packet[Any]", stream: av.VideoStream) -> bool:
     """VP8 sends frames that are only referred to as packets of their own, with a clear show bit."""
     return stream.codec_context.name == "vp8" and not memoryview(packet)[0] & 0x10
 

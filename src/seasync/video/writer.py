@@ -1,7 +1,5 @@
 """Writing films that browsers and editors play, whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -227,7 +225,7 @@ class Writer:
             reason = why_not_written(error, self.file) if isinstance(error, OSError) else error
             raise VideoError(f"{self.file}: the film cannot be written ({reason})") from error
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> "Writer":
         return self
 
     def __exit__(

@@ -6,8 +6,6 @@ processor's vectors: then `cells` has the shape (n, m * LANES), the lane innermo
 columns of each matrix, and `rows`, `columns` (LANES,) hold these, zero where there is none.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import platform

@@ -1,7 +1,5 @@
 """The paper's tables and figures: functions from a study to a table, by name or all that the data allow."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How well aligned clips agree: phases and key events (Table 2), one another, and indicators (Figure 5)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial as partial_of
 

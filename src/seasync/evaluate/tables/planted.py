@@ -1,7 +1,5 @@
 """Planted truth: real videos against copies with another look and a known warp."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The whole search: re-ranking (Table 4), cycle consistency of what it finds (Table 1), time and storage."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ A format is a function `write(alignment, place, *, keep)` that returns the files
 its module, and add its ending to `WRITERS` and to `seasync.options.TimelineFormat`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An edit: a clip retimed to another clip's clock, in whole frames, ready to be written for any editor."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +34,7 @@ class Media:
     audio: AudioInfo | None
 
     @classmethod
-    def of(cls, file: Place) -> Media:
+    def of(cls, file: Place) -> "Media":
         table, info = frame_table(file), probe(file)
         fps = standard_rate(frame_rate(table))
         place = Location(file)

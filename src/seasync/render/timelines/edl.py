@@ -1,7 +1,5 @@
 """CMX3600 edit decision lists: write one event for each piece, true source in and out, its speed as `M2`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """FCPXML (Final Cut Pro, DaVinci Resolve): write projects with a piecewise linear time map; replace clips."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """MLT XML (Shotcut, melt): a chain with a `timeremap` link, the carried sound on its own track."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from xml.etree import ElementTree as xml
 

@@ -4,8 +4,6 @@ The format is JSON, and written as such: the library of that name has no wheel f
 files with the library.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """xmeml (Final Cut Pro 7 XML, read by Premiere): a clip item with a constant time remap for each piece."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The routes of the API. What they take and give is in `serve/models.py`."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable

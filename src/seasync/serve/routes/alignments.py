@@ -3,8 +3,6 @@
 The request for an alignment says all that it depends on: there is nothing to store.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Anchors and marks that people set, marks carried from them to a whole sea, and the timing they tell of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

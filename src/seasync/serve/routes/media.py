@@ -1,7 +1,5 @@
 """Uploads, videos, pictures from them, and the bodies in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

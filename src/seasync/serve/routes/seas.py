@@ -1,7 +1,5 @@
 """Seas and their clips, searches, and background jobs."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
