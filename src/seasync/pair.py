@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial as partial_of
 from typing import TYPE_CHECKING
 
-from seasync import alignment as method
-from seasync import encoders, video
+from seasync import alignment as method, encoders, video
 from seasync.clip import Clip
 from seasync.files import Place
 

@@ -3,11 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from seasync.alignment import MOTION, PAPER, cost_matrix
-from seasync.alignment import costs as cost_module
+from seasync.alignment import MOTION, PAPER, cost_matrix, costs as cost_module
 from seasync.alignment.costs import CostPair
 from seasync.alignment.prepare import prepare
 from seasync.errors import FeatureError

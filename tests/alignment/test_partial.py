@@ -3,12 +3,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from seasync.alignment import MOTION, PAPER, align_encodings, align_many, cost_matrix, random_cost, score_many
-from seasync.alignment import partial as partial_module
+from seasync.alignment import (
+    MOTION,
+    PAPER,
+    align_encodings,
+    align_many,
+    cost_matrix,
+    partial as partial_module,
+    random_cost,
+    score_many,
+)
 from seasync.alignment.any_order import best_pieces_in_any_order
 from seasync.alignment.costs import BatchedCosts
 from seasync.alignment.kernels import LANES

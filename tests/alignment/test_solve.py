@@ -9,8 +9,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from seasync.alignment import (
     MOTION,
@@ -19,12 +18,12 @@ from seasync.alignment import (
     align_encodings,
     align_many,
     cost_matrix,
+    costs as cost_module,
     dtw,
+    matrix as matrix_module,
     random_cost,
     score_many,
 )
-from seasync.alignment import costs as cost_module
-from seasync.alignment import matrix as matrix_module
 from seasync.alignment.costs import CostPair, in_this_thread, in_threads
 from seasync.alignment.prepare import prepare
 from seasync.errors import FeatureError

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from seasync.alignment import MOTION
-from seasync.alignment import spans as spans_module
+from seasync.alignment import MOTION, spans as spans_module
 from seasync.alignment.kernels import solve_film
 from seasync.alignment.spans import fitting_spans
 from seasync.encoders import clip_vector_parts

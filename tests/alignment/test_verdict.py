@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from seasync.alignment import MOTION, PAPER, align_encodings, align_many
 from seasync.alignment.judge import Verdict, per_cent, shipped_calibrations, shown

@@ -11,8 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 import seasync as package
-from seasync.cli import app
-from seasync.cli import output as progress
+from seasync.cli import app, output as progress
 from seasync.cli.output import counted
 from seasync.cli.parameters import spread
 from tests.cli.run import seasync

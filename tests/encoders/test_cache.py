@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from seasync.clip import Clip
-from seasync.encoders import encode as cache
-from seasync.encoders import encode_clip, get_encoder
+from seasync.encoders import encode as cache, encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.errors import VideoError
 from seasync.sample import make

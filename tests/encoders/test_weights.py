@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from seasync.encoders import get_encoder
-from seasync.encoders import weights as weight_sources
+from seasync.encoders import get_encoder, weights as weight_sources
 from seasync.encoders.weights import (
     BLAZEPOSE_DETECTOR,
     BLAZEPOSE_FULL,

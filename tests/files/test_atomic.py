@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import RenderError, SeasyncError
-from seasync.files import atomic_write, expect_writable
-from seasync.files import local as atomic
+from seasync.files import atomic_write, expect_writable, local as atomic
 
 
 def put(target: Path, content: bytes, fails: BaseException | None = None) -> None:

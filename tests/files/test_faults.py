@@ -17,9 +17,7 @@ import pytest
 from seasync.alignment import Alignment
 from seasync.encoders import encode as encodings
 from seasync.errors import SeasyncError
-from seasync.files import atomic_write, fetch, write_text
-from seasync.files import local as atomic
-from seasync.files import store as downloads
+from seasync.files import atomic_write, fetch, local as atomic, store as downloads, write_text
 from seasync.files.store import Object
 from seasync.render import alignment_picture, compare, export, replace_clip, transfer
 from seasync.render.sound import write_sound

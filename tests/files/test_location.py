@@ -6,8 +6,7 @@ import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from seasync.errors import StoreError
 from seasync.files import Location, is_uri, location

@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from seasync.errors import SeasyncError, StoreError
-from seasync.files import fetch
-from seasync.files import store as downloads
-from seasync.files import store as systems
+from seasync.files import fetch, store as downloads, store as systems
 from seasync.files.store import (
     OPTIONS,
     READ_PAUSES,

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from seasync.errors import SeaError, StoreError
-from seasync.files import atomic_write, fetch
-from seasync.files import store as downloads
-from seasync.files import store as objects
+from seasync.files import atomic_write, fetch, store as downloads, store as objects
 from seasync.files.store import read, upload, write
 from seasync.sea import copies as copying
 from seasync.sea.copies import copy, differences

@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from seasync.alignment import MOTION, Alignment, Piece, Warp
 from seasync.alignment.prepare import end_of

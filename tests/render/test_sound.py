@@ -14,8 +14,7 @@ import pytest
 
 from seasync.alignment import Alignment, Segment
 from seasync.errors import RenderError
-from seasync.render import compare, retime, write_sound
-from seasync.render import sound as sound_module
+from seasync.render import compare, retime, sound as sound_module, write_sound
 from seasync.render.sound import by_atempo, by_signalsmith, carry, stretch
 from tests.render.aligned import bent, click_times, clicks, heard, pitch, whole
 from tests.render.conftest import KEYS, MATCH_KEYS

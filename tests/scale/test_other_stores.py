@@ -15,15 +15,17 @@ from seasync.files.store import OPTIONS, delete, objects, opened, read, write
 from seasync.sea.sea import Sea
 from tests.cli.run import seasync
 from tests.scale.azurite import azurite
-from tests.scale.test_uri import run
 from tests.scale.test_uri import (
+    run,
     test_a_copy_goes_up_and_down_goes_on_and_never_over_another_sea as test_copies,
+    test_every_command_takes_a_uri as test_every_command,
+    test_the_same_rows_and_matches_as_on_disk as test_rows_and_matches,
+    test_videos_at_a_uri_are_fetched_once as test_videos,
 )
-from tests.scale.test_uri import test_every_command_takes_a_uri as test_every_command
-from tests.scale.test_uri import test_the_same_rows_and_matches_as_on_disk as test_rows_and_matches
-from tests.scale.test_uri import test_videos_at_a_uri_are_fetched_once as test_videos
-from tests.scale.test_writers import test_adds_that_race_bring_each_clip_once as test_races
-from tests.scale.test_writers import test_who_builds_or_sweeps_is_alone as who_is_alone
+from tests.scale.test_writers import (
+    test_adds_that_race_bring_each_clip_once as test_races,
+    test_who_builds_or_sweeps_is_alone as who_is_alone,
+)
 
 __all__ = [
     "run",

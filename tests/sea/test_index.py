@@ -10,8 +10,7 @@ import pytest
 
 from seasync.encoding import Floats
 from seasync.errors import SeaError
-from seasync.sea import index
-from seasync.sea import index as exact
+from seasync.sea import index, index as exact
 from seasync.sea.index import INDEX
 from seasync.sea.record import Record
 from seasync.sea.rows import matrix

@@ -16,8 +16,7 @@ from PIL import Image
 from seasync.sea.sea import Sea
 from tests.serve.conftest import Server
 from tests.serve.films import film, frame, number_of, pace
-from tests.videos import number_of as numbered_as
-from tests.videos import numbered, write
+from tests.videos import number_of as numbered_as, numbered, write
 
 API = "/api/v1/seas/small"
 Start = Callable[..., Server]

@@ -13,8 +13,7 @@ from seasync.errors import ServeError
 from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.serve.app import _named as named
-from seasync.serve.models import Anchor, GridRequest
-from seasync.serve.models import MarkForm as Mark
+from seasync.serve.models import Anchor, GridRequest, MarkForm as Mark
 from tests.serve.films import film, pace
 from tests.serve.live import live, process
 

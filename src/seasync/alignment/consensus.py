@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from functools import partial as partial_of
+from functools import cached_property, partial as partial_of
 
 import numpy as np
 from numpy.typing import NDArray

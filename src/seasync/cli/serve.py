@@ -83,8 +83,7 @@ def serve(
     On the page you can search, play videos in step, correct and mark them, and download films. Two videos
     of your own need no sea.
     """
-    from seasync.serve import Limits
-    from seasync.serve import serve as run
+    from seasync.serve import Limits, serve as run
 
     run(
         *sea,

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.encoders.encode import content_hash as content_hash
-    from seasync.encoders.encode import encode_clip as encode_clip
+    from seasync.encoders.encode import content_hash as content_hash, encode_clip as encode_clip
     from seasync.encoders.encoder import Encoder as Encoder
-    from seasync.encoders.registry import DEFAULT as DEFAULT
-    from seasync.encoders.registry import encoder_for as encoder_for
-    from seasync.encoders.registry import get_encoder as get_encoder
-    from seasync.encoders.registry import register as register
+    from seasync.encoders.registry import (
+        DEFAULT as DEFAULT,
+        encoder_for as encoder_for,
+        get_encoder as get_encoder,
+        register as register,
+    )
     from seasync.encoders.vector import clip_vector_parts as clip_vector_parts
     from seasync.encoders.weights import cache_folder as cache_folder
 

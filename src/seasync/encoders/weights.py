@@ -28,8 +28,7 @@ import safetensors.numpy
 from seasync.encoders.onnx_graph import array, message
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, WeightsError
-from seasync.files import atomic_write, lock
-from seasync.files import cache_folder as cache_folder
+from seasync.files import atomic_write, cache_folder as cache_folder, lock
 
 # Where weights can be fetched from. Each source puts one file into a folder, or raises WeightsError.
 

@@ -27,8 +27,7 @@ from seasync.errors import DataError, RenderError, UnknownClips
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
 from seasync.group.clock import Group, Judge, clips_of, has_partner, nearest, over_takes, weighted_median
 from seasync.group.takes import PairProgress, Progress, align_judged
-from seasync.marks import files as mark_files
-from seasync.marks import mark as marking
+from seasync.marks import files as mark_files, mark as marking
 from seasync.marks.files import SUBTITLES, MarkTable, Row, holds_only_marks
 from seasync.marks.mark import Encodings, FrameSeconds, Mark, MarkedClips
 from seasync.options import Side

@@ -22,8 +22,7 @@ from seasync.group.clock import Group, clips_of, has_partner, nearest
 from seasync.marks.files import read_marks_of
 from seasync.marks.mark import Mark, take_name
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
-from seasync.render import canvas as drawing
-from seasync.render import frames
+from seasync.render import canvas as drawing, frames
 from seasync.render.canvas import BLACK, GRAY, WHITE, Canvas, Plane, plate_height, plate_width
 from seasync.render.frames import Clock, FrameSelection, film_warp, own_frames, warped_frames
 from seasync.render.sound import Soundtrack, is_webm, soundtrack

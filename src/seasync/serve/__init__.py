@@ -10,8 +10,7 @@ from seasync.errors import MissingExtra
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.serve.app import create_app as create_app
-    from seasync.serve.app import serve as serve
+    from seasync.serve.app import create_app as create_app, serve as serve
     from seasync.serve.client import Client as Client
     from seasync.serve.security import Limits as Limits
 

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Query, Response
 from seasync.errors import ServeError
 from seasync.group.timing import Report, compare_timing, report_csv
 from seasync.options import MarkKind, Side
-from seasync.serve import mark_tables as tables
-from seasync.serve import models
+from seasync.serve import mark_tables as tables, models
 from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of, read_forms
 from seasync.serve.routes import BackendDep, RefPath, SeaDep
