@@ -57,8 +57,7 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     from seasync.evaluate.dataset import read_events
     from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
     from seasync.files import Location
-    from seasync.marks import read_marks
-    from seasync.marks.files import MarkTable
+    from seasync.marks import MarkTable, read_marks
     from seasync.render.timelines.edl import EdlFile
     from seasync.render.timelines.fcpxml import FcpxmlFile
     from seasync.render.timelines.otio import OtioFile

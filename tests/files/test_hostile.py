@@ -23,8 +23,7 @@ from seasync.errors import DataError, EncoderError, RenderError, SeasyncError
 from seasync.evaluate.dataset import read_events
 from seasync.evaluate.untrusted import read_pickle
 from seasync.files import Location
-from seasync.marks import Mark, read_marks
-from seasync.marks.files import MarkTable
+from seasync.marks import Mark, MarkTable, read_marks
 from seasync.render import replace_clip
 from seasync.render.timelines.edl import EdlFile
 from seasync.render.timelines.fcpxml import FcpxmlFile

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from seasync.files import Locked, lock
+from seasync.files import lock
+from seasync.files.local import Locked
 
 HOLD = """
 import sys
 from pathlib import Path
 from seasync.files import lock
+from seasync.files.local import Locked
 with lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

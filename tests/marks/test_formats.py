@@ -7,8 +7,7 @@ import pytest
 from seasync.clip import Clip
 from seasync.errors import DataError
 from seasync.files import Location
-from seasync.marks import Mark, read_marks, write_marks
-from seasync.marks.files import read_marks_of
+from seasync.marks import Mark, read_marks, read_marks_of, write_marks
 
 MARKS = {
     "a.mp4": [Mark("grasp", 1.25), Mark("carry", 2.0, 3.5)],

@@ -13,13 +13,7 @@ from seasync.alignment import MOTION, PAPER, align_encodings
 from seasync.alignment.judge import Calibration, shipped_calibrations
 from seasync.encoders.weights import DINOV2_SMALL
 from seasync.errors import SeaError
-from seasync.sea.calibration import (
-    CALIBRATION,
-    calibration_error,
-    calibration_of,
-    fit_curve,
-    judged_pair,
-)
+from seasync.sea.calibration import CALIBRATION, calibration_error, calibration_of, fit_curve, judged_pair
 from seasync.sea.sea import Sea
 from tests.cli.run import seasync
 from tests.sea.footage import encoding, facts, row

@@ -18,14 +18,7 @@ from seasync.alignment import kernels
 from seasync.alignment.judge import draq_ratio
 from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Path, SolvedPath, check_cost, require_finite, solve_whole
-from seasync.alignment.prepare import (
-    JITTER,
-    ORDINARY,
-    PreparedClip,
-    PreparedStream,
-    prepare,
-    shared_streams,
-)
+from seasync.alignment.prepare import JITTER, ORDINARY, PreparedClip, PreparedStream, prepare, shared_streams
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.encoding import MIRRORS, WINDOW, WINDOW_FPS, Encoding, EncodingBatch, Floats, Indices, Seconds
 

@@ -23,9 +23,7 @@ from seasync.encoders.encoder import Encoder, Progress, TakesClips, TakesFrames,
 from seasync.encoders.registry import DEFAULT, get_encoder
 from seasync.encoding import FOUND, Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import EncoderError, FeatureError, SubjectNotFound, VideoError
-from seasync.files import DiskCache, Location, Place, atomic_write, cache_folder, fetch
-from seasync.files.cache import touch
-from seasync.files.location import expect_ordinary
+from seasync.files import DiskCache, Location, Place, atomic_write, cache_folder, fetch, local, location
 
 if TYPE_CHECKING:
     from seasync.video import Frames
@@ -45,7 +43,7 @@ def content_hash(file: Place) -> str:
     for part in sorted(path.iterdir()) if path.is_dir() else [path]:
         if path.is_dir():
             digest.update(os.fsencode(part.name))
-        expect_ordinary(part)
+        location.expect_ordinary(part)
         with part.open("rb") as opened:
             digest.update(hashlib.file_digest(opened, "sha256").digest())
     return digest.hexdigest()[:32]
@@ -64,7 +62,7 @@ def load(key: str) -> Encoding | None:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
             streams = tuple(_stored_stream(stored, n) for n in range(int(stored["streams"])))
             found = Encoding(str(stored["encoder"]), streams, stored["mean"], stored["trajectory"])
-        touch(file)
+        local.touch(file)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, FeatureError):
         return None
     return found

@@ -16,7 +16,7 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.files import Location, write_text
-from seasync.marks.files import MarkTable
+from seasync.marks import MarkTable
 
 Frames = NDArray[np.int64]
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mpg", ".mpeg", ".gif"})

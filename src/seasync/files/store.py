@@ -27,8 +27,7 @@ from weakref import WeakValueDictionary
 
 from seasync import plugins
 from seasync.errors import SeasyncError, StoreError, VideoError
-from seasync.files.cache import DiskCache, cache_folder, touch
-from seasync.files.local import PendingFile, why_not_written
+from seasync.files.local import DiskCache, PendingFile, cache_folder, touch, why_not_written
 from seasync.files.location import Location, Place
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seasync import marks as marking
 from seasync.alignment import MOTION, Alignment, Recipe, Warp
 from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
@@ -27,9 +28,7 @@ from seasync.errors import DataError, RenderError, UnknownClips
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
 from seasync.group.clock import Group, Judge, clips_of, has_partner, nearest, over_takes, weighted_median
 from seasync.group.takes import PairProgress, Progress, align_judged
-from seasync.marks import files as mark_files, mark as marking
-from seasync.marks.files import SUBTITLES, MarkTable, Row, holds_only_marks
-from seasync.marks.mark import Encodings, FrameSeconds, Mark, MarkedClips
+from seasync.marks import Encodings, FrameSeconds, Mark, MarkedClips, MarkTable, Row
 from seasync.options import Side
 from seasync.sea.calibration import judged_pair
 from seasync.sea.lerobot import is_episode
@@ -307,7 +306,7 @@ def carry_over_sea(
     """
     stored = StoredClips.of(sea.record.snapshot(), label=label, where=where)
     if isinstance(marks, str | PathLike):
-        marks = mark_files.read_marks(marks, marking.frame_seconds(stored.clips, stored.encodings))
+        marks = marking.read_marks(marks, marking.frame_seconds(stored.clips, stored.encodings))
     marks = from_episodes(stored, marks)
     own = marking.checked_marks(stored.clips, marks)
     if not own:
@@ -629,21 +628,21 @@ def transfer(alignment: Alignment, labels: Place, file: Place, *, to: Side = "ma
         source=frame_table(source.file).seconds,
         target=frame_table(target.file).seconds,
     )
-    if holds_only_marks(labels) or holds_only_marks(file):
-        marks = mark_files.read_marks_of(source, labels, frame_clock(source.file))
+    if marking.holds_only_marks(labels) or marking.holds_only_marks(file):
+        marks = marking.read_marks_of(source, labels, frame_clock(source.file))
         found = [(mark, list(time_map.marks(mark))) for mark in marks]
         new = sorted((each for _, moved in found for each in moved), key=lambda mark: mark.seconds)
-        mark_files.write_marks(file, {marking.mark_key(target): new})
+        marking.write_marks(file, {marking.mark_key(target): new})
         count = sum(bool(moved) for _, moved in found)
         return Carried(count, len(found) - count)
-    if Location(labels).suffix.lower() in SUBTITLES:
+    if Location(labels).suffix.lower() in marking.SUBTITLES:
         return _carry_subtitles(Location(labels), file, time_map)
     table = MarkTable.read(labels)
     table.expect_times()
     table.expect_full_rows()
     rows = list(_carry_rows(table, frame_clock(source.file), time_map))
     cells = ([row[column] for column in table.columns] for _, row in rows)
-    mark_files.write_csv(file, table.columns, cells, error=RenderError)
+    marking.write_csv(file, table.columns, cells, error=RenderError)
     kept = len({number for number, _ in rows})
     return Carried(kept, len(table.rows) - kept)
 
@@ -652,14 +651,16 @@ def expect_labels(labels: Place, file: Place) -> None:
     """Raise DataError unless these labels can be carried over into a file of this name."""
     if not fetch(labels).is_file():
         raise DataError(
-            f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(SUBTITLES)}"
+            f"{labels}: no such file; expected a CSV of labels, or subtitles {' '.join(marking.SUBTITLES)}"
         )
     expect_writable(file, sources=[labels], error=RenderError)
     old, new = (Location(place).suffix.lower() for place in (labels, file))
-    if holds_only_marks(labels) or holds_only_marks(file):
-        mark_files.expect_format(file)
-    elif (old in SUBTITLES) != (new in SUBTITLES):
-        raise DataError(f"{file}: subtitles become subtitles ({' '.join(SUBTITLES)}), a table a table (.csv)")
+    if marking.holds_only_marks(labels) or marking.holds_only_marks(file):
+        marking.expect_format(file)
+    elif (old in marking.SUBTITLES) != (new in marking.SUBTITLES):
+        raise DataError(
+            f"{file}: subtitles become subtitles ({' '.join(marking.SUBTITLES)}), a table a table (.csv)"
+        )
 
 
 def frame_clock(file: Place) -> FrameSeconds:
@@ -702,7 +703,7 @@ class _TimeMap:
         """`row` with these times, and their frames, in the columns it has for them."""
         new = {name: f"{time:.6f}" for name, time in times.items()}
         frames = nearest(self.target, np.asarray(list(times.values()))).tolist()
-        new |= {mark_files.FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
+        new |= {marking.FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
         return {column: new.get(column, value) for column, value in row.items()}
 
 
@@ -740,7 +741,7 @@ def _propagate(table: MarkTable, times: Seconds, time_map: _TimeMap) -> Iterator
 
 
 def _carry_subtitles(labels: Location, file: Place, time_map: _TimeMap) -> Carried:
-    subtitles = mark_files.load_subtitles(labels)
+    subtitles = marking.load_subtitles(labels)
     events, carried = [], 0
     shortest = float(np.median(np.diff(time_map.target))) if len(time_map.target) > 1 else 0.04
     for event in subtitles:

@@ -15,8 +15,7 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding, Floats, Indices, Seconds
 from seasync.errors import RenderError
 from seasync.files import Place
-from seasync.marks import Mark, MarkedClips, read_marks, write_marks
-from seasync.marks.mark import frame_seconds
+from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_marks
 from seasync.options import Side, expect
 from seasync.svg import Svg
 

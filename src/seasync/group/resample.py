@@ -12,8 +12,7 @@ from seasync.encoding import Seconds
 from seasync.errors import DataError
 from seasync.files import Location, Place, atomic_write, fetch, files_in
 from seasync.group.clock import Group, over_takes
-from seasync.marks.files import write_csv
-from seasync.marks.mark import clip_names, take_name
+from seasync.marks import clip_names, take_name, write_csv
 
 Table = NDArray[np.float64]
 POINTS = 101  # 0, 1, … 100 percent, as biomechanics reports it

@@ -15,8 +15,7 @@ from seasync.alignment import Alignment, Warp
 from seasync.encoding import Indices, Seconds
 from seasync.errors import DataError
 from seasync.group.clock import Group, frame_length, over_takes
-from seasync.marks.files import csv_text
-from seasync.marks.mark import Mark, MarkedClips, expect_inside, mark_names, marks_of, take_name
+from seasync.marks import Mark, MarkedClips, csv_text, expect_inside, mark_names, marks_of, take_name
 from seasync.options import Side
 
 Clock = tuple[Seconds, Indices]  # seconds of a take, and the frames shown then

@@ -19,8 +19,7 @@ from seasync.errors import RenderError
 from seasync.files import Location, Place, expect_writable
 from seasync.group.carry import frame_clock
 from seasync.group.clock import Group, clips_of, has_partner, nearest
-from seasync.marks.files import read_marks_of
-from seasync.marks.mark import Mark, take_name
+from seasync.marks import Mark, read_marks_of, take_name
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
 from seasync.render import canvas as drawing, frames
 from seasync.render.canvas import BLACK, GRAY, WHITE, Canvas, Plane, plate_height, plate_width

@@ -15,8 +15,7 @@ from seasync.errors import RenderError
 from seasync.files import Location, Place, write_text
 from seasync.group.clock import Group, while_moving
 from seasync.group.timing import PhaseTime, Timing
-from seasync.marks.files import csv_text
-from seasync.marks.mark import take_name
+from seasync.marks import csv_text, take_name
 from seasync.svg import Svg
 
 MOST_RATIOS = 3  # columns

@@ -30,9 +30,7 @@ from seasync.clip import Clip
 from seasync.encoders.encode import AHEAD, read_for
 from seasync.encoders.encoder import TakesFrames
 from seasync.errors import FeatureError, SeaError, SeasyncError, StoreError, VideoError
-from seasync.files import is_uri
-from seasync.files.location import printable
-from seasync.files.store import objects
+from seasync.files import is_uri, location, store
 from seasync.sea.index import EXACT_UP_TO
 from seasync.sea.maintenance import relabel, tidy, tidy_after_add
 from seasync.sea.record import Appender, Record
@@ -150,7 +148,7 @@ def plan(
     """
     for source in sources:
         file, size = str(source.file), size_of(source)
-        if (shown := printable(file)) != file:  # the record holds text
+        if (shown := location.printable(file)) != file:  # the record holds text
             yield Failure(shown, f"{shown}: the name is not valid UTF-8; rename the file or folder", size)
             continue
         try:
@@ -191,7 +189,7 @@ def size_of(source: SourceVideo) -> int:
     if source.size is not None:
         return source.size
     if is_uri(source.file):
-        return sum(each.size for each in objects(str(source.file)))
+        return sum(each.size for each in store.objects(str(source.file)))
     file = Path(source.file)
     try:
         if file.is_dir():

@@ -18,9 +18,7 @@ import pyarrow as pa
 
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
-from seasync.files import Place, is_uri
-from seasync.files.location import is_of_windows
-from seasync.files.store import objects
+from seasync.files import Place, is_uri, location, store
 from seasync.sea import calibration, copies, index
 from seasync.sea.record import Record
 from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, encodings, stream_columns
@@ -150,7 +148,7 @@ def _exists_in(folder: str, storage_options: dict[str, str]) -> Callable[[str], 
     """A function that tells whether a file in `folder`, a path or a URI, exists."""
     if not is_uri(folder):
         return os.path.exists
-    return {each.uri for each in objects(folder, storage_options)}.__contains__
+    return {each.uri for each in store.objects(folder, storage_options)}.__contains__
 
 
 def _common_folder(snapshot: Snapshot) -> str:
@@ -158,7 +156,7 @@ def _common_folder(snapshot: Snapshot) -> str:
     common: dict[str, str] = {}  # by scheme
     for file in _files(snapshot):
         scheme, _, rest = file.rpartition("://")
-        paths = ntpath if is_of_windows(file) else posixpath
+        paths = ntpath if location.is_of_windows(file) else posixpath
         folder = paths.dirname(rest)
         common[scheme] = paths.commonpath([common.get(scheme, folder), folder])
         if len(common) > 1:

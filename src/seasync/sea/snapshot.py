@@ -19,8 +19,7 @@ from seasync.alignment import Recipe
 from seasync.clip import Clip
 from seasync.encoding import Encoding, EncodingBatch, Floats, Seconds
 from seasync.errors import SeaError
-from seasync.files.location import is_of_windows
-from seasync.files.store import plain
+from seasync.files import location, store
 from seasync.sea import rows as layout
 from seasync.sea.index import EXACT_UP_TO, INDEX, Exact, Index, RowIds
 from seasync.sea.rows import ClipEntry, SeaFacts
@@ -50,7 +49,7 @@ def relocated(file: str, moves: Sequence[Move]) -> str:
 
 def _with_slash(folder: str) -> str:
     """A folder with the slash of its system at its end, and no other slashes in it."""
-    if is_of_windows(folder):
+    if location.is_of_windows(folder):
         return folder.replace("/", "\\").rstrip("\\") + "\\"
     return folder.rstrip("/") + "/"
 
@@ -254,7 +253,7 @@ def one_of(column: str, values: Iterable[str]) -> str:
     return f"{column} IN ({', '.join(map(quoted, values))})"
 
 
-plain_errors = partial(plain, error=SeaError)
+plain_errors = partial(store.plain, error=SeaError)
 """Turn Lance's errors into one-line SeaErrors, without places in Lance's source."""
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from seasync.errors import SeaError
-from seasync.files import Location, Place, fetch, is_uri
-from seasync.files.store import matching, objects
+from seasync.files import Location, Place, fetch, is_uri, store
 from seasync.sea.lerobot import PREFIX, episodes
 
 VIDEOS = frozenset(
@@ -100,7 +99,7 @@ def _videos(path: Place) -> Iterator[SourceVideo]:
 
 def _stored(uri: str) -> Iterator[SourceVideo]:
     """The videos at a URI, below it, or that match it as a pattern."""
-    found = matching(uri) if set(uri) & set("*?") else objects(uri)
+    found = store.matching(uri) if set(uri) & set("*?") else store.objects(uri)
     videos = [each for each in found if each.uri == uri or _shown(each.uri)]
     if not videos:
         raise SeaError(f"{uri}: no videos there; expected files such as .mp4, .mov or .mkv")

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from seasync.errors import SeaError, SeasyncError
-from seasync.files import Locked, lock
-from seasync.files.store import delete, objects, read, write
+from seasync.files import local, lock, store
 
 LOCK_NAME = "_writer.lock"  # in a folder, whose sea has one writer at a time
 
@@ -43,7 +42,7 @@ def lock_folder(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             held.enter_context(lock(folder / LOCK_NAME, wait=wait, waiting=waiting))
-        except Locked as error:
+        except local.Locked as error:
             raise Busy(
                 f"{folder}: another process is writing to this sea; try again when it is done"
             ) from error
@@ -76,7 +75,7 @@ class SharedWriter:
 
     def announce(self) -> None:
         _own_writers.add(self.id)
-        write(self._object, self._announcement, self._options)
+        store.write(self._object, self._announcement, self._options)
         self._beaten = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._beat, daemon=True)
@@ -84,13 +83,13 @@ class SharedWriter:
 
     def others(self) -> dict[str, bool]:
         """The other writers, by id, and whether they want exclusive access."""
-        there = objects(self._folder, self._options)
+        there = store.objects(self._folder, self._options)
         now = max((each.written for each in there if each.uri == self._object), default=0.0)
         found = {}
         for each in there:
             if each.uri == self._object:
                 continue
-            announcement = read(each.uri, self._options)
+            announcement = store.read(each.uri, self._options)
             if announcement is None:
                 continue
             writer, name = json.loads(announcement or b"{}"), each.uri.rpartition("/")[2]
@@ -105,7 +104,7 @@ class SharedWriter:
         if self._dead:
             repair()
         while self._dead:
-            delete(self._dead.pop(), self._options)
+            store.delete(self._dead.pop(), self._options)
 
     def check(self) -> None:
         """Raise SeaError if others may take this writer for dead."""
@@ -116,7 +115,7 @@ class SharedWriter:
             )
 
     def withdraw(self) -> None:
-        delete(self._object, self._options)
+        store.delete(self._object, self._options)
 
     def end(self) -> None:
         """Withdraw permanently. If the store is unreachable, others find out by the age of the object."""
@@ -134,7 +133,7 @@ class SharedWriter:
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
             with suppress(SeasyncError):  # `check` raises if it lasts
-                write(self._object, self._announcement, self._options)
+                store.write(self._object, self._announcement, self._options)
                 self._beaten = time.monotonic()
 
 

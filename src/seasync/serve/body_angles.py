@@ -13,7 +13,7 @@ from seasync.encoders.pose import ANGLE_NAMES, JOINT_NAMES, TRUNK, Body
 from seasync.encoding import Seconds
 from seasync.errors import ServeError
 from seasync.files import write_text
-from seasync.marks.files import csv_text
+from seasync.marks import csv_text
 from seasync.options import Side
 from seasync.serve.models import Angles, BodyForm, JointAngle
 

@@ -10,8 +10,7 @@ import numpy as np
 from seasync.clip import Clip
 from seasync.encoders.pose import JointsEncoder
 from seasync.errors import ServeError
-from seasync.files import DiskCache, fetch
-from seasync.files.cache import stamp
+from seasync.files import DiskCache, fetch, local
 from seasync.forms import ClipForm
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.snapshot import Snapshot
@@ -194,14 +193,14 @@ class VideoLibrary:
 
     def proxy_place(self, clip: Clip) -> Path:
         """Where the proxy of an opened clip's file belongs."""
-        return self._cache.place("proxy", stamp(fetch(clip.file)), suffix=".mp4")
+        return self._cache.place("proxy", local.stamp(fetch(clip.file)), suffix=".mp4")
 
     def _proxy(self, clip: Clip) -> Path | None:
-        return self._cache.find("proxy", stamp(fetch(clip.file)), suffix=".mp4")
+        return self._cache.find("proxy", local.stamp(fetch(clip.file)), suffix=".mp4")
 
     def body_place(self, clip: Clip) -> Path:
         """Where the joints of the body in an opened clip belong."""
-        made_of = "body", stamp(fetch(clip.file)), clip.start, clip.end, JointsEncoder.fingerprint
+        made_of = "body", local.stamp(fetch(clip.file)), clip.start, clip.end, JointsEncoder.fingerprint
         return self._cache.place(*made_of, suffix=".json")
 
     def strip(self, clip: Clip, seconds: Sequence[float], height: int) -> Path:
@@ -209,7 +208,7 @@ class VideoLibrary:
         middle = (clip.start + self._end(clip)) / 2
         times = [round(second, 3) for second in seconds or [middle]]
         file = fetch(clip.file)
-        made_of = "strip", stamp(file), times, height
+        made_of = "strip", local.stamp(file), times, height
         found = self._cache.find(*made_of, suffix=".jpg")
         if found is None:
             found = self._cache.place(*made_of, suffix=".jpg")

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from seasync.errors import ServeError
-from seasync.files import write_text
-from seasync.files.location import below_common_folder
+from seasync.files import location, write_text
 from seasync.group.carry import SURE
-from seasync.marks.files import csv_text
-from seasync.marks.mark import Mark, mark_key, mark_names
+from seasync.marks import Mark, csv_text, mark_key, mark_names
 from seasync.options import MarkKind
 from seasync.serve.models import LATEST, CarriedMark, MarkForm, Marks
 
@@ -85,7 +83,7 @@ def _marks_by_path(sea: ServedSea) -> Iterable[tuple[str, Sequence[MarkForm]]]:
     if not sea.exists():
         return
     files = {f"clip:{clip.id}": clip.file for clip in sea.snapshot().clips()}
-    names = below_common_folder(files.values())
+    names = location.below_common_folder(files.values())
     marked = [marks for marks in all_marks(sea) if marks.ref in files]
     for marks in sorted(marked, key=lambda marks: files[marks.ref]):
         yield names[files[marks.ref]], marks.marks

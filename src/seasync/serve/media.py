@@ -19,9 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from seasync import video
 from seasync.errors import ServeError, VideoError
-from seasync.files import atomic_write
-from seasync.files.cache import stamp
-from seasync.files.location import expect_ordinary
+from seasync.files import atomic_write, local, location
 from seasync.serve.security import Limits
 from seasync.serve.worker import Recent, WorkerProcess
 from seasync.video.source import LENIENT, images
@@ -86,7 +84,7 @@ def check_container(path: Path, pixels: int) -> set[str]:
     names: set[str] = set()
     allowed = {"format_whitelist": STILLS if path.is_dir() else CONTAINERS, "protocol_whitelist": "file"}
     for part in images(path) if path.is_dir() else [path]:
-        expect_ordinary(part)
+        location.expect_ordinary(part)
         try:
             with av.open(str(part), options=allowed, **LENIENT) as container:
                 names |= set(container.format.name.split(","))
@@ -175,7 +173,7 @@ class KnownFacts:
         ServeError
             If it is not a video that this server accepts.
         """
-        known = self._facts.get(stamp(file))
+        known = self._facts.get(local.stamp(file))
         if known is not None:
             return known
         found: VideoFacts = self._worker.run(
@@ -190,7 +188,7 @@ class KnownFacts:
 
     def remember(self, file: Path, facts: VideoFacts) -> None:
         """Note the facts about a file that has been inspected under another name."""
-        self._facts.put(stamp(file), facts)
+        self._facts.put(local.stamp(file), facts)
 
 
 # Proxies: copies that every browser plays, with every frame at its time. Made in a worker process.

@@ -13,9 +13,7 @@ from seasync.encoders.encoder import TakesFrames
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
-from seasync.files import Location, Place, is_uri
-from seasync.files.cache import working_path
-from seasync.files.store import upload
+from seasync.files import Location, Place, is_uri, local, store
 from seasync.options import TrainKind
 from seasync.sea.copies import reencode as write_again
 from seasync.sea.sea import Sea
@@ -110,7 +108,7 @@ def adapt(
     if not target.endswith(".sea"):
         raise SeaError(f"{target}: the adapted sea needs a name that ends in .sea")
     model = f"{target.removesuffix('.sea')}.onnx"
-    file = working_path(Location(model))
+    file = local.working_path(Location(model))
     if not is_uri(target):
         model = str(file)
     begun = Sea(target)  # a store that does not answer says so before anything is trained
@@ -151,7 +149,7 @@ def adapt(
     count = 0
     if better:
         if is_uri(target):
-            upload(file, model)
+            store.upload(file, model)
         count = reencode(sea, Sea(target, new), reencoded, progress)
     elif not begun.exists():
         for left in (file, file.with_suffix(".ckpt")):

@@ -22,9 +22,7 @@ from seasync.encoders.torch_models import best_device
 from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, SeaError
-from seasync.files import Location, Place, atomic_write, expect_writable
-from seasync.files.cache import working_path
-from seasync.files.store import upload
+from seasync.files import Location, Place, atomic_write, expect_writable, local, store
 from seasync.options import TrainKind
 from seasync.sea.sea import Sea
 from seasync.sea.sources import find_videos
@@ -167,18 +165,18 @@ def train_on(
     if place.suffix != ".onnx":
         raise EncoderError(f"{file}: the model is written as ONNX; name it something.onnx")
     expect_writable(place, make_folder=True, error=EncoderError)
-    local = working_path(place)
+    working = local.working_path(place)
     sizes = dict(size or {})
     if "width" in sizes:
         sizes.setdefault("feedforward", 4 * sizes["width"])
     task = TASKS[kind](**sizes)
     if restart:
-        local.with_suffix(".ckpt").unlink(missing_ok=True)
+        working.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
     frames = encoder_for(*footage.lead) if views else None
     clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
     plan = plan or TrainingPlan()
-    training = Training(footage, task, plan, local, views=clip_views, progress=progress)
+    training = Training(footage, task, plan, working, views=clip_views, progress=progress)
 
     def report(step: int, values: dict[str, float]) -> None:
         if progress:
@@ -187,7 +185,7 @@ def train_on(
 
     result = training.run(report=report)
     if not place.is_local:
-        upload(local, place.text)
+        store.upload(working, place.text)
     return result
 
 

@@ -16,8 +16,7 @@ from av.sidedata.sidedata import SideDataContainer
 from av.stream import Discard, Disposition, Stream
 
 from seasync.errors import VideoError
-from seasync.files import fetch
-from seasync.files.location import expect_ordinary
+from seasync.files import fetch, location
 
 File = str | PathLike[str]
 
@@ -116,7 +115,7 @@ def open_file(file: File) -> Iterator[InputContainer]:
     path = fetch(file)
     if not path.exists():
         raise VideoError(f"{file}: no such file")
-    expect_ordinary(path)
+    location.expect_ordinary(path)
     if path.is_file() and not path.stat().st_size:
         raise VideoError(f"{file}: the file is empty; expected a video")
     try:

@@ -15,8 +15,7 @@ from av.video.reformatter import Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.files import Location
-from seasync.files.local import PendingFile, why_not_written
+from seasync.files import Location, local
 from seasync.video.audio import LAYOUTS
 from seasync.video.color import MATRICES, film_frame
 from seasync.video.source import File
@@ -129,7 +128,7 @@ class Writer:
         if self._channels and self._channels not in LAYOUTS:
             raise VideoError(f"{file}: sound must have 1 or 2 channels, got {self._channels}")
         with self._plainly():
-            self._pending = PendingFile(self.file)
+            self._pending = local.PendingFile(self.file)
         try:
             with self._plainly():
                 self._sink = Sink(self._pending.path)
@@ -222,7 +221,7 @@ class Writer:
         try:
             yield
         except (av.FFmpegError, OSError, ValueError) as error:
-            reason = why_not_written(error, self.file) if isinstance(error, OSError) else error
+            reason = local.why_not_written(error, self.file) if isinstance(error, OSError) else error
             raise VideoError(f"{self.file}: the film cannot be written ({reason})") from error
 
     def __enter__(self) -> "Writer":

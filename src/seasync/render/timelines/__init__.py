@@ -17,7 +17,7 @@ from seasync.clip import Clip
 from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch, write_text
 from seasync.group.clock import clips_of, has_partner
-from seasync.marks.files import csv_text
+from seasync.marks import csv_text
 from seasync.options import Side
 from seasync.render.frames import frames_at, in_even_pieces
 from seasync.render.sound import write_sound

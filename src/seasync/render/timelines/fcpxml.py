@@ -12,7 +12,7 @@ import numpy as np
 from seasync.alignment import Warp
 from seasync.errors import RenderError
 from seasync.files import Location
-from seasync.marks.files import parse_xml
+from seasync.marks import parse_xml
 from seasync.render.timelines.edit import Edit, Event, Media, Slot, find_media, is_drop_frame, xml_document
 
 VERSION = "1.10"
