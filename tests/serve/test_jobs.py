@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -14,8 +15,10 @@ import pytest
 from seasync.errors import ServeError
 from seasync.sea.sea import Sea
 from seasync.serve import Client
-from seasync.serve.jobs import MOST_ATTEMPTS
+from seasync.serve.jobs import MOST_ATTEMPTS, JobQueue, JobType
 from seasync.serve.models import JobForm
+from seasync.serve.stores import StateFolder
+from seasync.serve.worker import WorkerProcess
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 from tests.serve.live import process
@@ -116,8 +119,6 @@ def test_stopped_in_good_order_a_job_goes_on_and_that_does_not_count(
 def test_a_job_that_stops_the_server_again_and_again_is_given_up(
     start: Start, sea: Path, films: Path, tmp_path: Path
 ) -> None:
-    from seasync.serve.stores import StateFolder
-
     state = StateFolder(tmp_path / "state")
     begun = {"kind": "proxy", "sea": "small", "title": "Prepare", "request": "{}", "message": ""}
     counts = {"state": "running", "attempts": MOST_ATTEMPTS, "progress": 0.3, "created": time.time()}
@@ -180,10 +181,32 @@ def test_killed_in_the_middle_of_a_film_it_is_made_anew(sea: Path, films: Path, 
     assert (tmp_path / "film.mp4").stat().st_size > 1000
 
 
-def count(number: int, report: Callable[[tuple[float, str]], None]) -> dict[str, int]:
-    """The work of a job."""
+def count(number: int, report: Callable[[tuple[float, str]], None]) -> dict[str, Any]:
+    """The work of a job. That of a negative number ends in what is no JSON."""
     report((0.5, "counting"))
-    return {"number": number}
+    return {"number": number if number >= 0 else {number}}
+
+
+@contextmanager
+def counting(folder: Path) -> Iterator[tuple[StateFolder, JobQueue]]:
+    """A queue whose jobs count. It is not started."""
+    state = StateFolder(folder)
+    kind = JobType(
+        WorkerProcess("count"), count, lambda sea, request: (request["number"],), lambda *given: None
+    )
+    queue = JobQueue(state, {"proxy": kind}, days=1, count=3)
+    try:
+        yield state, queue
+    finally:
+        queue.close()
+        state.close()
+
+
+def end(queue: JobQueue, job: JobForm) -> JobForm:
+    until = time.monotonic() + 30
+    while not queue.get(job.id).is_over:
+        assert time.monotonic() < until, "nobody works on this job"
+    return queue.get(job.id)
 
 
 BROKEN = {
@@ -195,32 +218,48 @@ BROKEN = {
 
 @pytest.mark.parametrize("statement", BROKEN.values(), ids=BROKEN)
 def test_a_database_error_does_not_end_the_work_on_jobs(tmp_path: Path, statement: str) -> None:
-    from seasync.serve.jobs import JobQueue, JobType
-    from seasync.serve.stores import StateFolder
-    from seasync.serve.worker import WorkerProcess
-
-    state = StateFolder(tmp_path / "state")
-    kind = JobType(
-        WorkerProcess("count"), count, lambda sea, request: (request["number"],), lambda *given: None
-    )
-    queue = JobQueue(state, {"proxy": kind}, days=1, count=10)
-
-    def end(job: JobForm) -> JobForm:
-        until = time.monotonic() + 30
-        while not queue.get(job.id).is_over:
-            assert time.monotonic() < until, "nobody works on this job"
-        return queue.get(job.id)
-
-    try:
+    with counting(tmp_path / "state") as (state, queue):
         first = queue.submit("proxy", "small", {"number": 1}, title="Count")
         unreadable = queue.submit("proxy", "small", {"none": 2}, title="Count")
         state(statement)
         queue.start()
-        assert end(first).result == {"number": 1}
-        assert end(unreadable).state == "failed"
+        assert end(queue, first).result == {"number": 1}
+        assert end(queue, unreadable).state == "failed"
         state("ALTER TABLE gone RENAME TO jobs" if "gone" in statement else "DROP TRIGGER damage")
         again = queue.submit("proxy", "small", {"number": 3}, title="Count")
-        assert end(again).result == {"number": 3}
-    finally:
-        queue.close()
-        state.close()
+        assert end(queue, again).result == {"number": 3}
+
+
+def test_whichever_statement_fails_each_job_ends_with_its_own_result(tmp_path: Path) -> None:
+    with counting(tmp_path / "state") as (state, queue):
+        queue.start()
+        for failing in range(1, 100):
+            run: list[str] = []
+            state._database.set_trace_callback(run.append)
+            state._database.set_progress_handler(lambda run=run, k=failing: len(run) == k, 1)
+            for number in (2 * failing, 2 * failing + 1):
+                asked = {"number": number}
+                try:
+                    job = queue.submit("proxy", "small", asked, title="Count")
+                except sqlite3.Error:
+                    job = queue.submit("proxy", "small", asked, title="Count")
+                assert end(queue, job).result == asked, run[-1]
+            if failing > len(run):
+                break
+        assert 6 < failing < 99
+
+
+def test_a_result_that_cannot_be_written_does_not_end_the_work_on_jobs(tmp_path: Path) -> None:
+    with counting(tmp_path / "state") as (_, queue):
+        queue.start()
+        odd = queue.submit("proxy", "small", {"number": -1}, title="Count")
+        assert end(queue, odd).state in ("done", "failed")
+        again = queue.submit("proxy", "small", {"number": 3}, title="Count")
+        assert end(queue, again).result == {"number": 3}
+
+
+def test_a_damaged_database_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "state.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(ServeError, match=r"state.sqlite: .*not a database"):
+        StateFolder(tmp_path / "state")

@@ -163,3 +163,39 @@ def test_as_many_callers_as_there_are_places_have_their_turn() -> None:
                 pass
         with turn.taken() as again:
             assert again == 1
+
+
+def chatter(report: Callable[[object], None]) -> None:
+    """A call that never stops to report."""
+    while True:
+        report("still at it")
+
+
+def answer(number: int, report: Callable[[object], None]) -> int:
+    report("begun")
+    return number
+
+
+@pytest.mark.parametrize("stop", ["cancel", "seconds"])
+def test_a_call_that_reports_all_the_time_is_stopped_too(stop: str) -> None:
+    worker, cancel = WorkerProcess("test"), threading.Event()
+    how = {"seconds": 0.5} if stop == "seconds" else {}
+    try:
+        with pytest.raises(ServeError, match=r"cancelled|longer than 0\.5 s"):
+            worker.run(chatter, report=lambda value: stop == "cancel" and cancel.set(), cancel=cancel, **how)
+    finally:
+        worker.close()
+
+
+def test_a_call_whose_report_fails_leaves_no_answer_to_the_next() -> None:
+    worker = WorkerProcess("test")
+
+    def fail(value: object) -> None:
+        raise RuntimeError("the disk is gone")
+
+    try:
+        with pytest.raises(RuntimeError, match="the disk is gone"):
+            worker.run(answer, 1, report=fail)
+        assert worker.run(answer, 2, report=lambda value: None) == 2
+    finally:
+        worker.close()

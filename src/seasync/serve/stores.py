@@ -71,9 +71,14 @@ class StateFolder:
             raise ServeError(
                 f"{folder}: cannot write to this folder ({error.strerror}); choose another one with --state"
             ) from error
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error):
+                raise ServeError(
+                    f"{folder}: another server uses this folder ({error}); choose another one with --state"
+                ) from error
             raise ServeError(
-                f"{folder}: another server uses this folder ({error}); choose another one with --state"
+                f"{folder / 'state.sqlite'}: cannot be used ({error}); restore it from a backup, or choose "
+                "another folder with --state"
             ) from error
 
     def _open(self) -> None:
@@ -114,11 +119,11 @@ class StateFolder:
 
     @contextmanager
     def if_possible(self) -> Iterator[None]:
-        """Make a change that can wait: if the disk is full or the database fails, it stays in memory only."""
+        """Make a change that can wait: whatever fails, it stays in memory only."""
         try:
             yield
-        except sqlite3.Error as error:
-            log.warning("%s: %s", self.folder, error)
+        except Exception as error:  # noqa: BLE001 - the thread that does the jobs must go on
+            log.warning("%s: not written: %s: %s", self.folder, type(error).__name__, error)
 
     def close(self) -> None:
         """Close the database and let another server use the folder."""

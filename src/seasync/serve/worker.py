@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -198,20 +198,24 @@ class WorkerProcess:
         """
         with self._turn.taken():
             try:
-                return self._run(function, args, seconds, report, cancel)
-            except (EOFError, OSError) as error:
-                self._expect_open()
+                kind, value = self._run(function, args, seconds, report, cancel)
+            except BaseException as error:
                 exit_code = self._process.exitcode if self._process else None
-                self._end()
+                self._end()  # an answer that still comes must not be taken for that of the next call
+                if not isinstance(error, EOFError | OSError):
+                    raise
+                self._expect_open()
                 log.warning("worker %s died (%s) in %s", self.name, exit_code, function.__name__)
                 raise ServeError(
                     "the worker process died; the file may be damaged, or too large for this server",
                     status=422,
                 ) from error
-            except ServeError as error:
-                if error.status in (409, 504):
-                    self._end()
-                raise
+        if kind == "refused":
+            raise ServeError(value[0], status=value[1])
+        if kind == "failed":
+            log.error("worker %s failed in %s\n%s", self.name, function.__name__, value)
+            raise ServeError(INTERNAL_ERROR, status=500)
+        return value
 
     def _run(
         self,
@@ -220,33 +224,29 @@ class WorkerProcess:
         seconds: float | None,
         report: Report | None,
         cancel: threading.Event | None,
-    ) -> Any:
+    ) -> tuple[str, Any]:
+        """The last message of a call: "done", "refused" or "failed", and what comes with it."""
         self._expect_open()
         pipe = self._ready()
         pipe.send((function, args, seconds is not None, report is not None))
         # A process that starts slowly, on a busy machine, must not be killed and started for each call anew.
         until = None if seconds is None else time.monotonic() + START_SECONDS
         while True:
+            self._expect_open()
+            if cancel is not None and cancel.is_set():
+                raise Cancelled
             left = POLL_SECONDS if until is None else until - time.monotonic()
-            if not pipe.poll(min(POLL_SECONDS, max(left, 0.0))):
-                self._expect_open()
-                if cancel is not None and cancel.is_set():
-                    raise Cancelled
-                if until is not None and time.monotonic() >= until:
-                    raise ServeError(f"stopped: it took longer than {seconds:g} s", status=504)
+            if left <= 0:
+                raise ServeError(f"stopped: it took longer than {seconds:g} s", status=504)
+            if not pipe.poll(min(POLL_SECONDS, left)):
                 continue
             kind, value = pipe.recv()
             if kind == "begun" and seconds is not None:
                 until = time.monotonic() + seconds
             elif kind == "report" and report is not None:
                 report(value)
-            elif kind == "done":
-                return value
-            elif kind == "refused":
-                raise ServeError(value[0], status=value[1])
-            elif kind == "failed":
-                log.error("worker %s failed in %s\n%s", self.name, function.__name__, value)
-                raise ServeError(INTERNAL_ERROR, status=500)
+            else:
+                return kind, value
 
     def _expect_open(self) -> None:
         if self._closed:
@@ -279,8 +279,10 @@ class WorkerProcess:
     def close(self) -> None:
         """End the process, whatever it is doing. Calls that run or wait fail; none starts it again."""
         self._closed = True
-        if self._process is not None and self._process.is_alive():
-            self._process.kill()
+        process = self._process
+        with suppress(ValueError):  # the call that runs has just ended it
+            if process is not None and process.is_alive():
+                process.kill()
         with self._turn.taken():
             self._end()
 
