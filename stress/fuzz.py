@@ -59,8 +59,8 @@ def parsers() -> dict[str, Callable[[Path], object]]:
     from seasync.files import Location
     from seasync.marks import MarkTable, read_marks
     from seasync.render.timelines.edl import EdlFile
-    from seasync.render.timelines.fcpxml import FcpxmlFile
     from seasync.render.timelines.otio import OtioFile
+    from seasync.render.timelines.xml_formats import FcpxmlFile
     from seasync.sea.sources import find_videos
 
     def edit(kind: type[EdlFile | FcpxmlFile | OtioFile]) -> Callable[[Path], object]:

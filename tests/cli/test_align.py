@@ -13,7 +13,7 @@ from seasync.clip import Clip
 from seasync.encoders import get_encoder
 from seasync.pair import align
 from seasync.sample import Sample, alignment_error, make
-from seasync.video.timetable import frame_table
+from seasync.video.source import frame_table
 from tests.cli.run import seasync
 from tests.encoders.models import colour_grid
 from tests.videos import picture, write

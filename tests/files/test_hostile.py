@@ -26,8 +26,8 @@ from seasync.files import Location
 from seasync.marks import Mark, MarkTable, read_marks
 from seasync.render import replace_clip
 from seasync.render.timelines.edl import EdlFile
-from seasync.render.timelines.fcpxml import FcpxmlFile
 from seasync.render.timelines.otio import OtioFile
+from seasync.render.timelines.xml_formats import FcpxmlFile
 from seasync.sea.sea import Sea
 from stress.good_files import VIDEOS, write_good_files
 from tests.encoders.models import colour_grid

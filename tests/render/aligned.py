@@ -12,7 +12,7 @@ import numpy as np
 from seasync.alignment import MOTION, Alignment, Piece
 from seasync.alignment.prepare import end_of
 from seasync.clip import Clip
-from seasync.video.timetable import frame_table
+from seasync.video.source import frame_table
 from tests.videos import number_of
 
 Map = Callable[[np.ndarray], np.ndarray]

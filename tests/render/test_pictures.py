@@ -16,7 +16,7 @@ from PIL import Image
 from seasync.alignment import Alignment
 from seasync.errors import RenderError
 from seasync.render import alignment_picture, contact_sheet, warp_picture
-from seasync.render.canvas import clock, ticks
+from seasync.render.frames import clock, ticks
 from tests.render.aligned import alignment, bent, whole
 from tests.videos import number_of
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import seasync
 from seasync.render import group_film
-from seasync.render.canvas import Canvas
 from seasync.render.films import TempoBar as Tempo, draw_bar, draw_frame
+from seasync.render.frames import Canvas
 from seasync.video import probe
 from tests.encoders.models import colour_grid
 from tests.serve.films import film, pace

@@ -228,7 +228,7 @@ def test_footage_tells_when_its_frames_are_shown(server: Server) -> None:
 
 def test_what_browsers_do_not_play_gets_a_proxy_with_the_same_frames(server: Server, tmp_path: Path) -> None:
     from seasync.video import read
-    from seasync.video.timetable import frame_table
+    from seasync.video.source import frame_table
 
     pts = [0, 10, 40, 55, 90, 100, 140, 200, 220, 260]
     old = numbered(tmp_path / "old.avi", 10, codec="mpeg4")

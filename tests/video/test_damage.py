@@ -12,7 +12,7 @@ import pytest
 
 from seasync.errors import PartlyDecoded, VideoError
 from seasync.video import frames, probe, read, sound
-from seasync.video.timetable import frame_table
+from seasync.video.source import frame_table
 from tests.videos import number_of, numbered, write
 
 NOISE = (np.random.default_rng(0).standard_normal((1, 96000)) * 0.1).astype(np.float32)

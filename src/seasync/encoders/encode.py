@@ -215,7 +215,7 @@ def read_for(encoder: TakesFrames, clip: Clip, fps: float) -> Iterator["Frames"]
 
 def _watched(frames: Iterator["Frames"], clip: Clip, progress: Progress) -> Iterator["Frames"]:
     """The same frames; `progress` learns how far they are."""
-    from seasync.video.timetable import frame_table
+    from seasync.video.source import frame_table
 
     last = frame_table(clip.file).end
     total = (last if clip.end is None else min(clip.end, last)) - clip.start
@@ -315,7 +315,7 @@ class ReadyFeatures:
 
     def _times(self, file: str, count: int) -> tuple[Seconds, Indices]:
         """When each feature's frame is shown, and its number."""
-        from seasync.video.timetable import frame_table
+        from seasync.video.source import frame_table
 
         table = frame_table(file)
         if self._fps is None and count == len(table):

@@ -25,7 +25,7 @@ from seasync.files import fetch
 
 if TYPE_CHECKING:
     from seasync.video import Frames
-    from seasync.video.color import Fit
+    from seasync.video.decode import Fit
 
 
 Progress = Callable[[float, float], None]  # seconds that are done, and their total

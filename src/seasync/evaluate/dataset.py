@@ -320,7 +320,7 @@ def write_page(folder: Path, page: Path, *, marks: Path | None = None) -> int:
     DataError
         If there are no videos, the marks name other clips, or the page cannot be written.
     """
-    from seasync.video.timetable import frame_table
+    from seasync.video.source import frame_table
 
     videos = find_videos(folder)
     if not videos:

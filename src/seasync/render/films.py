@@ -21,9 +21,8 @@ from seasync.group.carry import frame_clock
 from seasync.group.clock import Group, clips_of, has_partner, nearest
 from seasync.marks import Mark, read_marks_of, take_name
 from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smooth, expect, suffixes
-from seasync.render import canvas as drawing, frames
-from seasync.render.canvas import BLACK, GRAY, WHITE, Canvas, Plane, plate_height, plate_width
-from seasync.render.frames import Clock, FrameSelection, film_warp, own_frames, warped_frames
+from seasync.render import frames
+from seasync.render.frames import BLACK, GRAY, WHITE, Canvas, Plane, film_warp, plate_height, plate_width
 from seasync.render.sound import Soundtrack, is_webm, soundtrack
 from seasync.video import Writer, probe
 
@@ -98,7 +97,8 @@ def compare(
     is_animation = Location(file).suffix.lower() in ANIMATIONS
     warp = film_warp(alignment.warp(keep=keep), other, smooth)
     clock = _clock(kept, warp, gaps, fps=ANIMATION_FPS if is_animation else None)
-    sources = own_frames(kept, clock), warped_frames(other, clock, warp, blend=smooth == "blend")
+    retimed = frames.warped_frames(other, clock, warp, blend=smooth == "blend")
+    sources = frames.own_frames(kept, clock), retimed
     size = size or ((720, 720) if is_animation else None)
     places, whole = _places(layout, [_shape(kept.file), _shape(other.file)], size)
     cells = [
@@ -158,7 +158,7 @@ def retime(
     warp = film_warp(alignment.warp(keep=keep), other, smooth)
     clock = _clock(kept, warp, gaps)
     shape = _fit(_shape(other.file), size)
-    cell = Cell(warped_frames(other, clock, warp, blend=smooth == "blend"), 0, 0, *shape)
+    cell = Cell(frames.warped_frames(other, clock, warp, blend=smooth == "blend"), 0, 0, *shape)
     track = soundtrack(audio, keep, kept, other, warp, clock, file=file)
     write_film(Film(clock, [cell], shape, gaps=gaps), file, track, codec=codec, crf=crf, progress=progress)
 
@@ -223,14 +223,14 @@ def grid(
     room = min(size[0] // columns, shape[0]), min(size[1] // rows, shape[1])
     width, height = _fit(shape, room)
     own_title = query_title or f"query  {Location(query.file).name}"
-    cells = [Cell(own_frames(query, clock), 0, 0, width, height, title=own_title)]
+    cells = [Cell(frames.own_frames(query, clock), 0, 0, width, height, title=own_title)]
     warps = [film_warp(each.warp(keep="query"), clips_of(each, "query")[1], smooth) for each in alignments]
     for number, (alignment, warp) in enumerate(zip(alignments, warps, strict=True), 1):
         match = clips_of(alignment, "query")[1]
         inner = _fit(_shape(match.file), (width, height))
         left = number % columns * width + _centered(inner[0], width)
         top = number // columns * height + _centered(inner[1], height)
-        source = warped_frames(match, clock, warp, blend=smooth == "blend")
+        source = frames.warped_frames(match, clock, warp, blend=smooth == "blend")
         title = titles[number - 1] if titles else f"{number}  DRAQ {alignment.draq:.2f}"
         tempo = tempos[number - 1] if tempos else TempoBar(clock.seconds)
         bar, framed = tempo.bar(inner[0], _even(inner[1] / 24), clock.seconds), tempo.framed(clock.seconds)
@@ -280,7 +280,7 @@ def query_of(alignments: Sequence[Alignment]) -> Clip:
     return queries.pop()
 
 
-def _clock(kept: Clip, warp: Warp, gaps: Gaps, *, fps: float | None = None) -> Clock:
+def _clock(kept: Clip, warp: Warp, gaps: Gaps, *, fps: float | None = None) -> frames.Clock:
     expect("gaps", gaps, Gaps, RenderError)
     clock = frames.clock_of(kept, fps=fps)
     return clock.only(has_partner(warp, clock.seconds)) if gaps == "skip" else clock
@@ -426,7 +426,7 @@ def write_animation(film: Film, file: Place, *, progress: Progress | None = None
         if Location(file).suffix.lower() == ".gif":
             # One palette for all frames would band; dithering noise would not compress.
             images = (image.quantize(256, dither=Image.Dither.NONE) for image in images)
-        drawing.save(
+        frames.save(
             next(images), file, save_all=True, append_images=images, duration=1000 / film.clock.rate, loop=0
         )
 
@@ -436,7 +436,7 @@ def _pictures(film: Film, progress: Progress | None) -> Generator[VideoFrame]:
     with ExitStack() as stack:
         reels = [
             stack.enter_context(
-                closing(frames.scheduled_pictures(cell.source, drawing.Panel(cell.width, cell.height)))
+                closing(frames.scheduled_pictures(cell.source, frames.Panel(cell.width, cell.height)))
             )
             for cell in film.cells
         ]
@@ -455,7 +455,7 @@ def _picture(film: Film, number: int, shown: tuple[VideoFrame, ...]) -> VideoFra
         if not is_known and (film.overlay or film.gaps == "alone"):
             continue
         is_through = film.overlay and cell is not film.cells[0]
-        light = 1.0 if is_known else drawing.DIM
+        light = 1.0 if is_known else frames.DIM
         canvas.put(frame, cell.left, cell.top, opacity=0.5 if is_through else 1.0, light=light)
         _decorate(canvas, film, cell, number)
     for caption in captions(film, number) if film.labels else ():
@@ -492,7 +492,7 @@ class Cell:
     film whether the cell has a frame around it.
     """
 
-    source: FrameSelection
+    source: frames.FrameSelection
     left: int
     top: int
     width: int
@@ -506,7 +506,7 @@ class Cell:
 class Film:
     """What a film is made of. The first cell is the kept clip's in films that show it."""
 
-    clock: Clock
+    clock: frames.Clock
     cells: list[Cell]
     size: Size
     gaps: Gaps
@@ -560,7 +560,7 @@ def captions(film: Film, number: int) -> Iterator[Caption]:
         is_known = bool(cell.source.known[number])
         below = order * (row + 2) if film.overlay else 0  # in an overlay cells lie on each other
         top = cell.top + margin + below
-        time = drawing.clock(float(cell.source.seconds[number])) if is_known else "no counterpart"
+        time = frames.clock(float(cell.source.seconds[number])) if is_known else "no counterpart"
         room = cell.width - 2 * margin
         short = cell.title.rpartition("  ")[2]  # without "query" or a number
         texts = (f"{cell.title}   {time}", f"{short}   {time}", time, "" if is_known else "–")

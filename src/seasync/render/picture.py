@@ -21,9 +21,8 @@ from seasync.errors import RenderError
 from seasync.files import Location, Place, write_text
 from seasync.group.clock import clips_of
 from seasync.options import Side
-from seasync.render.canvas import clock, drawable, font, save, ticks
 from seasync.render.films import query_of
-from seasync.render.frames import clock_of, stills
+from seasync.render.frames import clock, clock_of, drawable, font, save, stills, ticks
 from seasync.svg import Svg
 
 Color = tuple[int, int, int]

@@ -22,8 +22,7 @@ from seasync.errors import ServeError, VideoError
 from seasync.files import atomic_write, local, location
 from seasync.serve.security import Limits
 from seasync.serve.worker import Recent, WorkerProcess
-from seasync.video.source import LENIENT, images
-from seasync.video.timetable import frame_table
+from seasync.video.source import LENIENT, frame_table, images
 
 # Containers that hold pictures themselves. FFmpeg also knows formats that name other files to open
 # (playlists, edit lists, manifests) or that draw any text file as a picture: an upload must not be one.

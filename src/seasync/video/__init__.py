@@ -10,15 +10,13 @@ from seasync.lazy import loader
 if TYPE_CHECKING:
     from seasync.video.audio import sound
     from seasync.video.reader import Frames, ShownFrame, ahead, frames, read, shots, windows
-    from seasync.video.source import AudioInfo, VideoInfo, probe
-    from seasync.video.timetable import DamageLog, FrameTable, frame_table
+    from seasync.video.source import AudioInfo, DamageLog, FrameTable, VideoInfo, frame_table, probe
     from seasync.video.writer import Writer
 
 _HOMES = {
     "sound": "audio",
     **dict.fromkeys(("Frames", "ShownFrame", "ahead", "frames", "read", "shots", "windows"), "reader"),
-    **dict.fromkeys(("AudioInfo", "VideoInfo", "probe"), "source"),
-    **dict.fromkeys(("DamageLog", "FrameTable", "frame_table"), "timetable"),
+    **dict.fromkeys(("AudioInfo", "DamageLog", "FrameTable", "VideoInfo", "frame_table", "probe"), "source"),
     "Writer": "writer",
 }
 __all__ = [

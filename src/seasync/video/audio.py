@@ -12,8 +12,7 @@ from av.container import InputContainer
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.video.source import File, only, open_file, packets, sound_stream
-from seasync.video.timetable import frame_table
+from seasync.video.source import File, frame_table, only, open_file, packets, sound_stream
 
 LAYOUTS = {1: "mono", 2: "stereo"}
 LEAD = 0.25  # seconds read before and after the span, for codecs and filters to swing in and out

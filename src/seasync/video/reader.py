@@ -19,10 +19,8 @@ from av.video.reformatter import VideoReformatter
 from numpy.typing import NDArray
 
 from seasync.errors import VideoError
-from seasync.video.color import Fit, ToRGB, film_frame, matrix
-from seasync.video.decode import Numbered, chosen, filter_graph
-from seasync.video.source import File, Orientation, probe
-from seasync.video.timetable import FrameTable, frame_table, report_damage
+from seasync.video.decode import Fit, Numbered, ToRGB, chosen, film_frame, filter_graph, matrix
+from seasync.video.source import File, FrameTable, Orientation, frame_table, probe, report_damage
 
 T = TypeVar("T")
 Span = tuple[float, float]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from seasync.errors import VideoError
 from seasync.files import Location, local
 from seasync.video.audio import LAYOUTS
-from seasync.video.color import MATRICES, film_frame
+from seasync.video.decode import MATRICES, film_frame
 from seasync.video.source import File
 
 # The file that FFmpeg writes a film to, opened by Python.

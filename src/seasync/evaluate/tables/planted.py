@@ -64,7 +64,7 @@ def plant(source: str | Path, file: Path, *, seed: int = 0, look: PlantedLook | 
     VideoError
         If the source has fewer than 8 frames.
     """
-    from seasync.video.timetable import frame_table
+    from seasync.video.source import frame_table
 
     random = np.random.default_rng(seed)
     table = frame_table(source)

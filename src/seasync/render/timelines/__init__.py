@@ -21,7 +21,7 @@ from seasync.marks import csv_text
 from seasync.options import Side
 from seasync.render.frames import frames_at, in_even_pieces
 from seasync.render.sound import write_sound
-from seasync.render.timelines import edl, fcpxml, mlt, otio, xmeml
+from seasync.render.timelines import edl, otio, xml_formats
 from seasync.render.timelines.edit import Edit, Event, Grid, Media, Slot, edit_of, events_of
 from seasync.video import frame_table
 
@@ -102,7 +102,7 @@ def _write_mlt(alignment: Alignment, place: Location, *, keep: Side) -> list[Loc
         sound = Location(sound.path.resolve())
     other: Side = "match" if keep == "query" else "query"
     has_sound = write_sound(alignment, sound, keep=keep, audio=other)
-    text = mlt.mlt_text(edit_of(alignment, keep=keep), sound=sound if has_sound else None)
+    text = xml_formats.mlt_text(edit_of(alignment, keep=keep), sound=sound if has_sound else None)
     write_text(place, text, error=RenderError)
     return [place, sound] if has_sound else [place]
 
@@ -146,10 +146,10 @@ WRITERS: dict[str, Writer] = {
     ".csv": _text_writer(frames_csv),
     ".json": _text_writer(frames_json),
     ".otio": _edit_writer(otio.otio_text),
-    ".fcpxml": _edit_writer(fcpxml.fcpxml_text),
+    ".fcpxml": _edit_writer(xml_formats.fcpxml_text),
     ".edl": _edit_writer(edl.edl_text, "timeline"),
     ".mlt": _write_mlt,
-    ".xml": _edit_writer(xmeml.xmeml_text),
+    ".xml": _edit_writer(xml_formats.xmeml_text),
 }
 """What writes the files of each ending."""
 
@@ -162,10 +162,10 @@ LONGEST_FRAMES = 24 * 3600 * 120  # a day at 120 frames per second
 
 # A timeline with its clips. `slots` gives their names in order, and what gives their slots (or says why that
 # cannot be); `put` replaces one of them by events; `save` writes a file.
-EditFile = edl.EdlFile | fcpxml.FcpxmlFile | otio.OtioFile
+EditFile = edl.EdlFile | xml_formats.FcpxmlFile | otio.OtioFile
 READERS: dict[str, type[EditFile]] = {
     ".otio": otio.OtioFile,
-    ".fcpxml": fcpxml.FcpxmlFile,
+    ".fcpxml": xml_formats.FcpxmlFile,
     ".edl": edl.EdlFile,
 }
 
