@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -12,10 +10,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.svm import SVC
 
-from seasync.errors import DataError
+from seasync.encoders import encode_clip, get_encoder
+from seasync.encoders.temporal import untrained_carl
+from seasync.errors import DataError, EncoderError
 from seasync.evaluate import proxies
-from seasync.evaluate.proxies import UntrainedTransformer, position_only
+from seasync.evaluate.proxies import position_only
 from tests.evaluate import naive
+from tests.videos import numbered
 
 
 def clips(seed, count=5, dimension=4):
@@ -120,18 +121,20 @@ def test_position_alone_wins_tau():
     assert mean.min() > 0.98
 
 
-def test_the_untrained_transformer_games_tau_on_features_without_order():
+def test_the_untrained_transformer_orders_features_that_know_nothing():
+    """The paper's control: τ near 1 by position alone, whatever the frames show."""
     random = np.random.default_rng(0)
-    noise = [random.normal(size=(n, 8)) for n in (40, 44, 50, 60)]
-    transformer = UntrainedTransformer(noise)
+    noise = [random.normal(size=(n, 64)).astype(np.float32) for n in (40, 58, 83, 120)]
     plain, _ = proxies.set_tau(noise, proxies.CARL)
-    gamed, _ = proxies.set_tau([transformer(x) for x in noise], proxies.CARL)
+    gamed, _ = proxies.set_tau([untrained_carl(64).run(x) for x in noise], proxies.CARL)
     assert np.abs(plain).mean() < 0.2
-    assert gamed.mean() > 0.5
+    assert gamed.mean() > 0.99
 
 
-def test_the_untrained_transformer_is_the_same_in_every_run():
-    x = [np.random.default_rng(0).normal(size=(10, 3))]
-    np.testing.assert_array_equal(UntrainedTransformer(x)(x[0]), UntrainedTransformer(x)(x[0]))
-    assert UntrainedTransformer(x)(x[0]).shape == (10, 128)
-    assert math.isfinite(UntrainedTransformer(x)(x[0]).sum())
+def test_the_untrained_transformer_is_an_encoder_like_any_other(tmp_path):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(10, 8)).astype(np.float32))
+    numbered(tmp_path / "a.mp4", 10)
+    encoding = encode_clip(tmp_path / "a.mp4", f"features:{tmp_path}+carl:untrained", cache=False)
+    assert encoding.features.shape[1] == 128
+    with pytest.raises(EncoderError, match="ENCODER.carl:untrained"):
+        get_encoder("carl:untrained")

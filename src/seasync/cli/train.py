@@ -96,8 +96,8 @@ def train(
     """Train a temporal encoder on frame features.
 
     If it is interrupted, run the same command again: it continues exactly where it stopped. The result is an
-    encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT or ENCODER+taught:OUT. With --steps 0 it is an
-    untrained control.
+    encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT or ENCODER+taught:OUT. With --steps 0 the
+    weights stay as they begin.
     """
     settings = how.settings("seasync train")
     from seasync.train import train_on

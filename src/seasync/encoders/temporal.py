@@ -1,13 +1,16 @@
 """`nms:FILE`, `carl:FILE`, `taught:FILE`: frame features seen in time, by a temporal transformer.
 
-`dinov2-small+nms:FILE` names the frame encoder, `nms:FILE` takes the one it was trained on. `…@WINDOW/STRIDE`
-slides a window over the clip, as CARL-SW does; a stretch of frames seen by several windows is blended.
+`dinov2-small+nms:FILE` names the frame encoder, `nms:FILE` takes the one it was trained on. `A+carl:untrained`
+is CARL's transformer before training, the control for shortcuts through position. `…@WINDOW/STRIDE` slides a
+window over the clip, as CARL-SW does; a stretch of frames seen by several windows is blended.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ from seasync.clip import Clip
 from seasync.encoders.device import open_session
 from seasync.encoders.encode import encode_part
 from seasync.encoders.encoder import Encoder, Progress, encoding_of, halved
-from seasync.encoders.onnx_graph import Nodes
+from seasync.encoders.onnx_graph import Nodes, prepared
 from seasync.encoders.weights import file_hash
 from seasync.encoding import Encoding, Floats, Indices, Stream
 from seasync.errors import EncoderError
@@ -220,6 +223,53 @@ class TemporalModel:
         return total / shares
 
 
+UNTRAINED = "untrained"  # `A+carl:untrained`
+_HIDDEN, _STRETCH, _LONGEST = (512, 512), 80, 1024  # CARL's settings for Penn Action
+
+
+def untrained_carl(features: int, frames: Encoder | None = None) -> TemporalModel:
+    """CARL's transformer as it is before training, from a fixed seed: features (T, d) → (T, 128).
+
+    Initialized as its public release does: layers outside the transformer uniform within 1/√(inputs), its
+    matrices Xavier-uniform and the same in all three layers, batch normalization without statistics. The clip
+    is seen whole, and its positions are stretched over 80 places.
+    """
+    shape = Shape(features, 256, 3, 8, 1024, _HIDDEN, 128, unit=True)
+    name, fingerprint, fps = (frames.name, frames.fingerprint, frames.fps) if frames else ("", "", 30.0)
+    about = About("carl", name, fingerprint, shape, _LONGEST, _LONGEST // 2, fps, _STRETCH).to_json()
+    file = f"carl-untrained-{hashlib.sha256(about.encode()).hexdigest()[:16]}.onnx"
+    return TemporalModel(prepared(file, lambda: transformer_graph(shape, _initial(shape), about)))
+
+
+def _initial(shape: Shape) -> dict[str, NDArray[Any]]:
+    random = np.random.default_rng(0)
+    weights: dict[str, NDArray[Any]] = {"shift": np.zeros(shape.features), "scale": np.ones(shape.features)}
+
+    def linear(name: str, rows: int, columns: int, *, bound: float | None = None) -> None:
+        plain = columns**-0.5
+        limit = bound or plain
+        weights[f"{name}.weight"] = random.uniform(-limit, limit, (rows, columns))
+        weights[f"{name}.bias"] = random.uniform(-plain, plain, rows)
+
+    widths = (shape.features, *shape.hidden)
+    for n, (before, after) in enumerate(pairwise(widths)):
+        linear(f"hidden.{n}", after, before)
+    width, wide = shape.width, shape.feedforward
+    linear("input", width, widths[-1])
+    linear("output", shape.dimension, width)
+    square, broad = np.sqrt(6 / (2 * width)), np.sqrt(6 / (width + wide))
+    linear("layers.0.attend", 3 * width, width, bound=square)
+    linear("layers.0.merge", width, width, bound=square)
+    linear("layers.0.widen", wide, width, bound=broad)
+    linear("layers.0.narrow", width, wide, bound=broad)
+    for norm in ("norm1", "norm2"):
+        weights |= {f"layers.0.{norm}.weight": np.ones(width), f"layers.0.{norm}.bias": np.zeros(width)}
+    first = {name: array for name, array in weights.items() if name.startswith("layers.0.")}
+    for n in range(1, shape.layers):
+        weights |= {name.replace(".0.", f".{n}.", 1): array for name, array in first.items()}
+    return weights
+
+
 class TemporalEncoder:
     """The frame features of `frames`, seen in time."""
 
@@ -261,7 +311,12 @@ def temporal_encoder(kind: str, frames: Encoder | None, rest: str) -> Encoder:
     from seasync.encoders.registry import encoder_for
 
     file, window, stride = sliding(rest)
-    if kind == "carl" and frames is None and Location(file).suffix != ".onnx":
+    if kind == "carl" and file == UNTRAINED:
+        if frames is None:
+            raise EncoderError("carl:untrained: stands on a frame encoder; expected ENCODER+carl:untrained")
+        model = untrained_carl(frames.dimension, frames)
+        name = f"{frames.name}+carl:{rest}"
+    elif kind == "carl" and frames is None and Location(file).suffix != ".onnx":
         from seasync.encoders.resnet import carl_parts
 
         frames, model = carl_parts(fetch(file))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.alignment import MOTION
+from seasync.encoders.temporal import untrained_carl
 from seasync.encoding import Encoding
 from seasync.errors import DataError, MissingExtra
 from seasync.evaluate.metrics import kendall_tau
@@ -213,11 +214,7 @@ def _labelled(features: Array, phases: Indices) -> tuple[Array, Indices]:
 # Control features that know only a frame's position, to show what a proxy task rewards.
 
 
-ControlFeatures = NDArray[np.floating[Any]]
-WIDTH, LAYERS, HEADS, HIDDEN, OUTPUT = 256, 3, 8, 1024, 128
-
-
-def position_only(length: int) -> ControlFeatures:
+def position_only(length: int) -> Array:
     """Frame index / T and nothing else, shape (T, 2).
 
     The constant second column keeps the position readable where a protocol normalizes each frame to length 1.
@@ -230,62 +227,6 @@ def position_only_encoding(encoding: Encoding) -> Encoding:
     lead = encoding.streams[0]
     stream = replace(lead, name="position", features=position_only(len(lead.seconds)).astype(np.float32))
     return replace(encoding, streams=(stream,))
-
-
-class UntrainedTransformer:
-    """A temporal transformer with sine-cosine positions, never trained: (T, d) → (T, 128).
-
-    It has CARL's size (width 256, 3 pre-norm layers, 8 heads, feed-forward 1024) and Xavier-uniform weights
-    from a fixed seed, so every run uses the same.
-
-    Parameters
-    ----------
-    embeddings : sequence of numpy.ndarray [shape=(T, d)]
-        The data set's own features; their mean and spread replace batch normalization.
-    seed : int
-    """
-
-    def __init__(self, embeddings: Sequence[NDArray[Any]], *, seed: int = 0) -> None:
-        random = np.random.default_rng(seed)
-        frames = np.concatenate(embeddings).astype(np.float64)
-        self.mean, self.spread = frames.mean(0), frames.std(0) + 1e-6
-
-        def weights(rows: int, columns: int) -> ControlFeatures:
-            bound = np.sqrt(6 / (rows + columns))
-            return random.uniform(-bound, bound, (rows, columns)).astype(np.float32)
-
-        self.input = weights(frames.shape[1], WIDTH)
-        sizes = ((WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, HIDDEN), (HIDDEN, WIDTH))
-        self.layers = [[weights(*size) for size in sizes] for _ in range(LAYERS)]
-        self.output = weights(WIDTH, OUTPUT)
-
-    def __call__(self, features: NDArray[Any]) -> ControlFeatures:
-        standard = ((features - self.mean) / self.spread).astype(np.float32)
-        x = standard @ self.input + _positions(len(features))
-        for attend, merge, widen, narrow in self.layers:
-            x = x + _attention(_normalize(x) @ attend) @ merge
-            x = x + np.maximum(_normalize(x) @ widen, 0) @ narrow
-        return np.asarray(_normalize(x) @ self.output)
-
-
-def _positions(length: int) -> ControlFeatures:
-    rate = np.exp(-np.log(10_000) * np.arange(0, WIDTH, 2) / WIDTH)
-    angle = np.arange(length)[:, None] * rate
-    return np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(length, WIDTH).astype(np.float32)
-
-
-def _normalize(x: ControlFeatures) -> ControlFeatures:
-    return np.asarray((x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5))
-
-
-def _attention(projected: ControlFeatures) -> ControlFeatures:
-    """(T, 3·width) → (T, width), all heads."""
-    length = len(projected)
-    query, key, value = projected.reshape(length, 3, HEADS, -1).transpose(1, 2, 0, 3)
-    score = query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1])
-    share = np.exp(score - score.max(2, keepdims=True))
-    mixed = (share / share.sum(2, keepdims=True)) @ value
-    return np.asarray(mixed.transpose(1, 0, 2).reshape(length, WIDTH))
 
 
 # The paper's Table 3, with two controls that know only the position.
@@ -305,13 +246,13 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
     """
     if study.leave_one_out:
         raise DataError(f"{study.name}: the proxy tasks need a training side; split the data set first")
-    transformer = UntrainedTransformer([s.encoding.features for s in study.gallery])
+    transformer = untrained_carl(study.gallery[0].encoding.features.shape[1])
     kinds: list[tuple[str, bool, Embed]] = [
         (study.encoder, False, lambda e: e.features.astype(np.float64)),
         (study.encoder, True, lambda e: contextualized(e.features)),
         (f"{study.encoder}, state and change", False, state_and_change),
         ("control: position only", False, lambda e: position_only(len(e.features))),
-        ("control: untrained transformer", False, lambda e: transformer(e.features)),
+        ("control: untrained transformer", False, lambda e: transformer.run(e.features.astype(np.float32))),
     ]
     try:
         from threadpoolctl import threadpool_limits
