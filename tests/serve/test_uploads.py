@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from seasync.sea.sea import Sea
 from seasync.serve import Limits
+from seasync.serve.jobs import MOST_ATTEMPTS
+from seasync.serve.stores import StateFolder
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 from tests.videos import numbered
@@ -66,6 +68,57 @@ def test_uploads_expire_unless_they_are_used(start: Start, sea: Path, small: Pat
     later = start(sea, state=state, limits=Limits(upload_hours=0.0))
     assert later.client.get(f"/api/v1/uploads/{upload}").status_code == 404
     assert later.files() == set()
+
+
+def test_uploads_in_a_sea_do_not_expire_whatever_became_of_their_job(
+    start: Start, sea: Path, small: Path, tmp_path: Path
+) -> None:
+    """A job may commit clips and then be given up, fail or be canceled."""
+    state = tmp_path / "state"
+    server = start(sea, state=state)
+    upload = server.upload(small).json()["id"]
+    Sea(sea).add(state / "uploads" / upload / "small.mp4")
+    server.client.__exit__(None, None, None)
+    later = start(sea, state=state, limits=Limits(upload_hours=0.0))
+    found = later.client.get(f"/api/v1/uploads/{upload}")
+    assert (found.status_code, found.json()["kept"]) == (200, True)
+    assert later.client.delete(f"/api/v1/uploads/{upload}").status_code == 409
+    assert Sea(sea).verify() == []
+
+
+@pytest.mark.parametrize("attempts", [1, MOST_ATTEMPTS])
+def test_uploads_of_a_job_that_is_not_over_do_not_expire(
+    start: Start, sea: Path, small: Path, tmp_path: Path, attempts: int
+) -> None:
+    state = tmp_path / "state"
+    server = start(sea, state=state)
+    upload = server.upload(small).json()["id"]
+    asked = {"uploads": [upload]}
+    job = server.wait(server.client.post(f"{API}/add", json=asked).json())
+    server.client.__exit__(None, None, None)
+    folder = StateFolder(state)
+    folder("UPDATE jobs SET state = 'running', ended = NULL, attempts = ?", attempts)
+    folder("UPDATE uploads SET kept = 0, used = 0")
+    folder.close()
+    away = sea.rename(sea.with_name("away.sea")) if attempts == 1 else sea
+    later = start(sea, state=state)
+    assert later.wait(job)["state"] == ("done" if attempts == 1 else "failed")
+    assert later.client.get(f"/api/v1/uploads/{upload}").json()["kept"]
+    assert away.exists()
+
+
+def test_a_clip_is_removed_and_its_upload_stays_for_a_comparison(
+    start: Start, sea: Path, small: Path
+) -> None:
+    server = start(sea)
+    upload = server.upload(small).json()
+    server.wait(server.client.post(f"{API}/add", json={"uploads": [upload["id"]], "label": "new"}).json())
+    pair = {"query": upload["ref"], "match": upload["ref"]}
+    server.client.post("/api/v1/comparisons", json={"alignment": pair})
+    clip = server.client.get(f"{API}/clips", params={"label": "new"}).json()["clips"][0]
+    assert server.client.delete(f"{API}/clips/{clip['id']}").status_code == 204
+    assert server.client.get(f"/api/v1/uploads/{upload['id']}").json()["kept"] is False
+    assert server.client.delete(f"/api/v1/uploads/{upload['id']}").status_code == 409
 
 
 def test_size_and_quota_are_kept(start: Start, sea: Path, small: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +12,6 @@ from typing import Any
 
 from seasync.errors import SeasyncError, ServeError
 from seasync.files import DiskCache, cache_folder, is_uri
-from seasync.sea.snapshot import quoted
 from seasync.serve import media, models, tasks
 from seasync.serve.body_angles import find_body
 from seasync.serve.jobs import JobQueue, JobType
@@ -82,7 +82,7 @@ class Backend:
         self._workspace = self._make_workspace()
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         facts = media.KnownFacts(self.inspector, limits)
-        self.uploads = UploadStore(self.state, facts, limits)
+        self.uploads = UploadStore(self.state, facts, limits, self._uploads_in_seas)
         openable = Roots([*self.roots.all, self.state.uploads])
         self.comparisons = ComparisonStore(self.state)
         self.carried = CarriedStore(self.state.folder / "carried")
@@ -93,11 +93,16 @@ class Backend:
         after_film, after_cached = _trimmer(self.films), _trimmer(self.cache)
         film = JobType(self._maker, tasks.film, self._film_arguments, after_film)
         types = {
-            "add": JobType(self._adder, tasks.add, self._add_arguments, self._after_add),
+            "add": JobType(
+                self._adder,
+                tasks.add,
+                self._add_arguments,
+                ended=lambda request: self.uploads.keep_used(request["uploads"]),
+            ),
             "film": film,
             "ahead": film,
             "grid": JobType(self._maker, tasks.grid_film, self._grid_arguments, after_film),
-            "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments, lambda *_: None),
+            "carry": JobType(self._carrier, tasks.carry_marks, self._carry_arguments),
             "proxy": JobType(self._maker, media.make_proxy, self._proxy_arguments, after_cached),
             "body": JobType(self._maker, find_body, self._body_arguments, after_cached),
         }
@@ -144,16 +149,17 @@ class Backend:
         del self.seas[sea.name]
         sea.close()
         shutil.rmtree(sea.uri)
-        for file in files:
-            self.forget_upload(Path(file))
+        self.release_uploads(files)
 
-    def forget_upload(self, file: Path) -> None:
-        """Delete an upload that no sea uses any more."""
-        upload = self.uploads.owner(file)
-        snapshots = (sea.latest() for sea in self.seas.values())
-        where = f"file = {quoted(str(file))}"
-        if upload and not any(snapshot and snapshot.clips(where, limit=1) for snapshot in snapshots):
-            self.uploads.remove(upload)
+    def release_uploads(self, files: Iterable[str]) -> None:
+        """Delete the uploads among these files of removed clips that nothing needs any more."""
+        self.uploads.release({owner for file in files if (owner := self.uploads.owner(Path(file)))})
+
+    def _uploads_in_seas(self) -> set[str]:
+        """The ids of all uploads that clips of the seas are made of, wherever the state folder was then."""
+        snapshots = [snapshot for sea in self.seas.values() if (snapshot := sea.latest())]
+        files = [clip.file for one in snapshots for clip in one.clips("contains(file, '/uploads/')")]
+        return {name for file in files for name in re.findall("/uploads/([0-9a-f]{32})/", file)}
 
     def _make_workspace(self) -> ServedSea:
         """Where uploads are compared without a sea, with the encoder of the first sea."""
@@ -199,9 +205,6 @@ class Backend:
         uploads = [str(self.uploads.get(upload)[0]) for upload in asked.uploads]
         openable = [*self.roots.all, str(self.state.uploads.resolve())]
         return self.sea(sea).location, paths, uploads, openable, self.limits.pixels, asked
-
-    def _after_add(self, request: dict[str, Any], arguments: tuple[Any, ...]) -> None:
-        self.uploads.keep(request["uploads"])
 
     def _film_arguments(self, sea: str, request: dict[str, Any]) -> tuple[Any, ...]:
         asked, served = models.FilmRequest(**request), self.sea(sea)

@@ -33,12 +33,15 @@ class JobType:
         Makes the function's arguments from the sea's name and the request, when the job starts.
     after
         Called in the server with the request and the arguments when the function has returned.
+    ended
+        Called in the server with the request before the job counts as over, however it ends.
     """
 
     worker: WorkerProcess
     function: Callable[..., Any]
     arguments: Callable[[str, dict[str, Any]], tuple[Any, ...]]
-    after: Callable[[dict[str, Any], tuple[Any, ...]], None]
+    after: Callable[[dict[str, Any], tuple[Any, ...]], None] = lambda *_: None
+    ended: Callable[[dict[str, Any]], None] = lambda _: None
 
 
 log = logging.getLogger("seasync.serve")
@@ -254,6 +257,9 @@ class JobQueue:
         return report
 
     def _finish(self, job: str, **fields: Any) -> JobForm:
+        if kind := self._types.get(self._jobs[job].kind):
+            with self._state.if_possible():
+                kind.ended(self.request(job))
         with self._news:
             finished = self._save(self._jobs[job], ended=time.time(), **fields)
             self._cancel.pop(job, None)

@@ -9,14 +9,14 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
-from seasync.errors import SeaError, ServeError
+from seasync.errors import SeaError, SeasyncError, ServeError
 from seasync.options import Side
 from seasync.sea.record import create_dataset
 from seasync.sea.snapshot import plain_errors, quoted
@@ -195,11 +195,6 @@ class ComparisonStore:
         self._row(comparison)
         self._state("DELETE FROM comparisons WHERE id = ?", comparison)
 
-    def uses(self, upload: str) -> bool:
-        """Whether a comparison uses this upload."""
-        text = f"%upload:{upload}%"  # as query, match, or one of the takes that correct them
-        return bool(self._state("SELECT id FROM comparisons WHERE alignment LIKE ?", text))
-
     def _row(self, comparison: str) -> sqlite3.Row:
         rows = self._state("SELECT * FROM comparisons WHERE id = ?", comparison)
         if not rows:
@@ -230,11 +225,28 @@ RESERVE_BYTES = 1 << 29  # of the disk that uploads leave free
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # of Windows, with any suffix
 
 
-class UploadStore:
-    """The uploaded videos of a server, named by the hash of their content."""
+# Of an upload: the comparisons (as query, match, or one of the takes), and the jobs that are not over.
+_IN_COMPARISON = "EXISTS (SELECT 1 FROM comparisons WHERE instr(alignment, 'upload:' || uploads.id))"
+_IN_JOB = "EXISTS (SELECT 1 FROM jobs WHERE ended IS NULL AND instr(request, uploads.id))"
 
-    def __init__(self, state: StateFolder, facts: media.KnownFacts, limits: security.Limits) -> None:
-        self._state, self._facts, self._limits = state, facts, limits
+
+class UploadStore:
+    """The uploaded videos of a server, named by the hash of their content.
+
+    Parameters
+    ----------
+    in_seas
+        Gives the ids of all uploads that a sea uses.
+    """
+
+    def __init__(
+        self,
+        state: StateFolder,
+        facts: media.KnownFacts,
+        limits: security.Limits,
+        in_seas: Callable[[], set[str]],
+    ) -> None:
+        self._state, self._facts, self._limits, self._in_seas = state, facts, limits, in_seas
         self._incoming = state.folder / "incoming"
         shutil.rmtree(self._incoming, ignore_errors=True)  # left over from an earlier run
         self._incoming.mkdir(mode=0o700)
@@ -318,15 +330,44 @@ class UploadStore:
         """All uploads, the most recently used first."""
         return [_upload(row) for row in self._state("SELECT * FROM uploads ORDER BY used DESC")]
 
-    def keep(self, uploads: list[str]) -> None:
-        """Keep uploads permanently: they are part of a sea now."""
-        for upload in uploads:
+    def keep_used(self, uploads: Iterable[str]) -> None:
+        """Keep those of these uploads that a sea uses for good, even while that sea is out of reach."""
+        try:
+            used = self._in_seas()
+        except (SeasyncError, OSError) as error:
+            log.warning("which uploads the seas use cannot be told: %s", error)
+            used = set(uploads)
+        for upload in used.intersection(uploads):
             self._state("UPDATE uploads SET kept = 1 WHERE id = ?", upload)
 
+    def use_of(self, upload: str) -> str | None:
+        """What needs this upload: a sea, a comparison or a job."""
+        if upload in self._in_seas():
+            return "a sea"
+        asked = f"SELECT {_IN_COMPARISON} AS compared, {_IN_JOB} AS asked FROM uploads WHERE id = ?"
+        for row in self._state(asked, upload):
+            return "a comparison" if row["compared"] else "a job" if row["asked"] else None
+        return None
+
     def remove(self, upload: str) -> None:
-        """Delete an upload."""
+        """Delete an upload that nothing needs.
+
+        Raises
+        ------
+        ServeError
+            If there is no such upload, or something needs it.
+        """
         self.get(upload)
+        if use := self.use_of(upload):
+            raise ServeError(f"this upload is part of {use}; delete that first", status=409)
         self._forget(upload)
+
+    def release(self, uploads: set[str]) -> None:
+        """Delete those of these uploads that nothing needs. The others expire once nothing needs them."""
+        for upload in uploads - self._in_seas() if uploads else ():
+            self._state("UPDATE uploads SET kept = 0 WHERE id = ?", upload)
+            if self.use_of(upload) is None:
+                self._forget(upload)
 
     def owner(self, file: Path) -> str | None:
         """The id of the upload whose file this is, or None."""
@@ -334,14 +375,14 @@ class UploadStore:
         return file.relative_to(self._state.uploads).parts[0] if inside else None
 
     def expire(self) -> None:
-        """Delete uploads that nobody has used for a while and no comparison needs."""
+        """Delete uploads that nobody has used for a while and that no comparison, job or sea needs."""
         old = time.time() - self._limits.upload_hours * 3600
-        for row in self._state(
-            "SELECT id FROM uploads WHERE kept = 0 AND used < ? AND NOT EXISTS (SELECT 1 FROM comparisons "
-            "WHERE alignment LIKE '%upload:' || uploads.id || '%')",  # its takes, too
-            old,
-        ):
-            self._forget(row["id"])
+        unused = f"kept = 0 AND used < ? AND NOT {_IN_COMPARISON} AND NOT {_IN_JOB}"
+        found = [row["id"] for row in self._state(f"SELECT id FROM uploads WHERE {unused}", old)]
+        if found:
+            self.keep_used(found)
+        for upload in found:
+            self._forget(upload, unused, old)
 
     def _reserve(self, size: int) -> None:
         limit, quota = self._limits.upload_bytes, self._limits.quota_bytes
@@ -382,9 +423,11 @@ class UploadStore:
     def _file(self, upload: str, name: str) -> Path:
         return self._state.uploads / upload / name
 
-    def _forget(self, upload: str) -> None:
-        self._state("DELETE FROM uploads WHERE id = ?", upload)
-        shutil.rmtree(self._state.uploads / upload, ignore_errors=True)
+    def _forget(self, upload: str, where: str = "TRUE", *values: Any) -> None:
+        """Delete an upload, if this holds for it still."""
+        with self._lock:
+            if self._state(f"DELETE FROM uploads WHERE id = ? AND {where} RETURNING id", upload, *values):
+                shutil.rmtree(self._state.uploads / upload, ignore_errors=True)
 
 
 def content_hash(file: Path) -> str:

@@ -129,11 +129,7 @@ def get_upload(backend: BackendDep, upload: IdPath) -> models.Upload:
 
 @uploads.delete("/{upload}", status_code=204)
 def delete_upload(backend: BackendDep, upload: IdPath) -> Response:
-    """Delete an upload that is not part of a sea."""
-    if backend.uploads.get(upload)[1].kept:
-        raise ServeError("this upload is part of a sea; remove its clip there", status=409)
-    if backend.comparisons.uses(upload):
-        raise ServeError("this upload is part of a comparison; delete the comparison first", status=409)
+    """Delete an upload that is part of no sea, comparison or job."""
     backend.uploads.remove(upload)
     return Response(status_code=204)
 

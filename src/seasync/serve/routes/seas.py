@@ -136,10 +136,10 @@ def change_clip(
 @seas.delete("/seas/{sea}/clips/{clip}", status_code=204)
 def remove_clip(sea: SeaDep, clip: IdPath, backend: BackendDep) -> Response:
     """Remove a clip from the sea. Its file stays, unless it is an upload that no other clip uses."""
-    file = File(sea.clip(clip).file)
+    file = sea.clip(clip).file
     with _unless_busy():
         sea.sea.remove(clips=[clip], wait=False)
-    backend.forget_upload(file)
+    backend.release_uploads([file])
     return Response(status_code=204)
 
 
