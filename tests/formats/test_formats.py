@@ -96,6 +96,20 @@ def test_an_earlier_sea_is_written_to(unpacked: Unpack) -> None:
     assert (len(Sea(sea.uri)), Sea(sea.uri).info()["format"]) == (count - 1, FORMAT)
 
 
+def test_an_earlier_sea_gets_checksums_when_it_is_sealed(unpacked: Unpack) -> None:
+    folder, expected = unpacked("sea")
+    sea = Sea(folder / "footage.sea")
+    before, clips = sea.record.snapshot(), sea.clips()
+    assert (before.facts.format, before.without_checksums) == (2, len(clips))
+    assert sea.verify(files=False, seal=True) == []
+    sealed = Sea(sea.uri)
+    assert (sealed.info()["format"], sealed.record.snapshot().without_checksums) == (FORMAT, 0)
+    assert sealed.clips() == clips
+    assert sealed.verify(files=False, seal=True) == []
+    with pytest.warns(UserWarning, match=EARLIER):
+        check_search(sealed, expected["shipped"])
+
+
 def test_marks_set_on_the_page_are_there(unpacked: Unpack, tmp_path: Path) -> None:
     from tests.serve.conftest import running
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import threading
 import warnings
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import seasync.video.source
+from seasync.cli.output import end_in_order, resumable
 from seasync.encoders import encode_clip, get_encoder
 from seasync.errors import EncoderError, SeaError
 from seasync.sea.ingest import Added
@@ -265,6 +268,27 @@ def test_an_interruption_keeps_what_is_done(tmp_path: Path, clips: Path, encoder
     whole = Sea(tmp_path / "whole.sea", encoder)
     whole.add(clips)
     assert contents(sea) == contents(whole)
+
+
+def test_an_add_that_is_terminated_keeps_what_is_encoded(tmp_path: Path, clips: Path, encoder: str) -> None:
+    class Ends(Wrapped):
+        def encode(self, batches):  # type: ignore[no-untyped-def]
+            self.count += 1
+            if self.count == 4:
+                signal.raise_signal(signal.SIGTERM)
+            return self._inner.encode(batches)
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        end_in_order()
+        with pytest.raises(typer.Exit) as ended, resumable():
+            Sea(tmp_path / "s.sea", Ends(encoder)).add(clips)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.exit_code == 143
+    sea = Sea(tmp_path / "s.sea", encoder)
+    assert len(sea) == 3
+    assert sea.verify() == []
 
 
 def test_what_is_encoded_is_kept_when_the_encoder_breaks(tmp_path: Path, clips: Path, encoder: str) -> None:

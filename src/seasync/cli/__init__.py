@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seasync.cli.output import StandardError, print_downloads
+from seasync.cli.output import StandardError, end_in_order, exit_code, print_downloads
 from seasync.cli.parameters import spread
 from seasync.errors import SeasyncError
 
@@ -81,6 +81,7 @@ def main() -> None:
     """Run the command line: exit code 0, 2 for bad usage, 1 with one line on stderr for a failure."""
     warnings.showwarning = _one_line_warning
     print_downloads()
+    end_in_order()
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names may hold bytes that are not UTF-8
         sys.stdout.reconfigure(errors="surrogateescape" if os.name == "posix" else "backslashreplace")
     try:
@@ -90,9 +91,9 @@ def main() -> None:
             sys.stderr = sys.stderr.stream
         error.show()
         sys.exit(2)
-    except typer.Abort:
+    except typer.Abort as error:
         _end("interrupted")
-        sys.exit(130)
+        sys.exit(exit_code(error.__cause__))
     except SeasyncError as error:
         _end(str(error))
         sys.exit(1)

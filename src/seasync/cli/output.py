@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -130,14 +131,33 @@ def print_downloads() -> None:
     log.handlers = [LogLines()]
 
 
+class Terminated(KeyboardInterrupt):
+    """The system, or somebody, asked this process to end (SIGTERM): it ends as orderly as after Ctrl-C."""
+
+
+def end_in_order() -> None:
+    """Let the first SIGTERM raise `Terminated` in the main thread; a second one ends the process."""
+
+    def terminate(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+
+
+def exit_code(interruption: BaseException | None) -> int:
+    """The exit code of a command that was interrupted."""
+    return 128 + (signal.SIGTERM if isinstance(interruption, Terminated) else signal.SIGINT)
+
+
 @contextmanager
 def resumable() -> Iterator[None]:
-    """After Ctrl-C, say that the same command continues where it stopped."""
+    """After Ctrl-C or SIGTERM, say that the same command continues where it stopped."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interruption:
         print("seasync: interrupted; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_code(interruption)) from None
 
 
 # `--quiet` and `--log-file`: what is shown on standard error, and a copy of it.

@@ -222,6 +222,9 @@ def verify(
         bool,
         typer.Option("--files/--no-files", help="Also check that the videos exist and are unchanged."),
     ] = True,
+    seal: Annotated[
+        bool, typer.Option("--seal", help="Write checksums for clips that an earlier version added.")
+    ] = False,
     against: Annotated[
         str | None, typer.Option(metavar="SEA", help="Also check that this copy of the sea is equal to it.")
     ] = None,
@@ -233,7 +236,7 @@ def verify(
     from seasync.sea.maintenance import SeaProblem
 
     opened = parameters.open_sea(sea)
-    problems = opened.verify(files=files)
+    problems = opened.verify(files=files, seal=seal)
     if against:
         other = differences(opened.record, parameters.open_sea(against).record)
         problems += [SeaProblem(clip, against, what) for clip, what in other.items()]
@@ -244,6 +247,8 @@ def verify(
         same = f", equal to {against}" if against else ""
         outcome = counted(len(problems), "problem") if problems else f"no problems{same}"
         print(f"{sea}: {counted(len(opened), 'clip')}, {outcome}")
+        if missing := opened.record.snapshot().without_checksums:
+            print(f"{counted(missing, 'clip')} without checksums; `seasync sea verify --seal` writes them")
     if problems:
         raise typer.Exit(1)
 

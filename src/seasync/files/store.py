@@ -306,6 +306,10 @@ def plain(uri: str, error: type[SeasyncError] = StoreError) -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError) as caught:
         raise error(f"{uri}: {explained(str(caught))}") from caught
+    except BaseException as caught:
+        if type(caught).__name__ != "PanicException":  # Lance's, where it meets damaged files
+            raise
+        raise error(f"{uri}: cannot be read, its files are damaged ({explained(str(caught))})") from caught
 
 
 def explained(text: str) -> str:

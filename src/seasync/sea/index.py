@@ -24,7 +24,7 @@ from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.files.store import plain
 from seasync.options import IndexKind, expect
-from seasync.sea.rows import matrix, vectors_column
+from seasync.sea.rows import CHECKSUMS, matrix, vectors_column
 from seasync.similarity import Standard, best, clip_vectors
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class Exact:
         self.standard = standard_of(snapshot)
         self._kept: tuple[RowIds, Floats] | None = None
         if 0 < len(snapshot) <= EXACT_UP_TO:
-            ids, vectors = zip(*self._read(snapshot, None), strict=True)
+            ids, vectors = zip(*self._read(snapshot, None, checked=True), strict=True)
             self._kept = np.concatenate(ids), np.concatenate(vectors)
             self._by_id = np.argsort(self._kept[0])
 
@@ -308,11 +308,13 @@ class Exact:
             allowed = np.isin(ids, snapshot.table([], where)["_rowid"].to_numpy())
             yield ids[allowed], vectors[allowed]
 
-    def _read(self, snapshot: Snapshot, where: str | None) -> Iterator[tuple[RowIds, Floats]]:
-        batches = snapshot.dataset.scanner(
-            columns=["mean", "trajectory"], filter=where, with_row_id=True, batch_size=CHUNK
-        ).to_batches()
-        for batch in batches:
+    def _read(
+        self, snapshot: Snapshot, where: str | None, *, checked: bool = False
+    ) -> Iterator[tuple[RowIds, Floats]]:
+        columns = ["mean", "trajectory", *([CHECKSUMS] if checked else [])]
+        for batch in snapshot.batches(columns, where=where, with_row_id=True, size=CHUNK):
+            if checked:
+                snapshot.check(batch, batch["_rowid"].to_pylist())
             vectors = clip_vectors(matrix(batch["mean"]), matrix(batch["trajectory"]), self.standard)
             yield batch["_rowid"].to_numpy(), vectors
 

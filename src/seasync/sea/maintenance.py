@@ -6,22 +6,32 @@ import os
 import posixpath
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lance
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
 from seasync.files import Place, is_uri, location, store
 from seasync.sea import calibration, copies, index
+from seasync.sea.checksums import (
+    changed_columns,
+    changed_entries,
+    checked_columns,
+    with_changed,
+    with_checksums,
+    without_entry_checksums,
+)
 from seasync.sea.record import Record
-from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, encodings, stream_columns
+from seasync.sea.rows import CHECKSUMS, ID_DIGITS, SEALING, SeaFacts, clip_id, encodings, matrix
 from seasync.sea.snapshot import MOVES, Move, Snapshot, one_of, plain_errors, quoted, relocated
 from seasync.sea.writers import Busy
 
@@ -95,9 +105,9 @@ def _change(record: Record, clips: Sequence[str], changed: Callable[[dict[str, A
     snapshot, tables = record.snapshot(), []
     for start in range(0, len(clips), VALUES_AT_ONCE):
         some = one_of("id", clips[start : start + VALUES_AT_ONCE])
-        table = snapshot.table(["id", "label", "tags"], some).drop_columns("_rowid")
+        table = snapshot.table(["id", "label", "tags", CHECKSUMS], some).drop_columns("_rowid")
         rows = [row | changed(row) for row in table.to_pylist()]
-        tables.append(pa.Table.from_pylist(rows, table.schema))
+        tables.append(with_changed(table, pa.Table.from_pylist(rows, table.schema), snapshot.facts))
     both = pa.concat_tables(tables)
     record.check_still_writer()
     with plain_errors(record.uri):
@@ -241,19 +251,33 @@ def info(record: Record) -> dict[str, Any]:
 
 
 def verify(
-    record: Record, *, files: bool = True, progress: Callable[[int, int], None] | None = None
+    record: Record,
+    *,
+    files: bool = True,
+    seal_too: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[SeaProblem]:
     """Read every row and, with `files`, every video; see `Sea.verify`."""
     snapshot = record.snapshot()
     total, done = len(snapshot), 0
-    problems: list[SeaProblem] = []
+    problems = [
+        SeaProblem("", record.uri, f"its entry {entry} has changed since it was written")
+        for entry in changed_entries(snapshot.metadata)
+    ]
     seen: set[str] = set()
     contents: dict[str, str | None] = {}
     for table in _whole_rows(snapshot, problems):
         rows = table.select(["content", "frames"]).to_pylist()
+        changed = changed_columns(table, snapshot.facts)
+        unlike = _wrong_vectors(table, snapshot)
         for at, (clip, row) in enumerate(zip(snapshot.clips_of(table), rows, strict=True)):
             name, content = str(clip.id), row["content"]
             wrong = _wrong_features(table.slice(at, 1), snapshot, row["frames"])
+            if at in changed:
+                what = ", ".join(changed[at])
+                wrong.append(f"{what} changed since it was written; remove the clip and add it again")
+            elif unlike[at]:
+                wrong.append("its vector in the index is not that of the clip; run `seasync sea rebuild`")
             if name in seen:
                 wrong.append("its id is there twice")
             if name != clip_id(content, clip.start, clip.end):
@@ -270,17 +294,22 @@ def verify(
         done += len(table)
         if progress:
             progress(done, total)
+    if seal_too:
+        seal(record, but={problem.clip for problem in problems})
     return problems
 
 
 def _whole_rows(snapshot: Snapshot, problems: list[SeaProblem]) -> Iterator[pa.Table]:
     """All rows with all they hold; a part of the record that cannot be read is a problem, not the end."""
-    columns = [*CLIP_COLUMNS, "content", "frames", "mean", "trajectory", *stream_columns(snapshot.facts)]
+    columns = [*checked_columns(snapshot.facts), CHECKSUMS]
+    columns += [snapshot.index.column] if snapshot.index else []
     for fragment in snapshot.dataset.get_fragments():
         try:
             with plain_errors(snapshot.dataset.uri):
-                for batch in fragment.to_batches(columns=columns, batch_size=copies.READ_ROWS):
-                    yield pa.table(batch)
+                for batch in fragment.to_batches(
+                    columns=snapshot.stored(columns), batch_size=copies.READ_ROWS
+                ):
+                    yield snapshot.completed(pa.table(batch), columns)
         except SeaError as error:
             what = f"{fragment.count_rows()} clips cannot be read ({error})"
             problems.append(SeaProblem("", snapshot.dataset.uri, what))
@@ -295,6 +324,49 @@ def _wrong_features(row: pa.Table, snapshot: Snapshot, frames: int) -> list[str]
     if encoding is None or len(encoding.seconds) == frames:
         return []
     return [f"{len(encoding.seconds)} frame features, not {frames}"]
+
+
+def _wrong_vectors(table: pa.Table, snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Which rows have a vector in the index that does not follow from what is stored of the clip."""
+    if not snapshot.index:
+        return np.zeros(len(table), bool)
+    column = snapshot.index.column
+    wanted = matrix(snapshot.index.with_vectors(table.drop_columns(column))[column])
+    close = np.isclose(matrix(table[column]), wanted, rtol=1e-5, atol=1e-6)
+    return np.asarray(~close.all(axis=1))
+
+
+def seal(record: Record, *, but: Container[str] = ()) -> int:
+    """Write the checksums that are missing, except of the clips `but`; returns how many clips had none.
+
+    No other column is written again. Interrupted, it begins anew.
+    """
+    with record.writing(alone=True), plain_errors(record.uri):
+        snapshot, dataset = record.snapshot(), record.open()
+        count = snapshot.without_checksums
+        if SEALING in dataset.schema.names:
+            dataset.drop_columns([SEALING])
+        if count:
+            columns = [*checked_columns(snapshot.facts), CHECKSUMS]
+            dataset.add_columns(_sealed(snapshot.facts, but), read_columns=columns)
+            dataset.drop_columns([CHECKSUMS])
+            dataset.alter_columns({"path": SEALING, "name": CHECKSUMS})
+        if entries := without_entry_checksums(snapshot.metadata):
+            record.put_metadata(entries)
+    return count
+
+
+def _sealed(facts: SeaFacts, but: Container[str]) -> Any:
+    """A function for Lance that computes checksums where there are none."""
+
+    def sealed(batch: pa.RecordBatch) -> pa.RecordBatch:
+        table = pa.table(batch)
+        new = with_checksums(table, facts)[CHECKSUMS].to_pylist()
+        rows = zip(table["id"].to_pylist(), table[CHECKSUMS].to_pylist(), new, strict=True)
+        kept = [old or (None if clip in but else made) for clip, old, made in rows]
+        return pa.record_batch([pa.array(kept, pa.binary())], names=[SEALING])
+
+    return lance.batch_udf(output_schema=pa.schema([pa.field(SEALING, pa.binary())]))(sealed)
 
 
 def _content(file: str) -> str | None:

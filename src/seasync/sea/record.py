@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from seasync.errors import SeaError
 from seasync.files import Location, Place, is_uri, store
 from seasync.sea import writers
-from seasync.sea.rows import FACTS, FORMAT, Row, SeaFacts, to_table
-from seasync.sea.snapshot import Snapshot, one_of, plain_errors
+from seasync.sea.checksums import with_checksums, with_entry_checksums
+from seasync.sea.rows import CHECKSUMS, FACTS, FORMAT, LATER_COLUMNS, SEALING, Row, SeaFacts, to_table
+from seasync.sea.snapshot import DAMAGED, Snapshot, one_of, plain_errors
 
 METADATA_CACHE_BYTES = 256 << 20
 NOT_THERE = "was not found"  # Lance, about a dataset
@@ -149,12 +150,18 @@ class Record:
                 remove_doubled(self.open())
 
     def _is_old(self) -> bool:
-        return self.exists() and self.snapshot().facts.format < FORMAT
+        """Whether the sea has an older format, or was left in the middle of being sealed."""
+        if not self.exists():
+            return False
+        snapshot = self.snapshot()
+        return snapshot.facts.format < FORMAT or CHECKSUMS not in snapshot.dataset.schema.names
 
     def _migrate(self) -> None:
         if self._is_old():
             with plain_errors(self.uri):
                 migrate(self.open())
+                if SEALING in (dataset := self.open()).schema.names:
+                    dataset.alter_columns({"path": SEALING, "name": CHECKSUMS})
 
     def check_still_writer(self) -> None:
         """Raise SeaError if other writers may take this one for dead."""
@@ -175,6 +182,7 @@ class Record:
         if snapshot.moves:
             files = [[snapshot.stored_path(file) for file in table["file"].to_pylist()]]
             table = table.set_column(table.column_names.index("file"), table.schema.field("file"), files)
+        table = with_checksums(table, snapshot.facts)
         if snapshot.index:
             table = snapshot.index.with_vectors(table)
         with plain_errors(self.uri):
@@ -183,7 +191,7 @@ class Record:
     def put_metadata(self, values: Mapping[str, str]) -> None:
         """Change entries of the record's metadata, in one commit."""
         with plain_errors(self.uri):
-            self.open().update_schema_metadata(dict(values))
+            self.open().update_schema_metadata(with_entry_checksums(values))
 
 
 def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str] | None) -> bool:
@@ -245,7 +253,9 @@ class Appender:
 
     def create(self, table: pa.Table) -> bool:
         """Begin the sea with these rows; false if another writer has begun it meanwhile."""
+        facts = SeaFacts.from_json(table.schema.metadata[FACTS.encode()].decode())
         with plain_errors(self._record.uri):
+            table = with_checksums(table, facts)
             created = create_dataset(table, self._record.uri, self._record.storage_options)
         if created:
             self._version = 1
@@ -346,7 +356,13 @@ def _add_damage(dataset: lance.LanceDataset) -> None:
         dataset.add_columns(pa.field("damage", pa.string()))
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: _add_damage}
+def _add_checksums(dataset: lance.LanceDataset) -> None:
+    """3: checksums. Clips that are there get theirs from `seal`: all they store must be read for that."""
+    if CHECKSUMS not in dataset.schema.names:
+        dataset.add_columns(pa.field(CHECKSUMS, LATER_COLUMNS[CHECKSUMS]))
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _add_damage, 2: _add_checksums}
 """Format number → what brings a sea of that format to the next. Formats are never skipped."""
 
 
@@ -361,7 +377,10 @@ def facts_of(dataset: lance.LanceDataset) -> SeaFacts:
     text = (dataset.schema.metadata or {}).get(FACTS.encode())
     if text is None:
         raise SeaError(f"{dataset.uri}: a Lance dataset, but not a sea; expected one made by `seasync add`")
-    facts = SeaFacts.from_json(text.decode())
+    try:
+        facts = SeaFacts.from_json(text.decode())
+    except (ValueError, KeyError, TypeError) as error:
+        raise SeaError(f"{dataset.uri}: {DAMAGED} ({error})") from error
     if facts.format > FORMAT:
         raise SeaError(
             f"{dataset.uri}: made by a newer Seasync (format {facts.format}, this one reads up to {FORMAT}); "

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from seasync.clip import Clip
 from seasync.encoding import Encoding, EncodingBatch, Floats, Indices, Stream
 
-FORMAT = 2
+FORMAT = 3
 FACTS = "seasync"
 ID_DIGITS = 32
 CLIP_COLUMNS = ["id", "file", "start", "end", "duration", "label"]
-LATER_COLUMNS = {"damage"}  # not there in seas of the first format; they read as null
+CHECKSUMS = "checksums"
+SEALING = "checksums_next"  # what takes their place when a sea is sealed
+LATER_COLUMNS = {"damage": pa.string(), CHECKSUMS: pa.binary()}  # missing in older seas: they read as null
 SCORED_COLUMNS = ["seconds_0", "shots_0", "found_0", "features_0"]  # of clips with one stream
 NUMBERS = "numbers_0"
 ENTRY_COLUMNS = [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags", "damage"]
@@ -140,6 +142,7 @@ def schema(facts: SeaFacts) -> pa.Schema:
             pa.field(f"found_{n}", real),
             pa.field(f"features_{n}", pa.list_(pa.list_(pa.float16(), width))),
         ]
+    columns.append(pa.field(CHECKSUMS, LATER_COLUMNS[CHECKSUMS]))
     return pa.schema(columns, metadata={FACTS: facts.to_json()})
 
 
@@ -150,7 +153,7 @@ def stream_columns(facts: SeaFacts) -> list[str]:
 
 
 def to_table(rows: Sequence[Row], facts: SeaFacts, *, frame_features: bool = True) -> pa.Table:
-    """Rows as columns, without frame features if so asked."""
+    """Rows as columns, without frame features if so asked; the record adds their checksums."""
     entries = [row.entry for row in rows]
     columns: dict[str, Any] = {
         each.name: [getattr(entry.clip, each.name) for entry in entries] for each in fields(Clip)
@@ -183,7 +186,7 @@ def vectors_column(matrix: NDArray[Any]) -> pa.Array:
 
 def matrix(column: pa.ChunkedArray | pa.Array) -> Floats:
     """(N, d) out of a column of N vectors of fixed length, without a copy where that is possible."""
-    array = _one_array(column)
+    array = one_array(column)
     flat = array.flatten().to_numpy(zero_copy_only=False)
     return np.asarray(flat.reshape(len(array), array.type.list_size))
 
@@ -214,11 +217,11 @@ def encoding_batch(
 
     Encoding n is that of row order[n].
     """
-    found = _one_array(table["found_0"])
+    found = one_array(table["found_0"])
     if found.null_count:
         return None
     (seconds, of_frames), (features, _), (shots, of_shots) = (
-        _flat(table[name]) for name in ("seconds_0", "features_0", "shots_0")
+        flat_lists(table[name]) for name in ("seconds_0", "features_0", "shots_0")
     )
     return EncodingBatch(
         encoder=facts.fingerprint,
@@ -235,7 +238,7 @@ def encoding_batch(
 
 def numbers_of(table: pa.Table) -> Indices:
     """The numbers of all frames of the leading stream, one clip after the other."""
-    return np.asarray(_flat(table[NUMBERS])[0])
+    return np.asarray(flat_lists(table[NUMBERS])[0])
 
 
 def _streams(table: pa.Table, n: int, name: str, half: bool) -> list[Stream | None]:
@@ -250,14 +253,14 @@ def _streams(table: pa.Table, n: int, name: str, half: bool) -> list[Stream | No
 
 def lists(column: pa.ChunkedArray, convert: Callable[[Any], Any] = np.asarray) -> list[Any]:
     """The lists of a column as arrays (an empty one for null), sliced out of one that is converted whole."""
-    flat, spans = _flat(column)
+    flat, spans = flat_lists(column)
     flat = convert(flat)
     return [flat[start:end] for start, end in spans.tolist()]
 
 
-def _flat(column: pa.ChunkedArray) -> tuple[NDArray[Any], Indices]:
+def flat_lists(column: pa.ChunkedArray) -> tuple[NDArray[Any], Indices]:
     """All values of a column of lists one after the other, and where each list begins and ends, (B, 2)."""
-    array = _one_array(column)
+    array = one_array(column)
     ends = array.offsets.to_numpy().astype(np.int64)
     values = array.values[ends[0] : ends[-1]]
     flat = matrix(values) if hasattr(values.type, "list_size") else values.to_numpy()
@@ -265,5 +268,5 @@ def _flat(column: pa.ChunkedArray) -> tuple[NDArray[Any], Indices]:
     return flat, np.stack([ends[:-1], ends[1:]], axis=1)
 
 
-def _one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column

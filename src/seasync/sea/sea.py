@@ -383,14 +383,21 @@ class Sea:
         return maintenance.info(self.record)
 
     def verify(
-        self, *, files: bool = True, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        files: bool = True,
+        seal: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> list[SeaProblem]:
-        """Read every row and, with `files`, every video file.
+        """Read every row, compare it with its checksums and, with `files`, read every video file.
 
         Parameters
         ----------
         files
             Whether to check that the videos exist and are unchanged.
+        seal
+            Whether to write checksums for clips without problems that have none yet: those that an earlier
+            version of Seasync added.
         progress
             Called with the number of clips checked, and of all clips.
 
@@ -399,7 +406,7 @@ class Sea:
         list of SeaProblem
             What is wrong; empty if all is well.
         """
-        return maintenance.verify(self.record, files=files, progress=progress)
+        return maintenance.verify(self.record, files=files, seal_too=seal, progress=progress)
 
     def remove(
         self,

@@ -21,12 +21,14 @@ from seasync.encoding import Encoding, EncodingBatch, Floats, Seconds
 from seasync.errors import SeaError
 from seasync.files import location, store
 from seasync.sea import rows as layout
+from seasync.sea.checksums import changed_columns
 from seasync.sea.index import EXACT_UP_TO, INDEX, Exact, Index, RowIds
 from seasync.sea.rows import ClipEntry, SeaFacts
 from seasync.similarity import COHORT, FEWEST, Cohort, query_vector
 
 Move = tuple[str, str]
 MOVES = "seasync.moved"
+DAMAGED = "what it says of itself is damaged; take it from a copy of the sea, or make the sea again"
 WITH_FEATURES = "found_0 IS NOT NULL"  # the condition that a clip keeps frame features
 
 
@@ -67,12 +69,15 @@ class Snapshot:
 
     def __init__(self, dataset: lance.LanceDataset) -> None:
         self.dataset = dataset
-        metadata = {key.decode(): value.decode() for key, value in dataset.schema.metadata.items()}
-        self.facts = SeaFacts.from_json(metadata[layout.FACTS])
-        self.index = Index.from_json(metadata[INDEX]) if metadata.get(INDEX) else None
-        self.metadata = metadata
         self.by_chance: dict[Recipe, NDArray[np.float64]] = {}
-        self.moves: tuple[Move, ...] = tuple(map(tuple, json.loads(metadata.get(MOVES) or "[]")))
+        with plain_errors(dataset.uri):
+            self.metadata = {key.decode(): value.decode() for key, value in dataset.schema.metadata.items()}
+        try:
+            self.facts = SeaFacts.from_json(self.metadata[layout.FACTS])
+            self.index = Index.from_json(self.metadata[INDEX]) if self.metadata.get(INDEX) else None
+            self.moves: tuple[Move, ...] = tuple(map(tuple, json.loads(self.metadata.get(MOVES) or "[]")))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SeaError(f"{dataset.uri}: {DAMAGED} ({error})") from error
 
     @property
     def version(self) -> int:
@@ -81,30 +86,49 @@ class Snapshot:
     def __len__(self) -> int:
         return int(self.dataset.count_rows())
 
+    @cached_property
+    def without_checksums(self) -> int:
+        """How many clips have no checksums: they were added by an earlier version."""
+        if layout.CHECKSUMS not in self.dataset.schema.names:
+            return len(self)
+        return int(self.dataset.count_rows(filter=f"{layout.CHECKSUMS} IS NULL"))
+
     def table(
         self, columns: Sequence[str], where: str | None = None, *, limit: int | None = None
     ) -> pa.Table:
         """These columns (and _rowid) of the rows that fulfil the SQL condition `where`."""
         with plain_errors(self.dataset.uri):
             scanner = self.dataset.scanner(
-                columns=self._stored(columns), filter=where, limit=limit, with_row_id=True, scan_in_order=True
+                columns=self.stored(columns), filter=where, limit=limit, with_row_id=True, scan_in_order=True
             )
-            return self._completed(scanner.to_table(), columns)
+            return self.completed(scanner.to_table(), columns)
 
-    def batches(self, columns: Sequence[str], *, size: int | None = None) -> Iterator[pa.Table]:
-        """These columns of all rows, a batch at a time."""
+    def batches(
+        self,
+        columns: Sequence[str],
+        *,
+        where: str | None = None,
+        with_row_id: bool = False,
+        size: int | None = None,
+    ) -> Iterator[pa.Table]:
+        """These columns of all rows, or of those that fulfil `where`, a batch at a time."""
         with plain_errors(self.dataset.uri):
-            for batch in self.dataset.to_batches(columns=self._stored(columns), batch_size=size):
-                yield self._completed(pa.table(batch), columns)
+            scanner = self.dataset.scanner(
+                columns=self.stored(columns), filter=where, with_row_id=with_row_id, batch_size=size
+            )
+            for batch in scanner.to_batches():
+                yield self.completed(pa.table(batch), columns)
 
-    def _stored(self, columns: Sequence[str]) -> list[str]:
-        missing = layout.LATER_COLUMNS.difference(self.dataset.schema.names)
+    def stored(self, columns: Sequence[str]) -> list[str]:
+        """Those of the columns that a sea of this format has."""
+        missing = layout.LATER_COLUMNS.keys() - self.dataset.schema.names
         return [name for name in columns if name not in missing]
 
-    def _completed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    def completed(self, table: pa.Table, columns: Sequence[str]) -> pa.Table:
         """The table with the columns that a sea of an older format does not have."""
-        for name in layout.LATER_COLUMNS.intersection(columns).difference(table.column_names):
-            table = table.append_column(name, pa.nulls(len(table), pa.string()))
+        for name, kind in layout.LATER_COLUMNS.items():
+            if name in columns and name not in table.column_names:
+                table = table.append_column(name, pa.nulls(len(table), kind))
         return table
 
     def condition(self, where: str | None, label: str | None) -> str | None:
@@ -131,7 +155,7 @@ class Snapshot:
         """These columns of these rows, in the order asked for."""
         with plain_errors(self.dataset.uri):
             rows = np.asarray(row_ids, np.uint64).tolist()
-            return self._completed(self.dataset._take_rows(rows, columns=self._stored(columns)), columns)
+            return self.completed(self.dataset._take_rows(rows, columns=self.stored(columns)), columns)
 
     def clips(self, where: str | None = None, *, limit: int | None = None) -> list[Clip]:
         """The clips that fulfil the condition, in the order they were added."""
@@ -184,7 +208,28 @@ class Snapshot:
         takes time. With `half`, features are not copied: they stay in half precision, good for alignment.
         """
         columns = [*layout.stream_columns(self.facts), *(["mean", "trajectory"] if vectors else [])]
-        return layout.encodings(self.take(row_ids, columns), self.facts, half=half)
+        return layout.encodings(self._take_checked(row_ids, columns), self.facts, half=half)
+
+    def _take_checked(self, row_ids: Sequence[int] | RowIds, columns: Sequence[str]) -> pa.Table:
+        table = self.take(row_ids, [*columns, layout.CHECKSUMS])
+        self.check(table, row_ids)
+        return table
+
+    def check(self, table: pa.Table, row_ids: Sequence[int] | RowIds) -> None:
+        """Compare rows with the checksums that were read with them.
+
+        Raises
+        ------
+        SeaError
+            If a value is not as it was written.
+        """
+        for row, changed in changed_columns(table, self.facts).items():
+            (clip,) = self.clips_of(self.take([row_ids[row]], layout.CLIP_COLUMNS))
+            raise SeaError(
+                f"{self.dataset.uri}: what is stored of clip {clip.id} is damaged ({', '.join(changed)}); "
+                f"`seasync sea verify` lists such clips; run `seasync sea remove --clip {clip.id}`, then add "
+                f"{clip.file} again"
+            )
 
     def encoding_batch(self, row_ids: RowIds) -> EncodingBatch | None:
         """The stored encodings of these clips for scoring, in half precision and without clip vectors.
@@ -195,10 +240,10 @@ class Snapshot:
             return None
         rows = np.sort(row_ids)  # Lance reads in this order, and would copy the features into another one
         return layout.encoding_batch(
-            self.take(rows, layout.SCORED_COLUMNS),
+            self._take_checked(rows, layout.SCORED_COLUMNS),
             self.facts,
             np.searchsorted(rows, row_ids),
-            lambda: layout.numbers_of(self.take(rows, [layout.NUMBERS])),
+            lambda: layout.numbers_of(self._take_checked(rows, [layout.NUMBERS])),
         )
 
     @cached_property
