@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,19 @@ import numpy as np
 import pytest
 import typer
 
+import seasync
 import seasync.video.source
 from seasync.cli.output import end_in_order, resumable
+from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
-from seasync.errors import EncoderError, SeaError
+from seasync.errors import EncoderError, FeatureError, RenderError, SeaError
+from seasync.render.frames import clock_of
 from seasync.sea.ingest import Added
 from seasync.sea.sea import Sea
 from tests.encoders.models import colour_grid
-from tests.sea.footage import video, videos
+from tests.sea.footage import pictures, video, videos
 from tests.sea.test_rows import assert_same
+from tests.videos import write
 
 
 def contents(sea: Sea) -> list[dict]:  # type: ignore[type-arg]
@@ -250,6 +255,30 @@ def test_nonsense_is_refused_before_anything_is_written(tmp_path: Path, clips: P
     with pytest.raises(SeaError, match="no sea here; make one with"):
         Sea(tmp_path / "s.sea", create=False)
     assert not (tmp_path / "s.sea").exists()
+
+
+@pytest.mark.timeout(60)
+def test_frames_spread_over_days_are_refused_in_one_line(tmp_path: Path, clips: Path, encoder: str) -> None:
+    day = 86_400_000  # milliseconds
+    days = write(
+        tmp_path / "days.mkv",
+        pictures("circle", 0, 24),
+        pts=[n * day for n in range(24)],
+        time_base=Fraction(1, 1000),
+        fps=1,
+    )
+    whole = sorted(clips.rglob("*.mp4"))[0]
+    for pair in ((days, days), (days, whole), (whole, days)):
+        with pytest.raises(FeatureError, match="24 frames are spread over so long a time"):
+            seasync.align(*pair, encoder=encoder)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    (failure,) = sea.add(days, whole).failed
+    assert (failure.file, len(sea)) == (str(days), 1)
+    with pytest.raises(FeatureError, match="24 frames are spread"):
+        sea.search(days)
+    assert "windows of 1 s" in sea.add(days, split=1).failed[0].reason
+    with pytest.raises(RenderError, match="frames per second are"):
+        clock_of(Clip(str(days)), fps=30)
 
 
 def test_an_interruption_keeps_what_is_done(tmp_path: Path, clips: Path, encoder: str) -> None:

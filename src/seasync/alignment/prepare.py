@@ -30,6 +30,8 @@ from seasync.errors import FeatureError
 JITTER = 0.02
 # Steps shorter than this many median steps tell the rate.
 ORDINARY = 1.5
+# A grid has at most so many points, unless frames are at most so many points apart: 1 frame per second is 30.
+MOST_POINTS, MOST_FACTOR = 1 << 17, 32
 
 
 class Grid(NamedTuple):
@@ -83,7 +85,20 @@ def grid_factor(rate: float, recipe: Recipe) -> int:
 
 @lru_cache(maxsize=256)
 def grid_points(length: int, factor: int) -> tuple[NDArray[np.int32], Seconds]:
-    """The sample at or before each point of a grid `factor` times as fine, and the way to the next (0–1)."""
+    """The sample at or before each point of a grid `factor` times as fine, and the way to the next (0–1).
+
+    Raises
+    ------
+    FeatureError
+        If the samples are so far apart that the grid has far too many points, as in a film whose timestamps
+        are damaged.
+    """
+    points, most = factor * (length - 1) + 1, max(MOST_POINTS, MOST_FACTOR * length)
+    if points > most:
+        raise FeatureError(
+            f"{length} frames are spread over so long a time that their grid has {points} points, at most "
+            f"{most}: align a shorter span, and check the timestamps of the file"
+        )
     point = np.arange(factor * (length - 1) + 1, dtype=np.int32)
     return point // np.int32(factor), point % factor / factor
 

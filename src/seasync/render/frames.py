@@ -280,6 +280,9 @@ class Clock:
         ]
 
 
+MOST_FRAMES = 10_000_000  # of a film: two days at 50 per second
+
+
 def clock_of(clip: Clip, *, fps: float | None = None) -> Clock:
     """The clock of a film of `clip`, at the file's own rate (which shows every frame) or at `fps`."""
     table = frame_table(clip.file)
@@ -288,6 +291,11 @@ def clock_of(clip: Clip, *, fps: float | None = None) -> Clock:
     end = table.end if span.stop == len(table) else float(table.seconds[span.stop])
     rate = Fraction(fps) if fps else frame_rate(table)
     count = max(1, round((end - start) * float(rate)))
+    if count > MOST_FRAMES:
+        raise RenderError(
+            f"{clip.file}: {end - start:.0f} s at {float(rate):g} frames per second are {count} frames, at "
+            f"most {MOST_FRAMES}: show a shorter span, and check the timestamps of the file"
+        )
     return Clock(rate, start + np.arange(count) / float(rate))
 
 
@@ -298,7 +306,11 @@ def frame_rate(table: FrameTable) -> Fraction:
     if len(table) < 3:
         return average
     usual = 1 / float(np.median(np.diff(table.seconds)))
-    return average if abs(usual - average) < 0.02 * average else Fraction(usual).limit_denominator(1001)
+    return (
+        average
+        if abs(usual - average) < 0.02 * average
+        else Fraction(usual).limit_denominator(1001) or average
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seasync import encoders, video
+from seasync.alignment import MOTION
+from seasync.alignment.prepare import grid_of
 from seasync.clip import Clip
 from seasync.encoders.encode import AHEAD, read_for
 from seasync.encoders.encoder import TakesFrames
@@ -245,6 +247,7 @@ def encode_here(steps: Iterator[Step], encoder: encoders.Encoder, fps: float) ->
             else:
                 clip = step.entry.clip
                 encoding = damage.run(encoders.encode_clip, clip, encoder, fps=fps, cache=False)
+            grid_of(encoding.seconds, MOTION)  # raises if no search could align it
             largest = max(float(np.abs(stream.features).max()) for stream in encoding.streams)
             if largest > float(np.finfo(np.float16).max):
                 raise FeatureError(

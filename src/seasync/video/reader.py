@@ -24,6 +24,7 @@ from seasync.video.source import File, FrameTable, Orientation, frame_table, pro
 
 T = TypeVar("T")
 Span = tuple[float, float]
+MOST_WINDOWS = 100_000  # of one file
 WIDTH = 256  # pixels; what PySceneDetect itself scales pictures down to
 # PySceneDetect's AdaptiveDetector, with its defaults (scenedetect.com/docs). Its package brings OpenCV:
 # 190 MB of 1,150 that nothing else needs.
@@ -358,11 +359,16 @@ def windows(file: File, seconds: float) -> list[Span]:
     Raises
     ------
     VideoError
-        If `seconds` is not positive.
+        If `seconds` is not positive, or the video has far too many windows.
     """
     if not (math.isfinite(seconds) and seconds > 0):
         raise VideoError(f"{file}: windows must last more than 0 seconds, got {seconds}")
     end = frame_table(file).end
     count = max(1, math.floor(end / seconds + 0.5))
+    if count > MOST_WINDOWS:
+        raise VideoError(
+            f"{file}: {count} windows of {seconds:g} s in {end:.0f} s are too many, at most {MOST_WINDOWS}: "
+            "give longer ones, and check the timestamps of the file"
+        )
     starts = [float(i * seconds) for i in range(count)]
     return list(zip(starts, [*starts[1:], end], strict=True))
