@@ -339,7 +339,7 @@ def _wrong_vectors(table: pa.Table, snapshot: Snapshot) -> NDArray[np.bool_]:
 def seal(record: Record, *, but: Container[str] = ()) -> int:
     """Write the checksums that are missing, except of the clips `but`; returns how many clips had none.
 
-    No other column is written again. Interrupted, it begins anew.
+    No other column is written again. Interrupted, it begins again.
     """
     with record.writing(alone=True), plain_errors(record.uri):
         snapshot, dataset = record.snapshot(), record.open()
