@@ -29,7 +29,7 @@ from seasync.encoding import Encoding
 from seasync.errors import SubjectNotFound
 from seasync.evaluate.results import mean_interval
 from seasync.sample import Sample, alignment_error, make
-from seasync.sample.truth import TRUTH
+from seasync.sample.generate import TRUTH
 from seasync.video import read
 
 FROZEN = "dinov2-small"

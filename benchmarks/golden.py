@@ -186,7 +186,7 @@ def read_events(file: Path) -> dict[str, tuple[Doubles, str]]:
 
 def composites(clips: Sequence[GoldenClip]) -> Iterator[GoldenClip]:
     """Clips put together of the samples of others, a shot each; their events are those of the first drawn."""
-    from seasync.encoders.vector import stream_vector_parts
+    from seasync.encoders.encoder import stream_vector_parts
     from seasync.encoding import Encoding, Stream
 
     rng = np.random.default_rng(SEED)

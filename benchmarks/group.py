@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.goals import Goals, parser
 from seasync.clip import Clip
-from seasync.encoders.vector import clip_vector_parts
+from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.group.clock import Take
 from seasync.group.takes import group_of, medoid

@@ -27,8 +27,7 @@ from benchmarks.world_sets import load_events
 from seasync.alignment import Alignment, align_encodings, cost_matrix, score_many
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
-from seasync.encoders.encoder import is_cut
-from seasync.encoders.vector import stream_vector_parts
+from seasync.encoders.encoder import is_cut, stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.film import find_in
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from seasync import Sea
 from seasync.clip import Clip
 from seasync.encoders import encode_clip, get_encoder
-from seasync.encoders.encoder import Progress
-from seasync.encoders.vector import stream_vector_parts
+from seasync.encoders.encoder import Progress, stream_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.evaluate.tables.planted import draw_warp
 from seasync.video import Writer, probe, read

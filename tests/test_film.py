@@ -13,7 +13,7 @@ import pytest
 from seasync.alignment import MOTION
 from seasync.alignment.spans import Span
 from seasync.clip import Clip
-from seasync.encoders.vector import cut
+from seasync.encoders.encoder import cut
 from seasync.errors import VideoError
 from seasync.film import _fit_around, find, find_in
 from seasync.sample import Sample, make

@@ -93,7 +93,7 @@ def _sound() -> Check:
 
 
 def _device() -> Check:
-    from seasync.encoders.device import active_device
+    from seasync.encoders.onnx import active_device
 
     device = active_device()
     if device.failures:

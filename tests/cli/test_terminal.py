@@ -153,7 +153,7 @@ def test_the_doctor_reports_what_breaks(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("av.codecs_available", {"aac"})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr("seasync.doctor.LOW_DISK_BYTES", 1e18)
-    monkeypatch.setattr("seasync.encoders.device.active_device", lambda: 1 / 0)
+    monkeypatch.setattr("seasync.encoders.onnx.active_device", lambda: 1 / 0)
     found = {check.name: check for check in examine()}
     assert found["FFmpeg"].state == "fails"
     assert "without libx264" in found["FFmpeg"].found

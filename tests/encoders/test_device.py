@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from seasync.cli import app
-from seasync.encoders import device
-from seasync.encoders.device import CPU, active_device, captured_stderr
+from seasync.encoders import onnx
 from seasync.encoders.dinov2 import precision
+from seasync.encoders.onnx import CPU, active_device, captured_stderr
 from seasync.errors import DeviceFailed, EncoderError
 from seasync.options import DeviceName, values
 
@@ -21,7 +21,7 @@ from seasync.options import DeviceName, values
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing remembered, nothing chosen."""
-    device._loaded.cache_clear()
+    onnx._loaded.cache_clear()
     for name in ("SEASYNC_DEVICE", "SEASYNC_PRECISION"):
         monkeypatch.delenv(name, raising=False)
 
@@ -55,7 +55,7 @@ def test_provider_that_fails_is_a_warning_and_the_cpu_runs_in_8_bits(built_for_c
 def test_provider_that_loads_decides_precision_and_batch(
     built_for_cuda: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "_why_not", lambda provider: "")
+    monkeypatch.setattr(onnx, "_why_not", lambda provider: "")
     found = active_device()
     assert found.providers == ["CUDAExecutionProvider", CPU]
     assert (found.precision, found.tokens_at_once) == ("fp32", 8224)
@@ -86,7 +86,7 @@ def test_stderr_of_libraries_is_caught() -> None:
 
 
 def test_the_options_users_meet_are_the_devices_there_are() -> None:
-    assert set(values(DeviceName)) == {"auto", *device.PROVIDERS}
+    assert set(values(DeviceName)) == {"auto", *onnx.PROVIDERS}
 
 
 def test_device_option_reaches_the_encoders(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_onnxruntime_reports_nothing_to_anyone(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    code = "from seasync.encoders.device import active_device; print(active_device())"
+    code = "from seasync.encoders.onnx import active_device; print(active_device())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )

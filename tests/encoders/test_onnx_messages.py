@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from seasync.encoders.onnx_graph import _MESSAGES, Nodes, array, message, tensor
+from seasync.encoders.onnx import _MESSAGES, Nodes, array, message, tensor
 from seasync.encoders.weights import read_tensors
 from seasync.errors import EncoderError
 from tests.encoders.models import colour_grid
@@ -79,7 +79,7 @@ def test_threads_that_come_at_once_get_messages_that_fit_into_each_other() -> No
 import sys
 from threading import Barrier, Thread
 import google.protobuf.descriptor_pb2
-from seasync.encoders.onnx_graph import message
+from seasync.encoders.onnx import message
 
 sys.setswitchinterval(1e-6)
 start, made = Barrier(8), []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.fft import dct
 
-from seasync.encoders.vector import (
+from seasync.encoders.encoder import (
     FLOW_WEIGHT,
     _projection,
     clip_vector_parts,

@@ -136,5 +136,5 @@ def test_the_untrained_transformer_is_an_encoder_like_any_other(tmp_path):
     numbered(tmp_path / "a.mp4", 10)
     encoding = encode_clip(tmp_path / "a.mp4", f"features:{tmp_path}+carl:untrained", cache=False)
     assert encoding.features.shape[1] == 128
-    with pytest.raises(EncoderError, match="ENCODER.carl:untrained"):
+    with pytest.raises(EncoderError, match=r"ENCODER\+carl:untrained"):
         get_encoder("carl:untrained")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.vector import clip_vector_parts
+from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding
 from seasync.group.clock import Take
 from tests.alignment.clips import retimed, stream, walk

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seasync.clip import Clip
-from seasync.encoders.vector import clip_vector_parts
+from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError
 from seasync.group.clock import Take

@@ -89,7 +89,7 @@ def test_sub_tasks_of_one_episode_reach_the_others_by_their_numbers(sea: Sea, tm
 def test_the_list_of_doubtful_clips_says_how_many_it_leaves_out(
     sea: Sea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seasync.cli.transfer.DOUBTFUL_SHOWN", 1)
+    monkeypatch.setattr("seasync.cli.pair.DOUBTFUL_SHOWN", 1)
     (tmp_path / "marks.csv").write_text("clip,name,seconds\nepisode_000001,top,1.0\n")
     words = ["transfer", str(tmp_path / "marks.csv"), "--sea", sea.uri, "--to", str(tmp_path / "all.csv")]
     said = CliRunner().invoke(app, words).output.splitlines()

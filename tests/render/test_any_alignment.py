@@ -234,7 +234,7 @@ def test_what_is_shown_of_the_end_of_a_piece_belongs_to_that_piece(
     pytest.importorskip("fastapi", reason="needs the extra 'serve'")
     from types import SimpleNamespace
 
-    from seasync.cli.align import _print
+    from seasync.cli.pair import _print
     from seasync.group.timing import compare_timing
     from seasync.integrations.fiftyone import _warp
     from seasync.integrations.mcp import described

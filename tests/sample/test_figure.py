@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.sample.actions import ACTIONS, smooth_through
-from seasync.sample.figure import Build, perform
+from seasync.sample.figure import ACTIONS, Build, perform, smooth_through
 
 SQUAT, JUMPING_JACK, THROW, BOW = ACTIONS
 TIME = np.linspace(0, 1, 201)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from seasync.clip import Clip
-from seasync.encoders.vector import clip_vector_parts, trajectory_dimension
+from seasync.encoders.encoder import clip_vector_parts, trajectory_dimension
 from seasync.encoding import Encoding, Stream
 from seasync.sea.rows import FORMAT, ClipEntry, Row, SeaFacts, clip_id
 from tests.videos import write

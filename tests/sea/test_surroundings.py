@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seasync.encoders.vector import cut, joined
+from seasync.encoders.encoder import cut, joined
 from seasync.sea.sea import Sea
 from tests.sea.footage import encoding, pictures, video
 from tests.videos import write

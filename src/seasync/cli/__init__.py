@@ -26,12 +26,12 @@ app = typer.Typer(
 )
 
 _PANELS = {
-    "Two videos": ("align.align", "render.render", "align.export", "transfer.transfer", "group.group"),
+    "Two videos": ("pair.align", "pair.render", "pair.export", "pair.transfer", "group.group"),
     "A sea of footage": (
         *("sea.add", "search.search", "search.find", "search.replace", "sea.sea", "sea.calibrate"),
         *("serve.serve", "serve.mcp"),
     ),
-    "Encoders and measurements": ("about.models", "train.train", "evaluate.evaluate"),
+    "Encoders and measurements": ("about.models", "evaluate.train", "evaluate.evaluate"),
     "About Seasync": ("about.demo", "about.doctor", "about.version"),
 }
 

@@ -222,7 +222,7 @@ def _facts() -> dict[str, str]:
     import av
 
     from seasync.encoders import cache_folder
-    from seasync.encoders.device import active_device
+    from seasync.encoders.onnx import active_device
     from seasync.plugins import described
 
     facts = {}

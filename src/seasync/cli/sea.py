@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasync.cli import output, parameters, train
+from seasync.cli import evaluate as learning, output, parameters
 from seasync.cli.output import counted
 from seasync.options import IndexKind
 
@@ -139,8 +139,8 @@ def calibrate(
 
 
 sea = typer.Typer(help="Look after a sea: list, check, copy, rebuild, remove.", no_args_is_help=True)
-sea.command(epilog=f"Examples:\n\n{train.EXAMPLES['adapt']}")(
-    parameters.spread(train.adapt, only=train.ADAPT_OPTIONS)
+sea.command(epilog=f"Examples:\n\n{learning.EXAMPLES['adapt']}")(
+    parameters.spread(learning.adapt, only=learning.ADAPT_OPTIONS)
 )
 
 

@@ -6,21 +6,20 @@ from seasync.lazy import loader
 
 if TYPE_CHECKING:
     from seasync.encoders.encode import content_hash as content_hash, encode_clip as encode_clip
-    from seasync.encoders.encoder import Encoder as Encoder
+    from seasync.encoders.encoder import Encoder as Encoder, clip_vector_parts as clip_vector_parts
     from seasync.encoders.registry import (
         DEFAULT as DEFAULT,
         encoder_for as encoder_for,
         get_encoder as get_encoder,
         register as register,
     )
-    from seasync.encoders.vector import clip_vector_parts as clip_vector_parts
     from seasync.encoders.weights import cache_folder as cache_folder
 
 _HOMES = {
     "DEFAULT": "registry",
     "Encoder": "encoder",
     "cache_folder": "weights",
-    "clip_vector_parts": "vector",
+    "clip_vector_parts": "encoder",
     "content_hash": "encode",
     "encode_clip": "encode",
     "encoder_for": "registry",

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.device import active_device, open_session
 from seasync.encoders.encoder import FrameEncoder, Look, class_and_patches, is_cut
-from seasync.encoders.onnx_graph import Nodes, prepared
+from seasync.encoders.onnx import Nodes, active_device, open_session, prepared
 from seasync.encoders.weights import DINOV2_SMALL, HEADS, LAYERS, WIDTH, Tensors, fetch, read_tensors
 from seasync.encoding import FLOW_CHANNELS, Floats, Indices
 from seasync.errors import EncoderError

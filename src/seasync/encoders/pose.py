@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
-from seasync.encoders.device import allowed_threads, captured_stderr
 from seasync.encoders.encode import encode_part
 from seasync.encoders.encoder import Progress, encoding_of, halved
+from seasync.encoders.onnx import allowed_threads, captured_stderr
 from seasync.encoders.weights import BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY, Weights, fetch
 from seasync.encoding import Encoding, Floats, Indices, Seconds, Stream
 from seasync.errors import MissingExtra, VideoError

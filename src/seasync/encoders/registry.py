@@ -75,7 +75,7 @@ _SCHEMES: dict[str, Callable[[str], Encoder]] = {
     "hf": _lazily("torch_models", "hf_encoder"),
     "torch": _lazily("torch_models", "torch_file_encoder"),
     "features": _lazily("encode", "features_encoder"),
-    "byol": _lazily("resnet", "byol_encoder"),
+    "byol": _lazily("temporal", "byol_encoder"),
 }
 # `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on.
 _TEMPORAL = ("nms:", "carl:", "taught:")

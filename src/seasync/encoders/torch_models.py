@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seasync.encoders.device import allowed_threads
 from seasync.encoders.encoder import FrameEncoder, Split, find_file
+from seasync.encoders.onnx import allowed_threads
 from seasync.encoders.weights import file_hash
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, MissingExtra

@@ -25,7 +25,7 @@ from typing import IO, Any
 import numpy as np
 import safetensors.numpy
 
-from seasync.encoders.onnx_graph import array, message
+from seasync.encoders.onnx import array, message
 from seasync.encoding import Floats
 from seasync.errors import EncoderError, WeightsError
 from seasync.files import atomic_write, cache_folder as cache_folder, lock

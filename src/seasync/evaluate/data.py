@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from seasync import plugins
 from seasync.clip import Clip
+from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoders.pose import smooth
-from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
 from seasync.evaluate import dataset

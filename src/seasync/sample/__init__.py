@@ -8,7 +8,6 @@ Every clip has its own performer, clothes, place, camera, pace, length and frame
 a click at each key moment. Some mislead on purpose (`SampleClip.distractor`). A seed makes one sea, always.
 """
 
-from seasync.sample.generate import make
-from seasync.sample.truth import Sample, SampleClip, alignment_error, true_warp
+from seasync.sample.generate import Sample, SampleClip, alignment_error, make, true_warp
 
 __all__ = ["Sample", "SampleClip", "alignment_error", "make", "true_warp"]

@@ -1,20 +1,201 @@
-"""A whole sample made: each clip is planned from the seed, then drawn, heard and filmed."""
+"""A whole sample made, and the truth about it: what each frame shows, so which frames belong together.
 
+Each clip is planned from the seed, then drawn, heard and filmed.
+"""
+
+import csv
+import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seasync.errors import DataError
-from seasync.sample.actions import ACTIONS, Action, Array, smooth_through
-from seasync.sample.figure import STYLES, Build, FigureLayer, Outfit, layers, perform, seen, shadow
+from seasync.sample import figure
 from seasync.sample.scenery import WHITE, Color, Random, colors, scenery
-from seasync.sample.truth import TRUTH, Sample, SampleClip
+
+Array = NDArray[np.float64]
+TRUTH, PHASES = "truth.json", "phases.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class SampleClip:
+    """One generated clip and all that is known of it.
+
+    Attributes
+    ----------
+    look : int
+        Number of performer and place: clips with the same number share their look.
+    distractor : str
+        "look": has the look of a clip of another action; "motion": has a look like no other; else empty.
+    action_time : array [shape=(N,)]
+        How far the action is in each frame, 0 to 1, never falling.
+    phases : array [shape=(N,)]
+        Number of the phase in each frame; its name is phase_names[number].
+    key_seconds : array [shape=(K,)]
+        When each phase but the last ends: a click is heard there.
+    tone : float
+        Hertz of the tone heard all along.
+    """
+
+    file: Path
+    action: str
+    look: int
+    distractor: str
+    fps: Fraction
+    action_time: Array
+    phases: NDArray[np.int64]
+    phase_names: tuple[str, ...]
+    key_seconds: Array
+    tone: float
+
+    def __repr__(self) -> str:
+        return (
+            f"SampleClip({self.action!r}, {self.file.name}, {len(self.action_time)} frames at {self.fps} fps)"
+        )
+
+    @property
+    def seconds(self) -> Array:
+        """(N,) when each frame is shown."""
+        return np.arange(len(self.action_time)) / float(self.fps)
+
+    @property
+    def moving(self) -> NDArray[np.bool_]:
+        """(N,) whether the action is under way: false in the still lead-in and tail, and where it is held."""
+        step = np.diff(self.action_time)
+        goes = step > 0.1 * step.mean()
+        return np.concatenate([[False], goes[:-1] & goes[1:], [False]])
+
+    def to_json(self, folder: Path) -> dict[str, Any]:
+        plain = {
+            name: getattr(self, name) for name in ("action", "look", "distractor", "tone", "phase_names")
+        }
+        return plain | {
+            "file": self.file.relative_to(folder).as_posix(),
+            "fps": str(self.fps),
+            "key_seconds": self.key_seconds.round(6).tolist(),
+            "phases": self.phases.tolist(),
+            "action_time": self.action_time.round(7).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, truth: dict[str, Any], folder: Path) -> "SampleClip":
+        known = truth | {name: np.array(truth[name], np.float64) for name in ("action_time", "key_seconds")}
+        known |= {"file": folder / truth["file"], "fps": Fraction(truth["fps"])}
+        known |= {"phases": np.array(truth["phases"], np.int64), "phase_names": tuple(truth["phase_names"])}
+        return cls(**known)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A folder of generated clips, `<action>/<clip>.mp4`, with their truth.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    clips : tuple of SampleClip
+        Its clips, in the order they were made.
+    """
+
+    folder: Path
+    clips: tuple[SampleClip, ...]
+
+    def __repr__(self) -> str:
+        return f"Sample({str(self.folder)!r}, {len(self.clips)} clips of {len(self.actions)} actions)"
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The actions that the clips show."""
+        return tuple(dict.fromkeys(clip.action for clip in self.clips))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Sample":
+        """The sample that `make` put into `folder`."""
+        folder = Path(folder)
+        try:
+            known = json.loads((folder / TRUTH).read_text(encoding="utf-8"))
+            return cls(folder, tuple(SampleClip.from_json(clip, folder) for clip in known["clips"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"{folder}: no sample with a readable {TRUTH} here; make one there first"
+            ) from error
+
+    def save(self) -> None:
+        """Write truth.json and, `phases.csv` with the labels only: the frame each phase begins with."""
+        with (self.folder / PHASES).open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["clip", "frame", "phase", "name"])
+            for clip in self.clips:
+                name = clip.file.relative_to(self.folder).as_posix()
+                phases, begins = np.unique(clip.phases, return_index=True)
+                for phase, frame in zip(phases.tolist(), begins.tolist(), strict=True):
+                    rows.writerow([name, frame, phase, clip.phase_names[phase]])
+        truth = {"clips": [clip.to_json(self.folder) for clip in self.clips]}
+        (self.folder / TRUTH).write_text(json.dumps(truth), encoding="utf-8")
+
+
+def true_warp(query: SampleClip, match: SampleClip) -> Array:
+    """When the match is as far in the action as the query is.
+
+    Parameters
+    ----------
+    query, match
+        Clips of one action.
+
+    Returns
+    -------
+    array [shape=(N,)]
+        For each frame of the query, seconds of the match. NaN where the query's action stands still: any
+        frame of the match's own stillness would be right there.
+
+    Raises
+    ------
+    DataError
+        If the clips are of different actions.
+    """
+    if query.action != match.action:
+        raise DataError(
+            f"true_warp: clips of one action are needed, got {query.action!r} and {match.action!r}"
+        )
+    seconds = np.interp(query.action_time, match.action_time, match.seconds)
+    return np.where(query.moving, seconds, np.nan)
+
+
+def alignment_error(
+    query: SampleClip,
+    match: SampleClip,
+    warp: Callable[[Array], Array],
+    *,
+    fps: float | Fraction | None = None,
+) -> Array:
+    """How far a warp is from the truth, in frames.
+
+    Parameters
+    ----------
+    query, match
+        Clips of one action.
+    warp
+        From seconds of the query to seconds of the match.
+    fps
+        Frames per second to count in. Default: the match's own.
+
+    Returns
+    -------
+    array [shape=(M,)]
+        One value for each moving frame of the query. NaN from the warp, at a moment that it does not cover,
+        stays NaN.
+    """
+    moving = query.moving
+    away = np.abs(np.asarray(warp(query.seconds[moving])) - true_warp(query, match)[moving])
+    return np.asarray(away * float(fps or match.fps))
+
 
 RATE = 48_000
 FINE = 2  # pictures are drawn this much larger and then reduced, so that edges are smooth
@@ -112,25 +293,25 @@ class Plan:
     """One clip to be: what will be known of it, with the file's place in the sample, and what is drawn."""
 
     clip: SampleClip
-    action: Action
+    action: figure.Action
     look: "Appearance"
     seed: tuple[int, ...]
 
 
 def plan(index: int, *, seed: int, seconds: tuple[float, float]) -> Plan:
     """Clip `index` of the sample; it does not depend on how many clips there are."""
-    turn, kind = divmod(index, len(ACTIONS))
-    action, distractor = ACTIONS[kind], ROUNDS[turn % len(ROUNDS)]
+    turn, kind = divmod(index, len(figure.ACTIONS))
+    action, distractor = figure.ACTIONS[kind], ROUNDS[turn % len(ROUNDS)]
     shown, place = index, action.far_place if distractor == "motion" else action.place
     if distractor == "look":  # that of a clip of another action, two rounds before
-        other = (kind + len(ACTIONS) // 2) % len(ACTIONS)
-        shown, place = (turn - 2) * len(ACTIONS) + other, ACTIONS[other].place
+        other = (kind + len(figure.ACTIONS) // 2) % len(figure.ACTIONS)
+        shown, place = (turn - 2) * len(figure.ACTIONS) + other, figure.ACTIONS[other].place
     look = dress(seed, shown, place)
     rng = np.random.default_rng([seed, index, 1])
     fps = FRAME_RATES[int(rng.integers(len(FRAME_RATES)))]
     count = round(rng.uniform(*seconds) * fps)
     times, progress, keys = _speed_curve(action.key_times, float(count / fps), rng)
-    action_time = smooth_through(times, progress, np.arange(count) / float(fps))
+    action_time = figure.smooth_through(times, progress, np.arange(count) / float(fps))
     clip = SampleClip(
         file=Path(action.name, f"{action.name}-{index:03d}.mp4"),
         action=action.name,
@@ -190,16 +371,16 @@ class Appearance:
     seed: int
     number: int
     place: str
-    body: Build
-    outfit: Outfit
+    body: figure.Build
+    outfit: figure.Outfit
 
 
 def dress(seed: int, number: int, place: str) -> Appearance:
     """Some performer in that place, dressed so as to stand out."""
     rng = np.random.default_rng([seed, number])
     behind = np.asarray(scenery(place, (56, 42), seed, number))[14:, 18:38].mean((0, 1))
-    body = Build.drawn(rng)
-    outfit = Outfit(
+    body = figure.Build.drawn(rng)
+    outfit = figure.Outfit(
         skin=_pick(rng, _SKINS),
         hair=_pick(rng, _HAIRS),
         top=_pick(rng, _unlike(behind, _TOPS)),
@@ -207,7 +388,7 @@ def dress(seed: int, number: int, place: str) -> Appearance:
         bottom=_pick(rng, _unlike(behind, _BOTTOMS)),
         shoe=_pick(rng, _SHOES),
         sole=WHITE,
-        style=str(rng.choice(STYLES)),
+        style=str(rng.choice(figure.STYLES)),
         sleeve=float(rng.choice([0.12, 0.36, 0.42, 0.96])),
         trouser=float(rng.choice([0.3, 0.4, 0.46, 0.95, 0.95])),
     )
@@ -218,7 +399,7 @@ def dress(seed: int, number: int, place: str) -> Appearance:
     return Appearance(seed, number, place, body, outfit)
 
 
-def _all_in(ink: Color, outfit: Outfit) -> Outfit:
+def _all_in(ink: Color, outfit: figure.Outfit) -> figure.Outfit:
     return replace(outfit, skin=ink, hair=ink, top=ink, trim=ink, bottom=ink, shoe=ink, sole=ink)
 
 
@@ -254,7 +435,7 @@ class Camera:
 
     @classmethod
     def held(
-        cls, action: Action, seconds: Array, size: tuple[int, int], rng: np.random.Generator
+        cls, action: figure.Action, seconds: Array, size: tuple[int, int], rng: np.random.Generator
     ) -> "Camera":
         """A camera that pans and zooms a little, in hands that are not quite still."""
         frame, course = np.array(size, np.float64), seconds / seconds[-1] - 0.5
@@ -288,12 +469,12 @@ def frames(plan: Plan, size: tuple[int, int]) -> Iterator[NDArray[np.uint8]]:
     rng, look = np.random.default_rng(plan.seed), plan.look
     camera = Camera.held(plan.action, plan.clip.seconds, size, rng)
     vigour, sway = rng.uniform(0.94, 1.04), 0.8 * wander(plan.clip.seconds, rng)
-    places = perform(look.body, plan.action, plan.clip.action_time, vigour=vigour, sway=sway)
-    figure = layers(seen(places, view=camera.view, tilt=TILT), look.body, look.outfit)
-    drawn = [shadow(places, view=camera.view, tilt=TILT), *figure]
+    places = figure.perform(look.body, plan.action, plan.clip.action_time, vigour=vigour, sway=sway)
+    body = figure.layers(figure.seen(places, view=camera.view, tilt=TILT), look.body, look.outfit)
+    drawn = [figure.shadow(places, view=camera.view, tilt=TILT), *body]
     order = np.argsort(np.stack([layer.near for layer in drawn], -1), kind="stable").tolist()
 
-    def finish(layer: FigureLayer) -> list[tuple[list[tuple[int, ...]], list[list[int]]]]:
+    def finish(layer: figure.FigureLayer) -> list[tuple[list[tuple[int, ...]], list[list[int]]]]:
         """Each shape's color in its light and its outline x, y, x, y, … in the fine picture, by frame."""
         lit = [np.rint(layer.light[:, None] * ink).astype(np.int64) for ink, _ in layer.shapes]
         lines = [np.rint(FINE * camera.pixels(line)).astype(np.int64) for _, line in layer.shapes]

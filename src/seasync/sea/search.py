@@ -29,7 +29,7 @@ from seasync.alignment.solve import align_pairs
 from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
 from seasync.encoders import content_hash
-from seasync.encoders.vector import cut, joined
+from seasync.encoders.encoder import cut, joined
 from seasync.encoding import Encoding, Floats, seconds_of
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch

@@ -16,10 +16,10 @@ import torch
 from seasync.alignment import PAPER
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encoder_for, get_encoder
-from seasync.encoders.onnx_graph import write_model
+from seasync.encoders.encoder import clip_vector_parts
+from seasync.encoders.onnx import write_model
 from seasync.encoders.temporal import About, transformer_graph
 from seasync.encoders.torch_models import best_device
-from seasync.encoders.vector import clip_vector_parts
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Location, Place, atomic_write, expect_writable, local, store

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from seasync.alignment import MOTION, Recipe, align_encodings, align_many
 from seasync.alignment.consensus import apply_consensus, disagreement
-from seasync.encoders.vector import clip_vector_parts
+from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding, Seconds, Stream
 from seasync.similarity import similarity_matrix
 from seasync.train.clips import Footage, Progress

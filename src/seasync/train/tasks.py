@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from seasync.encoders.resnet import folded
-from seasync.encoders.temporal import Shape, distances
+from seasync.encoders.temporal import Shape, distances, folded
 from seasync.encoding import Floats
 from seasync.train.clips import Batch, Pair, pad_batch, with_noise
 
