@@ -1,9 +1,9 @@
 """`nms:FILE`, `carl:FILE`, `taught:FILE`: frame features seen in time, by a temporal transformer.
 
-`dinov2-small+nms:FILE` names the frame encoder, `nms:FILE` takes the one it was trained on. `carl:untrained` on
-a frame encoder is CARL's transformer before training, the control for shortcuts through position.
-`…@WINDOW/STRIDE` slides a window over the clip, as CARL-SW does; a stretch of frames seen by several windows is
-blended. The checkpoints of CARL, and `byol:FILE` (a ResNet of the bottleneck kind), are run as ONNX.
+`dinov2-small+nms:FILE` names the frame encoder, `nms:FILE` takes the one it was trained on. `carl:untrained`
+on a frame encoder is CARL's transformer before training, the control for shortcuts through position.
+`…@WINDOW/STRIDE` slides a window over the clip, as CARL-SW does; a stretch of frames seen by several windows
+is blended. The checkpoints of CARL, and `byol:FILE` (a ResNet of the bottleneck kind), are run as ONNX.
 """
 
 import hashlib
