@@ -53,7 +53,7 @@ def test_other_formats(folder):
         "dtw",
         "draq",
         "product",
-        "evidence",
+        "order",
     }
     assert run("rerank", folder, "--latex").stdout.startswith("% seasync evaluate rerank")
     assert "Re-ranking the first 25" in run("rerank", folder).stdout

@@ -14,7 +14,7 @@ from seasync.evaluate.data import open_dataset
 from seasync.evaluate.metrics import fpe, partners
 from seasync.evaluate.proxies import TCC, contextualized, phases, state_and_change
 from seasync.evaluate.results import merge_tables
-from seasync.evaluate.study import NO_CONTEXT, Study
+from seasync.evaluate.study import NATIVE, NO_CONTEXT, Study
 from seasync.evaluate.tables import all_tables
 from seasync.evaluate.tables.agreement import agreement, apa, indicators, percentile_curve
 from seasync.evaluate.tables.retrieval import avr, cost, cycle_errors, rerank, resample
@@ -68,6 +68,33 @@ def test_another_data_set_can_be_the_gallery(folder, penn, tmp_path):
     assert crossed.paper is None
     penn_like = replace(open_dataset(folder), paper="PennAction")
     assert Study.of(penn_like, replace(open_dataset(other), paper="UCF101")).paper == "Penn ⇄ UCF"
+
+
+def test_candidates_come_from_another_encoder_and_are_aligned_by_this_one(study, tmp_path):
+    dataset = open_dataset(datasets.features(tmp_path, per_class=5, seed=3))
+    other = Study.of(dataset)
+    both = Study.of(open_dataset(datasets.features(tmp_path / "same", per_class=5)), retriever=other)
+    assert [c.tolist() for c in both.retrieved(PAPER, 4)] == [c.tolist() for c in other.retrieved(PAPER, 4)]
+    candidates = both.retrieved(PAPER, 4)
+    np.testing.assert_allclose(
+        both.align(1, candidates[1], PAPER)[0].draq, study.align(1, candidates[1], PAPER)[0].draq
+    )
+    assert both.rankings(candidates, PAPER)[0].order("none").tolist() == [0, 1, 2, 3]
+    assert apa(both, k=3).rows[0]["candidates by"] == "features"
+
+
+def test_videos_are_sampled_at_the_rate_asked_for_and_tables_say_so(tmp_path):
+    encoder = f"onnx:{colour_grid(tmp_path / 'm.onnx')}"
+    dataset = open_dataset(datasets.events(tmp_path / "golf", clips=4, frames=16))
+    every = Study.of(dataset, encoder=encoder, fps=NATIVE)
+    assert len(every.queries[0].encoding.seconds) == 16
+    assert every.every_frame
+    assert every.fps == pytest.approx(30)
+    some = Study.of(replace(dataset, paper="PennAction"), encoder=encoder, fps=10)
+    assert some.fps == pytest.approx(10)
+    table = apa(some, k=2)
+    assert table.rows[0]["fps"] == "10"
+    assert "Ours at 10 frames per second, the paper's at every frame" in table.notes[0]
 
 
 def test_a_split_with_one_side_only_is_an_error(folder):

@@ -243,6 +243,21 @@ class TableOptions:
 evaluate = typer.Typer(help="Measure retrieval and alignment as the paper does.", no_args_is_help=True)
 
 
+def _rate(text: str) -> float:
+    """A frame rate, or `native`."""
+    from seasync.evaluate.study import NATIVE
+
+    if text == "native":
+        return NATIVE
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0.01 <= rate <= NATIVE:
+        raise typer.BadParameter(f"expected frames per second, or native, got {text}")
+    return rate
+
+
 def measure(
     context: typer.Context,
     data: Annotated[str, typer.Argument(help="A data set (see docs/evaluation.md), or a sea.")],
@@ -258,7 +273,19 @@ def measure(
     limit: Annotated[
         int | None, typer.Option(min=2, help="Use at most this many clips of each split.")
     ] = None,
-    fps: Annotated[float, typer.Option(min=0.01, help="Frame rate of ready-made .npy features.")] = 30.0,
+    candidates_by: Annotated[
+        str | None,
+        typer.Option(metavar="ENCODER", help="Retrieve candidates by this encoder, align by the others."),
+    ] = None,
+    fps: Annotated[
+        float | None,
+        typer.Option(
+            parser=_rate,
+            metavar="RATE|native",
+            show_default="the encoder's rate; every frame for byol: and carl:; 30 for .npy",
+            help="Frames to sample per second; `native` takes all. For ready-made .npy features: their rate.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")] = 0,
     own: TableOptions,
@@ -272,15 +299,24 @@ def measure(
 ) -> None:
     """One function for all tables; each table has only the options that concern it."""
     from seasync.evaluate.data import open_dataset
+    from seasync.evaluate.study import NATIVE
     from seasync.evaluate.tables import all_tables, make_table
 
     name = str(context.info_name)
     given = {option: value for option, value in vars(own).items() if value is not None}
 
     def open_(place: str, kind: DatasetKind | None = None) -> "Dataset":
-        return open_dataset(place, kind=kind, fps=fps).limited(limit, seed=seed)
+        ready = {} if fps in (None, NATIVE) else {"fps": fps}
+        return open_dataset(place, kind=kind, **ready).limited(limit, seed=seed)
 
-    how: Any = {"encoders": encoder, "seed": seed, "jobs": jobs, "progress": _progress}
+    how: Any = {
+        "encoders": encoder,
+        "fps": fps,
+        "candidates_by": candidates_by,
+        "seed": seed,
+        "jobs": jobs,
+        "progress": _progress,
+    }
     mine, theirs = open_(data, kind), open_(gallery) if gallery else None
     if name == "all":
         made = all_tables(mine, theirs, **how)

@@ -100,8 +100,8 @@ class Item:
     phases: Phases | None = None
     events: Frames | None = None
 
-    def encode(self, encoder: str) -> Encoding:
-        """Encode the clip."""
+    def encode(self, encoder: str, fps: float | None = None) -> Encoding:
+        """Encode the clip, sampled at `fps` frames per second; ready features come as they are."""
         if encoder in self.ready:
             return self.ready[encoder]()
         if self.clip is None:
@@ -109,7 +109,7 @@ class Item:
             raise DataError(f"{self.name}: no video to encode with {encoder}; usable without one: {usable}")
         from seasync.encoders import encode_clip
 
-        return encode_clip(self.clip, encoder)
+        return encode_clip(self.clip, encoder, fps=fps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,8 @@ Notes = Sequence[str]
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
 
+NATIVE = 1000.0  # frames per second, more than any video has: every frame is taken
+WHOLE = ("byol:", "carl:")  # the paper's encoders see every frame
 NO_CONTEXT = replace(PAPER, context=False)
 RECIPES = (NO_CONTEXT, PAPER, MOTION)
 
@@ -59,6 +61,8 @@ class Study:
         The paper's name for this data set.
     jobs : int
         Threads.
+    retriever : Study, optional
+        The same clips by another encoder, which retrieves the candidates that this one aligns.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Study:
     leave_one_out: bool
     paper: str | None = None
     jobs: int = 2
+    retriever: "Study | None" = None
 
     @classmethod
     def of(
@@ -76,6 +81,8 @@ class Study:
         gallery: Dataset | None = None,
         *,
         encoder: str | None = None,
+        fps: float | None = None,
+        retriever: "Study | None" = None,
         jobs: int = 2,
         progress: Progress | None = None,
     ) -> "Study":
@@ -90,6 +97,11 @@ class Study:
             Search the clips of this data set instead (its training clips, if it has a split).
         encoder : str, optional
             Default: the data set's own.
+        fps : float, optional
+            Sampled frames per second of videos; `NATIVE` takes every frame. Default: every frame for the
+            paper's encoders, otherwise the encoder's rate.
+        retriever : Study, optional
+            A study of the same data by the encoder that retrieves candidates.
         jobs : int
             Threads.
         progress : callable, optional
@@ -109,13 +121,13 @@ class Study:
         queries = test or dataset.items
         other = gallery.only("train") or gallery.items if gallery else train
         itself = not other
-        encoded = encode_items((*queries, *other), name, progress=progress)
+        encoded = encode_items((*queries, *other), name, fps=fps, progress=progress)
         left, right = encoded[: len(queries)], encoded[len(queries) :]
         crossed, paper = dataset.name, dataset.paper
         if gallery:
             crossed = f"{dataset.name} ⇄ {gallery.name}"
             paper = "Penn ⇄ UCF" if {dataset.paper, gallery.paper} == {"PennAction", "UCF101"} else None
-        return cls(crossed, name, left, right or left, itself, paper, jobs)
+        return cls(crossed, name, left, right or left, itself, paper, jobs, retriever)
 
     @property
     def query_labels(self) -> NDArray[np.str_]:
@@ -132,6 +144,8 @@ class Study:
 
         It is −inf between a clip and itself.
         """
+        if self.retriever:
+            return self.retriever.similarities(recipe)
         queries, gallery = ([s.encoding for s in side] for side in (self.queries, self.gallery))
         similarity = similarity_matrix(queries, gallery, trajectory=recipe.trajectory)
         if self.leave_one_out:
@@ -156,14 +170,16 @@ class Study:
     def rankings(self, candidates: Sequence[Indices], recipe: Recipe) -> list[Ranking]:
         """Each query's candidates, ranked as `Sea.search` ranks them."""
         similarity = self.similarities(recipe)
-        gallery = [sample.encoding for sample in self.gallery]
+        searched = self.retriever or self
+        gallery = [sample.encoding for sample in searched.gallery]
         standard = Standard.of([np.stack([encoding.mean for encoding in gallery])])
         vectors = clip_vectors_of(gallery, standard)
         cohort = cohort_of(vectors)
 
         def ranked(at: int) -> Ranking:
             query, chosen = self.queries[at].encoding, self.encodings(candidates[at])
-            asked = query_vector(query, standard, trajectory=recipe.trajectory)
+            found_by = searched.queries[at].encoding
+            asked = query_vector(found_by, standard, trajectory=recipe.trajectory)
             relation = cohort.relate(asked, vectors[candidates[at]]) if cohort else None
             return rank(query, chosen, similarity[at, candidates[at]], recipe=recipe, relation=relation)
 
@@ -182,6 +198,19 @@ class Study:
         """Call `function` with every query's number, on `jobs` threads; results in order."""
         with ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(function, range(len(self.queries))))
+
+    @property
+    def fps(self) -> float:
+        """Sampled frames per second, the median over the queries."""
+        spans = [sample.encoding.seconds for sample in self.queries]
+        return float(np.median([(len(s) - 1) / max(s[-1] - s[0], 1e-9) if len(s) > 1 else 0 for s in spans]))
+
+    @property
+    def every_frame(self) -> bool:
+        """Whether the clips' frames are all sampled, as the paper does it."""
+        return all(
+            np.median(np.diff(s.encoding.frames)) <= 1 for s in self.queries if len(s.encoding.frames) > 1
+        )
 
     def table(
         self, name: str, rows: list[Row], settings: Row, before: Notes = (), after: Notes = (), **shown: Any
@@ -203,21 +232,31 @@ class Study:
         notes = (*before, *said.pop("notes"), *after)
         compare = tuple(said.pop("compare", ()))
         paper = paper_rows(name, self.paper)
-        made = run_settings(**data, **settings)
+        if paper and compare and not self.every_frame:
+            rate = f"Ours at {self.fps:.3g} frames per second, the paper's at every frame (--fps native)"
+            notes = (
+                f"{rate}: errors in frames, above all FPE, which grows with its square, do not compare.",
+                *notes,
+            )
+        made = run_settings(**data, fps=round(self.fps, 3), **settings)
         return Table(name, title, rows, made, paper, compare=compare, notes=notes, **said, **shown)
 
     def row(self, recipe: Recipe, **settings: Any) -> Row:
         """The beginning of a table's row: features, recipe and further settings."""
-        return {"features": self.encoder, "recipe": recipe.name, "context": recipe.context, **settings}
+        about: Row = {"features": self.encoder, "fps": f"{self.fps:.3g}"}
+        if self.retriever:
+            about["candidates by"] = self.retriever.encoder
+        return about | {"recipe": recipe.name, "context": recipe.context, **settings}
 
 
 def encode_items(
-    items: Sequence[Item], encoder: str, *, progress: Progress | None = None
+    items: Sequence[Item], encoder: str, *, fps: float | None = None, progress: Progress | None = None
 ) -> tuple[EncodedItem, ...]:
     """Encode clips, one after the other."""
+    fps = fps or (NATIVE if encoder.startswith(WHOLE) else None)
     encoded = []
     for at, item in enumerate(items):
         if progress:
             progress(f"encoding with {encoder}", at, len(items))
-        encoded.append(EncodedItem(item, item.encode(encoder)))
+        encoded.append(EncodedItem(item, item.encode(encoder, fps)))
     return tuple(encoded)

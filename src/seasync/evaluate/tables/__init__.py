@@ -1,7 +1,7 @@
 """The paper's tables and figures: functions from a study to a table, by name or all that the data allow."""
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ def make_table(
     gallery: Dataset | None = None,
     *,
     encoders: Sequence[str] | None = None,
+    fps: float | None = None,
+    candidates_by: str | None = None,
     seed: int = 0,
     jobs: int = 2,
     progress: Progress | None = None,
@@ -38,20 +40,33 @@ def make_table(
     ----------
     name : str
         Of `OF_A_STUDY`, or "planted".
-    dataset, gallery, encoders, seed, jobs, progress
+    dataset, gallery, encoders, fps, candidates_by, seed, jobs, progress
         As in `all_tables`.
     options
         What only this table has. A `protocol` is given by its name, `films` is a folder.
     """
     if name == "planted":
         names = encoders or ["dinov2-small"]
-        return _planted(dataset, names, options.get("films"), seed=seed, jobs=jobs, progress=progress)
+        films = options.get("films")
+        return _planted(dataset, names, films, fps=fps, seed=seed, jobs=jobs, progress=progress)
     if name == "phases":
         dataset = dataset.halved()
         options["protocol"] = PROTOCOLS[options.get("protocol", "carl")]
-    names = encoders or [dataset.encoder]
-    studies = (Study.of(dataset, gallery, encoder=n, jobs=jobs, progress=progress) for n in names)
+    studies = _studies(dataset, gallery, encoders, candidates_by, fps=fps, jobs=jobs, progress=progress)
     return merge_tables([OF_A_STUDY[name](study, seed=seed, **options) for study in studies])
+
+
+def _studies(
+    dataset: Dataset,
+    gallery: Dataset | None,
+    encoders: Sequence[str] | None,
+    candidates_by: str | None,
+    **how: Any,
+) -> Iterator[Study]:
+    """A study for each encoder, one after the other; the candidates of all come from one encoder if asked."""
+    retriever = Study.of(dataset, gallery, encoder=candidates_by, **how) if candidates_by else None
+    for name in encoders or [dataset.encoder]:
+        yield Study.of(dataset, gallery, encoder=name, retriever=retriever, **how)
 
 
 def all_tables(
@@ -59,6 +74,8 @@ def all_tables(
     gallery: Dataset | None = None,
     *,
     encoders: Sequence[str] | None = None,
+    fps: float | None = None,
+    candidates_by: str | None = None,
     seed: int = 0,
     jobs: int = 2,
     progress: Progress | None = None,
@@ -72,7 +89,9 @@ def all_tables(
         Search this data set instead.
     encoders : sequence of str, optional
         Default: the data set's own.
-    seed, jobs, progress
+    candidates_by : str, optional
+        The encoder that retrieves the candidates of all. Default: each encoder its own.
+    fps, seed, jobs, progress
         As in `Study.of`.
 
     Returns
@@ -88,7 +107,7 @@ def all_tables(
     names = encoders or [dataset.encoder]
 
     def studies(data: Dataset) -> list[Study]:
-        return [Study.of(data, gallery, encoder=n, jobs=jobs, progress=progress) for n in names]
+        return [*_studies(data, gallery, names, candidates_by, fps=fps, jobs=jobs, progress=progress)]
 
     whole = studies(dataset)
     halves = studies(dataset.halved()) if whole[0].leave_one_out else whole
@@ -97,7 +116,7 @@ def all_tables(
         try:
             if name == "planted":
                 few = dataset.limited(PLANTED_CLIPS, seed=seed)
-                tables.append(_planted(few, names, None, seed=seed, jobs=jobs, progress=progress))
+                tables.append(_planted(few, names, None, fps=fps, seed=seed, jobs=jobs, progress=progress))
             else:
                 some = halves if name == "phases" else whole
                 tables.append(merge_tables([OF_A_STUDY[name](study, seed=seed) for study in some]))

@@ -157,6 +157,7 @@ def planted(
     folder: Path,
     *,
     encoder: str = "dinov2-small",
+    fps: float | None = None,
     seed: int = 0,
     jobs: int = 2,
     progress: Progress | None = None,
@@ -170,7 +171,7 @@ def planted(
     folder : pathlib.Path
         Where the planted films are written; films that are there are used again.
     encoder : str
-    seed, jobs, progress
+    fps, seed, jobs, progress
         As in `Study.of`.
 
     Raises
@@ -183,7 +184,7 @@ def planted(
         raise DataError(f"{dataset.name}: no videos; planting needs real ones")
     films = plant_all(items, folder, seed=seed, progress=progress)
     copies = [Item(i.name, i.label, clip=Clip(f.file)) for i, f in zip(items, films, strict=True)]
-    queries, sources = (encode_items(side, encoder, progress=progress) for side in (copies, items))
+    queries, sources = (encode_items(side, encoder, fps=fps, progress=progress) for side in (copies, items))
     study = Study(dataset.name, encoder, queries, sources, leave_one_out=False, jobs=jobs)
     straight = [straight_errors(film, s.encoding) for film, s in zip(films, sources, strict=True)]
     rows = [_row("none", "straight line", False, "never", straight, seed)]
