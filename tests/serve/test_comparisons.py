@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -238,3 +239,28 @@ def test_a_file_without_videos_finds_them_in_a_served_sea(
     closed = start(sea, roots=[sea.parent]).client.post("/api/v1/comparisons/file", content=file)
     assert closed.status_code == 409  # that server may not open the files of its sea
     assert "upload a.mp4 and b.mp4 first" in closed.json()["detail"]
+
+
+def test_a_comparison_that_several_keep_and_change_at_once_is_one(empty: Server, takes: list[Path]) -> None:
+    pair = compare(empty, takes)
+    with ThreadPoolExecutor(8) as pool:
+        asked = {"alignment": pair}
+        kept = pool.map(lambda _: empty.client.post("/api/v1/comparisons", json=asked).json(), range(8))
+        (known,) = {one["id"] for one in kept}
+    place = f"/api/v1/comparisons/{known}"
+    for number in range(10):
+        moved = {"alignment": pair | {"start": number / 100}}
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda body: empty.client.patch(place, json=body), [{"name": f"n{number}"}, moved]))
+        found = empty.client.get(place).json()
+        assert (found["name"], found["alignment"]["start"]) == (f"n{number}", number / 100)
+
+
+def test_an_index_with_many_entries_is_not_read(empty: Server) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number in range(50_000):
+            archive.writestr(f"{number:040}", b"")
+    answer = empty.client.post("/api/v1/comparisons/file", content=out.getvalue())
+    assert (answer.status_code, "too many entries" in answer.json()["detail"]) == (422, True)
+    assert empty.files() == set()

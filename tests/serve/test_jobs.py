@@ -14,7 +14,7 @@ import pytest
 
 from seasync.errors import ServeError
 from seasync.sea.sea import Sea
-from seasync.serve import Client
+from seasync.serve import Client, Limits
 from seasync.serve.jobs import MOST_ATTEMPTS, JobQueue, JobType
 from seasync.serve.models import JobForm
 from seasync.serve.stores import StateFolder
@@ -194,7 +194,7 @@ def counting(folder: Path) -> Iterator[tuple[StateFolder, JobQueue]]:
     kind = JobType(
         WorkerProcess("count"), count, lambda sea, request: (request["number"],), lambda *given: None
     )
-    queue = JobQueue(state, {"proxy": kind}, days=1, count=3)
+    queue = JobQueue(state, {"proxy": kind}, Limits(job_records=3, queued_jobs=3))
     try:
         yield state, queue
     finally:
@@ -263,3 +263,14 @@ def test_a_damaged_database_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "state" / "state.sqlite").write_bytes(b"no database" * 1000)
     with pytest.raises(ServeError, match=r"state.sqlite: .*not a database"):
         StateFolder(tmp_path / "state")
+
+
+def test_only_so_many_jobs_may_wait(tmp_path: Path) -> None:
+    with counting(tmp_path / "state") as (_, queue):
+        jobs = [queue.submit("proxy", "small", {"number": n}, title="Count") for n in range(3)]
+        with pytest.raises(ServeError, match="too many jobs wait already") as refused:
+            queue.submit("proxy", "small", {"number": 3}, title="Count")
+        assert refused.value.status == 503
+        assert queue.submit("proxy", "small", {"number": 2}, title="Count").id == jobs[2].id
+        queue.cancel(jobs[0].id)
+        assert queue.submit("proxy", "small", {"number": 3}, title="Count").state == "queued"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -74,3 +75,39 @@ def test_the_phone_gets_the_address_with_the_token() -> None:
     assert "://0.0.0.0" not in phone(Access("0.0.0.0", "", "t"), 80).address
     with pytest.raises(ServeError, match="--host"):
         phone(Access(), 8080)
+
+
+def test_a_sea_that_several_delete_at_once_is_deleted_once(client: Client) -> None:
+    def delete(_: int) -> int:
+        try:
+            client.delete_sea("short-lived")
+        except ServeError as error:
+            return error.status
+        return 204
+
+    for _ in range(3):
+        client.make_sea("short-lived")
+        with ThreadPoolExecutor(8) as pool:
+            answers = sorted(pool.map(delete, range(8)))
+        assert answers == [204, *[404] * 7]
+
+
+def test_changes_of_one_clip_at_once_are_all_kept(client: Client) -> None:
+    clip = next(client.clips("small", text="arc/c"))
+
+    def change(**changes: object) -> None:
+        while True:
+            try:
+                client.change("small", clip.id, **changes)
+                return
+            except ServeError as error:
+                if error.status != 409:  # busy
+                    raise
+
+    for number in range(5):
+        with ThreadPoolExecutor(2) as pool:
+            both = {"label": f"label {number}"}, {"tags": [f"tag {number}"]}
+            list(pool.map(lambda changes: change(**changes), both))
+        found = client.clip("small", clip.id)
+        assert (found.label, found.tags) == (f"label {number}", [f"tag {number}"])
+    client.change("small", clip.id, label="arc", tags=[])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +121,53 @@ def test_a_clip_is_removed_and_its_upload_stays_for_a_comparison(
     assert server.client.delete(f"{API}/clips/{clip['id']}").status_code == 204
     assert server.client.get(f"/api/v1/uploads/{upload['id']}").json()["kept"] is False
     assert server.client.delete(f"/api/v1/uploads/{upload['id']}").status_code == 409
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"")], ids=["lost", "empty"])
+def test_a_damaged_upload_is_repaired_by_uploading_it_again(
+    start: Start, sea: Path, small: Path, damage: Callable[[Path], object]
+) -> None:
+    server = start(sea)
+    upload = server.upload(small).json()
+    (file,) = (server.state / "uploads").rglob("*.mp4")
+    damage(file)
+    again = server.upload(small, "another name.mp4")
+    assert (again.status_code, again.json()) == (201, upload)
+    assert file.read_bytes() == small.read_bytes()
+    assert len(server.files()) == 1
+
+
+def test_one_upload_under_several_names_at_once_is_one_file(start: Start, sea: Path, small: Path) -> None:
+    server = start(sea)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: server.upload(small, f"{n}.mp4").json(), range(8)))
+    assert len({one["name"] for one in found}) == 1
+    assert server.files() == {f"uploads/{found[0]['id']}/{found[0]['name']}"}
+
+
+def test_an_upload_takes_room_as_it_comes(start: Start, sea: Path, small: Path) -> None:
+    size = small.stat().st_size
+    server = start(sea, limits=Limits(quota_bytes=2 * size))
+    uploads = server.backend.uploads
+
+    async def attack() -> None:
+        go_on = asyncio.Event()
+
+        async def slow() -> AsyncIterator[bytes]:
+            yield b"ab"
+            await go_on.wait()
+
+        waiting = [asyncio.create_task(uploads.receive("slow.mp4", size, slow())) for _ in range(5)]
+        while len(list((server.state / "incoming").iterdir())) < len(waiting):
+            await asyncio.sleep(0)
+        answer = await asyncio.to_thread(server.upload, small)
+        assert answer.status_code == 201, answer.text
+        go_on.set()
+        for each in await asyncio.gather(*waiting, return_exceptions=True):
+            assert "fewer bytes" in str(each)
+
+    asyncio.run(attack())
+    assert len(server.files()) == 1
 
 
 def test_size_and_quota_are_kept(start: Start, sea: Path, small: Path, tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ class PendingFile:
 
             upload(self.path, str(self.target))
         else:
-            _flush(self.path)
+            flush(self.path)
             _replace(self.path, self._place)
 
     def discard(self) -> None:
@@ -302,10 +302,16 @@ def _delete_abandoned(folder: Path, start: str) -> None:
                     os.unlink(entry.path)
 
 
-def _flush(file: Path) -> None:
-    """Bring the bytes to the disk: some systems report a full disk only now, and power may fail."""
-    with file.open("rb+") as opened:
-        os.fsync(opened.fileno())
+def flush(*places: Path) -> None:
+    """Bring files and the entries of folders to the disk: some systems report a full disk only now."""
+    for place in places:
+        if os.name == "nt" and place.is_dir():  # which writes them by itself
+            continue
+        number = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def _replace(source: Path, target: Path) -> None:

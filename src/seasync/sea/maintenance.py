@@ -6,7 +6,7 @@ import os
 import posixpath
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -92,12 +92,10 @@ def relabel(record: Record, updates: Sequence["LabelUpdate"]) -> int:
     return _change(record, list(wanted), changed)
 
 
-def edit_clip(
-    record: Record, clip: str, *, label: str | None, tags: Sequence[str], wait: bool = True
-) -> None:
-    """Set the label and the tags of one clip. None and an empty list remove them."""
+def edit_clip(record: Record, clip: str, changes: Mapping[str, Any], *, wait: bool = True) -> None:
+    """Set the `label` or the `tags` of one clip, or both. Empty ones remove them."""
     with record.writing(wait=wait):
-        _change(record, [clip], lambda row: {"label": label, "tags": list(tags)})
+        _change(record, [clip], lambda row: {**changes, "label": changes.get("label", row["label"]) or None})
 
 
 def _change(record: Record, clips: Sequence[str], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> int:

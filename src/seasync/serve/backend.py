@@ -79,6 +79,7 @@ class Backend:
         self.seas = {name: self._serve(name, location) for name, location in seas.items()}
         for folder in sorted(self.state.seas.glob("*.sea")):
             self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))
+        self._changing_seas = threading.Lock()  # who reads them has one dict from beginning to end
         self._workspace = self._make_workspace()
         self.roots = Roots(_folders(self.seas.values()) if roots is None else roots)
         facts = media.KnownFacts(self.inspector, limits)
@@ -106,7 +107,7 @@ class Backend:
             "proxy": JobType(self._maker, media.make_proxy, self._proxy_arguments, after_cached),
             "body": JobType(self._maker, find_body, self._body_arguments, after_cached),
         }
-        self.jobs = JobQueue(self.state, types, days=limits.job_days, count=limits.job_records)
+        self.jobs = JobQueue(self.state, types, limits)
 
     def sea(self, name: str) -> ServedSea:
         """The sea with this name, or ServeError. `-` is the workspace for uploads alone."""
@@ -125,12 +126,15 @@ class Backend:
     def make_sea(self, name: str) -> ServedSea:
         """Make an empty sea in the state folder, with the encoder of the first sea."""
         folder = self.state.seas / f"{name}.sea"
-        if name in self.seas or folder.exists():
-            raise ServeError(f"{name}: there is a sea of this name already; choose another one", status=409)
-        folder.mkdir(mode=0o700)
-        location = tasks.SeaLocation(str(folder), self._workspace.location.encoder)
-        self.seas[name] = self._serve(name, location)
-        return self.seas[name]
+        with self._changing_seas:
+            if name in self.seas or folder.exists():
+                raise ServeError(
+                    f"{name}: there is a sea of this name already; choose another one", status=409
+                )
+            folder.mkdir(mode=0o700)
+            made = self._serve(name, tasks.SeaLocation(str(folder), self._workspace.location.encoder))
+            self.seas = self.seas | {name: made}
+        return made
 
     def is_made_here(self, sea: ServedSea) -> bool:
         """Whether a sea is in the state folder, and may be deleted."""
@@ -142,11 +146,14 @@ class Backend:
             raise ServeError(
                 f"{sea.name}: this sea was not made here; delete its folder on the server", status=403
             )
-        if any(job.sea == sea.name and not job.is_over for job in self.jobs.all()):
-            raise ServeError(f"{sea.name}: a job works on this sea; wait for it or cancel it", status=409)
-        snapshot = sea.latest()
-        files = {clip.file for clip in snapshot.clips()} if snapshot else set()
-        del self.seas[sea.name]
+        with self._changing_seas:
+            if self.sea(sea.name) is not sea:
+                raise ServeError(f"{sea.name}: this sea has been deleted meanwhile", status=404)
+            if any(job.sea == sea.name and not job.is_over for job in self.jobs.all()):
+                raise ServeError(f"{sea.name}: a job works on this sea; wait for it or cancel it", status=409)
+            snapshot = sea.latest()
+            files = {clip.file for clip in snapshot.clips()} if snapshot else set()
+            self.seas = {name: other for name, other in self.seas.items() if other is not sea}
         sea.close()
         shutil.rmtree(sea.uri)
         self.release_uploads(files)

@@ -4,13 +4,14 @@
 folder `videos` has the files if they are embedded; otherwise they are known by the hash of their content.
 """
 
+import io
 import shutil
 import zipfile
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -19,15 +20,19 @@ from seasync.errors import SeasyncError, ServeError
 from seasync.files import fetch
 from seasync.options import Side
 from seasync.serve import models
-from seasync.serve.backend import Backend
 from seasync.serve.mark_tables import marks_of
 from seasync.serve.media import open_held
 from seasync.serve.models import NO_SEA, SIDES, AlignmentRequest, Anchor
 from seasync.serve.stores import AnnotationStore, content_hash
 
+if TYPE_CHECKING:
+    from seasync.serve.backend import Backend
+
 FORMAT = 1
 MANIFEST = "comparison.json"
 MANIFEST_BYTES = 1 << 24
+INDEX_BYTES = 1 << 20  # of an archive's index, which `ZipFile` reads at once: some 10,000 entries
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, OSError)
 
 
 class Video(models.Model):
@@ -51,12 +56,12 @@ class Manifest(models.Model):
     request: dict[str, Any] = Field(description="Recipe, partial, order.")
     videos: dict[Side, Video]
     anchors: list[Anchor] = Field(max_length=64)
-    marks: dict[Side, list[models.MarkForm]]
+    marks: dict[Side, Annotated[list[models.MarkForm], Field(max_length=10_000)]]
     drawings: list[models.DrawingForm] = Field(default=[], max_length=200)
     alignment: dict[str, Any] | None = None
 
 
-def save(backend: Backend, comparison: models.Comparison, file: Path, *, embed: bool) -> None:
+def save(backend: "Backend", comparison: models.Comparison, file: Path, *, embed: bool) -> None:
     """Write a comparison to a `.seasync` file.
 
     Parameters
@@ -102,7 +107,7 @@ def save(backend: Backend, comparison: models.Comparison, file: Path, *, embed: 
         archive.writestr(MANIFEST, manifest.model_dump_json(indent=1), zipfile.ZIP_DEFLATED)
 
 
-def load(backend: Backend, file: Path) -> models.Comparison:
+def load(backend: "Backend", file: Path) -> models.Comparison:
     """Open a `.seasync` file: its videos become uploads, its anchors and marks are kept.
 
     Raises
@@ -110,13 +115,13 @@ def load(backend: Backend, file: Path) -> models.Comparison:
     ServeError
         If it is not such a file, or a video is neither embedded, nor uploaded already, nor in a served sea.
     """
+    manifest = backend.inspector.run(read_manifest, str(file), seconds=backend.limits.inspect_seconds)
     try:
-        with zipfile.ZipFile(file) as archive:
-            manifest = _manifest(archive)
+        with _opened(file) as archive:
             _expect_videos(backend, manifest)
             ids = {side: _upload(backend, archive, manifest.videos[side]) for side in SIDES}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, OSError) as error:
-        raise ServeError(f"not a .seasync file that this server can open ({error})", status=422) from error
+    except BROKEN as error:
+        raise _unreadable(error) from error
     query, match = manifest.videos["query"], manifest.videos["match"]
     try:
         request = AlignmentRequest(
@@ -135,19 +140,46 @@ def load(backend: Backend, file: Path) -> models.Comparison:
     return backend.comparisons.add(NO_SEA, request, names, name=manifest.name)
 
 
-def _manifest(archive: zipfile.ZipFile) -> Manifest:
-    if archive.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
-        raise ServeError(f"{MANIFEST} is too large", status=413)
+def read_manifest(file: str) -> Manifest:
+    """What a `.seasync` file has besides its videos and the alignment. For a worker process."""
     try:
-        manifest = Manifest.model_validate_json(archive.read(MANIFEST))
+        with _opened(Path(file)) as archive:
+            if archive.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+                raise ServeError(f"{MANIFEST} is too large", status=413)
+            manifest = Manifest.model_validate_json(archive.read(MANIFEST))
     except ValidationError as error:
         raise ServeError(f"{MANIFEST}: {_first(error)}", status=422) from error
+    except BROKEN as error:
+        raise _unreadable(error) from error
     if manifest.format > FORMAT or manifest.videos.keys() != set(SIDES):
         raise ServeError(f"{MANIFEST}: made by a newer version of Seasync; update this server", status=422)
-    return manifest
+    return manifest.model_copy(update={"alignment": None})
 
 
-def _expect_videos(backend: Backend, manifest: Manifest) -> None:
+class _Archive(io.FileIO):
+    """A file of which nothing large is read at once."""
+
+    limit = INDEX_BYTES
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > self.limit:
+            raise zipfile.BadZipFile("it has too many entries")
+        return super().read(size)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive whose index is small."""
+    with _Archive(file) as opened, zipfile.ZipFile(opened) as archive:
+        opened.limit = MANIFEST_BYTES
+        yield archive
+
+
+def _unreadable(error: Exception) -> ServeError:
+    return ServeError(f"not a .seasync file that this server can open ({error})", status=422)
+
+
+def _expect_videos(backend: "Backend", manifest: Manifest) -> None:
     """Refuse a file without its videos, unless they are uploaded already or in a served sea."""
     known = {upload.id for upload in backend.uploads.all()}
     absent = [one for one in manifest.videos.values() if one.entry is None and one.content not in known]
@@ -164,7 +196,7 @@ def _expect_videos(backend: Backend, manifest: Manifest) -> None:
         raise ServeError(f"this file does not include its videos; upload {names} first", status=409)
 
 
-def _find_in_seas(backend: Backend, video: Video) -> Path | None:
+def _find_in_seas(backend: "Backend", video: Video) -> Path | None:
     """The file of a served sea with the content of this video, if there is one that may be opened."""
     for sea in backend.seas.values():
         if video.sea_content is None or not sea.exists():
@@ -177,7 +209,7 @@ def _find_in_seas(backend: Backend, video: Video) -> Path | None:
     return None
 
 
-def _upload(backend: Backend, archive: zipfile.ZipFile, video: Video) -> str:
+def _upload(backend: "Backend", archive: zipfile.ZipFile, video: Video) -> str:
     """The id of the upload that this video is or becomes."""
     if video.entry is None:
         return backend.uploads.get(video.content)[1].id

@@ -12,6 +12,7 @@ from typing import Any
 
 from seasync.errors import ServeError
 from seasync.serve.models import JobForm
+from seasync.serve.security import Limits
 from seasync.serve.stores import StateFolder
 from seasync.serve.worker import INTERNAL_ERROR, Cancelled, Report, WorkerProcess
 
@@ -59,12 +60,12 @@ class JobQueue:
 
     Parameters
     ----------
-    days, count
-        How long, and how many, finished jobs are remembered.
+    limits
+        How many jobs may wait; how long, and how many, finished jobs are remembered.
     """
 
-    def __init__(self, state: StateFolder, types: Mapping[str, JobType], *, days: float, count: int) -> None:
-        self._state, self._types, self._days, self._count = state, types, days, count
+    def __init__(self, state: StateFolder, types: Mapping[str, JobType], limits: Limits) -> None:
+        self._state, self._types, self._limits = state, types, limits
         self._news = threading.Condition()
         self._jobs: dict[str, JobForm] = {}
         self._cancel: dict[str, threading.Event] = {}
@@ -98,6 +99,8 @@ class JobQueue:
                 counts = not job.is_over or (job.state == "done" and not again)
                 if counts and (job.kind, job.sea) == (kind, sea) and self._text(job.id) == text:
                     return job
+            if sum(job.state == "queued" for job in self._jobs.values()) >= self._limits.queued_jobs:
+                raise ServeError("too many jobs wait already; try again when some are done", status=503)
             job = JobForm(
                 id=secrets.token_hex(16),
                 kind=kind,  # type: ignore[arg-type]
@@ -270,9 +273,9 @@ class JobQueue:
     def _forget_old(self) -> None:
         """Drop the records of jobs that ended long ago, and of the oldest beyond the limit."""
         over = sorted((job for job in self._jobs.values() if job.is_over), key=lambda job: -(job.ended or 0))
-        oldest = time.time() - self._days * 86400
+        oldest = time.time() - self._limits.job_days * 86400
         for place, job in enumerate(over):
-            if place >= self._count or (job.ended or 0) < oldest:
+            if place >= self._limits.job_records or (job.ended or 0) < oldest:
                 with self._state.if_possible():
                     self._state("DELETE FROM jobs WHERE id = ?", job.id)
                 del self._jobs[job.id], self._changes[job.id]

@@ -379,6 +379,10 @@ class Limits:
         Memory of a process that inspects files, where the system can enforce it.
     body_bytes
         Size of a request that is not an upload.
+    connections, address_connections
+        Connections at a time, and of one address; fewer where the process may open few files.
+    header_seconds, body_seconds
+        How long a client may take to send the headers of a request, and the next 16 kB of its body.
     cache_bytes, film_bytes
         Disk space of thumbnails and browser copies together, and of films.
     alignment_bytes
@@ -386,6 +390,8 @@ class Limits:
     search_processes
         Processes that search while more searches wait than there are cores. Each holds the clip vectors or
         the index of the seas it searches.
+    queued_jobs
+        How many jobs may wait.
     job_days, job_records
         How long, and how many, finished jobs are remembered.
     """
@@ -401,10 +407,15 @@ class Limits:
     wait_seconds: float = 300.0
     memory_bytes: int = 12 * GIB
     body_bytes: int = 1 << 20
+    connections: int = 512
+    address_connections: int = 128
+    header_seconds: float = 15.0
+    body_seconds: float = 30.0
     cache_bytes: int = 5 * GIB
     film_bytes: int = 10 * GIB
     alignment_bytes: int = GIB // 2
     search_processes: int = min(os.cpu_count() or 1, 4) if (os.cpu_count() or 1) > 1 else 0
+    queued_jobs: int = 200
     job_days: float = 7.0
     job_records: int = 1000
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import SeaError, SeasyncError, ServeError
+from seasync.files.local import flush
 from seasync.options import Side
 from seasync.sea.record import create_dataset
 from seasync.sea.snapshot import plain_errors, quoted
@@ -142,6 +143,7 @@ class ComparisonStore:
 
     def __init__(self, state: StateFolder) -> None:
         self._state = state
+        self._lock = threading.RLock()  # from reading a row to writing it
 
     def add(
         self,
@@ -153,18 +155,19 @@ class ComparisonStore:
         grid: bool = False,
     ) -> models.Comparison:
         """Keep a comparison. The same request again in the same sea is the same comparison."""
-        text = alignment.model_dump_json()
-        same = "SELECT * FROM comparisons WHERE sea = ? AND alignment = ? AND grid = ?"
-        rows = self._state(same, sea, text, int(grid))
-        if rows:
-            return self.update(rows[0]["id"], name=name)
-        now = time.time()
-        comparison = secrets.token_hex(16)
-        others = f"{1 + len(alignment.takes)} takes" if grid else _shortened(videos["match"])
-        default = f"{_shortened(videos['query'])} and {others}"
-        row = {"id": comparison, "sea": sea, "videos": json.dumps(videos), "created": now, "changed": now}
-        self._put(row | {"name": name or default, "grid": int(grid)}, alignment)
-        return self.get(comparison)
+        with self._lock:
+            text = alignment.model_dump_json()
+            same = "SELECT * FROM comparisons WHERE sea = ? AND alignment = ? AND grid = ?"
+            rows = self._state(same, sea, text, int(grid))
+            if rows:
+                return self.update(rows[0]["id"], name=name)
+            now = time.time()
+            comparison = secrets.token_hex(16)
+            others = f"{1 + len(alignment.takes)} takes" if grid else _shortened(videos["match"])
+            default = f"{_shortened(videos['query'])} and {others}"
+            row = {"id": comparison, "sea": sea, "videos": json.dumps(videos), "created": now, "changed": now}
+            self._put(row | {"name": name or default, "grid": int(grid)}, alignment)
+            return self.get(comparison)
 
     def get(self, comparison: str) -> models.Comparison:
         """The comparison with this id, or ServeError."""
@@ -183,17 +186,19 @@ class ComparisonStore:
         videos: Mapping[Side, str] | None = None,
     ) -> models.Comparison:
         """Change the name of a comparison, or its alignment and the names of the videos."""
-        row = dict(self._row(comparison))
-        known = models.AlignmentRequest.model_validate_json(row["alignment"])
-        if videos is not None:
-            row["videos"] = json.dumps(videos)
-        self._put(row | {"name": name or row["name"], "changed": time.time()}, alignment or known)
-        return self.get(comparison)
+        with self._lock:
+            row = dict(self._row(comparison))
+            known = models.AlignmentRequest.model_validate_json(row["alignment"])
+            if videos is not None:
+                row["videos"] = json.dumps(videos)
+            self._put(row | {"name": name or row["name"], "changed": time.time()}, alignment or known)
+            return self.get(comparison)
 
     def remove(self, comparison: str) -> None:
         """Forget a comparison. Its uploads expire like others from now on."""
-        self._row(comparison)
-        self._state("DELETE FROM comparisons WHERE id = ?", comparison)
+        with self._lock:
+            self._row(comparison)
+            self._state("DELETE FROM comparisons WHERE id = ?", comparison)
 
     def _row(self, comparison: str) -> sqlite3.Row:
         rows = self._state("SELECT * FROM comparisons WHERE id = ?", comparison)
@@ -251,7 +256,7 @@ class UploadStore:
         shutil.rmtree(self._incoming, ignore_errors=True)  # left over from an earlier run
         self._incoming.mkdir(mode=0o700)
         self._lock = threading.Lock()
-        self._reserved = 0
+        self._reserved: dict[Path, int] = {}  # bytes of temporary files that count against the quota
         self.expire()
 
     async def receive(self, name: str, size: int, chunks: AsyncIterator[bytes]) -> models.Upload:
@@ -267,8 +272,9 @@ class UploadStore:
 
     @asynccontextmanager
     async def received(self, size: int, chunks: AsyncIterator[bytes]) -> AsyncIterator[Path]:
-        """Receive `size` bytes into a temporary file."""
-        with self.incoming(size) as part:
+        """Receive `size` bytes into a temporary file. They count against the quota as they come."""
+        with self.incoming(0) as part:
+            await run_in_threadpool(self._expect_room, part, size)
             await self._write(part, size, chunks)
             yield part
 
@@ -281,14 +287,15 @@ class UploadStore:
         ServeError
             If the file is too large or does not fit into the quota.
         """
-        self._reserve(size)
         part = self._incoming / secrets.token_hex(16)
+        self._expect_room(part, size)
         try:
+            self._reserve(part, size)
             yield part
         finally:
             part.unlink(missing_ok=True)
             with self._lock:
-                self._reserved -= size
+                self._reserved.pop(part, None)
 
     def take(self, part: Path, name: str) -> models.Upload:
         """Check a received file and keep it as an upload.
@@ -299,22 +306,35 @@ class UploadStore:
             If it is not a video that this server accepts.
         """
         content, name, size = content_hash(part), _safe_name(name), part.stat().st_size
-        if self._state("SELECT * FROM uploads WHERE id = ?", content):
+        if self._is_whole(content):
             return self.get(content)[1]
         named = part.with_name(f"{part.name}.{name}")  # FFmpeg uses file names too
         part.rename(named)
         try:
             facts = self._facts.of(named)
-            file = self._file(content, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            named.replace(file)  # on Windows, `rename` would not replace one that a crash left
+            flush(named)
+            known = {"width": facts.width, "height": facts.height, "seconds": facts.length}
+            row: dict[str, Any] = {"id": content, "name": name, "bytes": size, "kept": 0}
+            row["facts"] = json.dumps(known)
+            with self._lock:  # the same file may come under several names at once
+                if rows := self._state("SELECT * FROM uploads WHERE id = ?", content):
+                    row = dict(rows[0])
+                file = self._file(content, row["name"])
+                file.parent.mkdir(parents=True, exist_ok=True)
+                named.replace(file)  # on Windows, `rename` would not replace one that a crash left
+                flush(file.parent, self._state.uploads)
+                self._state.put("uploads", row | {"used": time.time()})
             self._facts.remember(file, facts)
         finally:
             named.unlink(missing_ok=True)
-        known = {"width": facts.width, "height": facts.height, "seconds": facts.length}
-        row = {"id": content, "name": name, "bytes": size, "facts": json.dumps(known), "kept": 0}
-        self._state.put("uploads", row | {"used": time.time()})
         return self.get(content)[1]
+
+    def _is_whole(self, upload: str) -> bool:
+        """Whether an upload is known, and its file is still what was uploaded."""
+        rows = self._state("SELECT * FROM uploads WHERE id = ?", upload)
+        with suppress(OSError):
+            return bool(rows) and content_hash(self._file(upload, rows[0]["name"])) == upload
+        return False
 
     def get(self, upload: str) -> tuple[Path, models.Upload]:
         """The file of an upload and its description. The upload counts as used now."""
@@ -384,27 +404,42 @@ class UploadStore:
         for upload in found:
             self._forget(upload, unused, old)
 
-    def _reserve(self, size: int) -> None:
-        limit, quota = self._limits.upload_bytes, self._limits.quota_bytes
-        if size > limit:
+    def _expect_room(self, part: Path, size: int) -> None:
+        """Raise ServeError if a file of this size is too large or does not fit at the moment."""
+        if size > self._limits.upload_bytes:
             raise ServeError(
-                f"the file has {size / 1e6:.0f} MB; an upload may have at most {limit / 1e6:.0f} MB",
+                f"the file has {size / 1e6:.0f} MB; an upload may have at most "
+                f"{self._limits.upload_bytes / 1e6:.0f} MB",
                 status=413,
             )
         self.expire()
+        self._reserve(part, size)
+        with self._lock:
+            del self._reserved[part]
+
+    def _reserve(self, part: Path, size: int) -> None:
+        """Count `size` bytes of a temporary file against the quota, instead of those counted before."""
+        quota = self._limits.quota_bytes
         with self._lock:
             (row,) = self._state("SELECT COALESCE(SUM(bytes), 0) AS total FROM uploads")
-            if row["total"] + self._reserved + size > quota:
+            before = self._reserved.get(part, 0)
+            if row["total"] + sum(self._reserved.values()) - before + size > quota:
                 raise ServeError(
                     f"no room: all uploads together may have at most {quota / 1e6:.0f} MB; delete some",
                     status=507,
                 )
-            if shutil.disk_usage(self._state.folder).free < self._reserved + size + RESERVE_BYTES:
+            if shutil.disk_usage(self._state.folder).free < size - before + RESERVE_BYTES:
                 raise ServeError("no room: the server's disk is full", status=507)
-            self._reserved += size
+            self._reserved[part] = size
 
     async def _write(self, part: Path, size: int, chunks: AsyncIterator[bytes]) -> None:
         buffer, count = bytearray(), 0
+
+        def write() -> None:
+            self._reserve(part, count)
+            file.write(buffer)
+            buffer.clear()
+
         with part.open("xb") as file:
             async for chunk in chunks:
                 count += len(chunk)
@@ -412,9 +447,8 @@ class UploadStore:
                     raise ServeError("the request has more bytes than its Content-Length", status=400)
                 buffer += chunk
                 if len(buffer) >= CHUNK:
-                    await run_in_threadpool(file.write, bytes(buffer))
-                    buffer.clear()
-            file.write(buffer)
+                    await run_in_threadpool(write)
+            await run_in_threadpool(write)
         if count < size:
             raise ServeError(
                 "the request has fewer bytes than its Content-Length; try the upload again", status=400

@@ -122,14 +122,13 @@ def change_clip(
     sea: SeaDep, clip: IdPath, backend: BackendDep, change: models.ClipUpdate
 ) -> models.ServedClip:
     """Change the name, the label or the tags of a clip. Its file keeps its name."""
-    known = get_clip(sea, clip, backend)
+    sea.clip(clip)
     if change.name is not None:
         sea.rename(clip, change.name)
-    if change.label is not None or change.tags is not None:
-        label = known.label if change.label is None else change.label or None
-        tags = known.tags if change.tags is None else change.tags
+    given = change.model_dump(include={"label", "tags"}, exclude_none=True)
+    if given:
         with _unless_busy():
-            edit_clip(sea.sea.record, clip, label=label, tags=tags, wait=False)
+            edit_clip(sea.sea.record, clip, given, wait=False)
     return get_clip(sea, clip, backend)
 
 
