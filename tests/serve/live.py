@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from seasync.serve import create_app
+from seasync.serve import Limits, create_app
+from seasync.serve.connections import Server
 from seasync.serve.tasks import SeaLocation
 
 COMMAND = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--port", "0"]
@@ -46,7 +46,7 @@ def live(
     app: ASGIApp = create_app(served, state=state, **{"warm": False} | options)
     app = behind(prefix, app) if prefix else app
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+        server = Server(app, options.get("limits") or Limits())
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -18,7 +18,6 @@ from typing import Any
 
 import anyio.to_thread
 import platformdirs
-import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -28,6 +27,7 @@ from starlette.staticfiles import StaticFiles
 
 from seasync.errors import SeasyncError, ServeError
 from seasync.serve.backend import Backend
+from seasync.serve.connections import Server
 from seasync.serve.routes import PROBLEMS, alignments, marks, media, seas
 from seasync.serve.security import Access, Guard, Hosts, Limits, is_loopback
 from seasync.serve.tasks import SeaLocation
@@ -191,31 +191,15 @@ def serve(
         )
         named = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
         address = Access(named, root_path, token).address(listening.getsockname()[1])
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
-        )
 
         def announce() -> None:
             ready(address)
             if open_browser:
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-        server = _Server(config, announce)
+        server = Server(app, limits or Limits(), announce)
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
             server.run(sockets=[listening])
-
-
-class _Server(uvicorn.Server):
-    """Calls back when it answers requests."""
-
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._started = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._started()
 
 
 def default_state(seas: Sequence[str | Path]) -> Path:
