@@ -16,8 +16,7 @@ from benchmarks.goals import Goals, parser
 from seasync.clip import Clip
 from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding, Stream
-from seasync.group.clock import Take
-from seasync.group.takes import group_of, medoid
+from seasync.group.clock import Take, group_of, medoid
 
 WIDTH, SAMPLES, FPS = 384, 64, 7.5
 

@@ -33,7 +33,7 @@ _HOMES = {
     "sea.sea": ("Sea",),
     "sea.search": ("Match",),
 }
-_load = loader(__name__, {name: home for home, names in _HOMES.items() for name in names})
+_load = loader(__name__, _HOMES)
 
 __all__ = [
     "MOTION",

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from seasync.alignment import MOTION, Alignment, Recipe, align_encodings
 from seasync.alignment.spans import Span, fitting_spans
 from seasync.clip import Clip
-from seasync.encoders import DEFAULT, Encoder, encode_clip, get_encoder
-from seasync.encoders.encoder import cut
+from seasync.encoders import DEFAULT, Encoder, cut, encode_clip, get_encoder
 from seasync.encoding import Encoding, Floats
 from seasync.errors import SeasyncError
 from seasync.files import Place

@@ -5,12 +5,12 @@ Heavy libraries (onnxruntime, PyAV, FastAPI, torch) then load only where somethi
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
-def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def loader(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
     """A package's ``__getattr__``.
 
     Parameters
@@ -18,14 +18,15 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     package
         Name of the package.
     homes
-        For each name that the package offers, the module that defines it, below the package or anywhere.
+        The names that the package offers, by the module below it that defines them.
     """
 
+    home_of = {name: home for home, names in homes.items() for name in names}
+
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
-        value = getattr(import_module(home if home.startswith("seasync.") else f"{package}.{home}"), name)
+        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
         setattr(sys.modules[package], name, value)  # the next look finds it without a call
         return value
 

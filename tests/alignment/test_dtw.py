@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from seasync.alignment import draq, draq_many, dtw, dtw_many, random_cost
 from seasync.alignment.costs import LONGEST, BatchedCosts, batch_blocks
 from seasync.alignment.matrix import disordered_cost, solve_rows
-from seasync.alignment.uncertainty import reachable_columns
+from seasync.alignment.result import reachable_columns
 from seasync.errors import FeatureError
 from tests import naive
 

@@ -8,7 +8,7 @@ import pytest
 from seasync.alignment import PAPER
 from seasync.errors import DataError
 from seasync.group.carry import Carrier, LabeledClip, Votes, confirmed, doubtful_first
-from seasync.group.takes import group_of
+from seasync.group.clock import group_of
 from seasync.marks import Mark
 from tests.group.takes import take, true_seconds
 

@@ -11,8 +11,7 @@ from seasync.clip import Clip
 from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding
 from seasync.errors import FeatureError
-from seasync.group.clock import Take
-from seasync.group.takes import group_of, medoid
+from seasync.group.clock import Take, group_of, medoid
 from tests.alignment.clips import stream
 from tests.group.takes import FPS, take, true_seconds
 

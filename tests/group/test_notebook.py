@@ -9,8 +9,7 @@ import numpy as np
 
 from seasync.clip import Clip
 from seasync.group.carry import choose_nearest as nearest
-from seasync.group.clock import LeftOut
-from seasync.group.takes import group_of
+from seasync.group.clock import LeftOut, group_of
 from tests.group.takes import take
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seasync.errors import DataError
-from seasync.group.takes import group_of
+from seasync.group.clock import group_of
 from tests.group.takes import FPS, places, take
 
 BENDS = {"model": 0.0, "a": 0.3, "b": -0.3}

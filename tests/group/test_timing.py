@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seasync.errors import DataError
-from seasync.group.takes import group_of
+from seasync.group.clock import group_of
 from seasync.marks import Mark
 from seasync.render.timing_page import timing_csv, timing_markdown, timing_page, write_timing
 from tests.group.takes import take, true_seconds

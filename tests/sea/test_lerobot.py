@@ -9,8 +9,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from seasync.errors import SeaError
-from seasync.sea.lerobot import episodes
-from seasync.sea.sources import find_videos
+from seasync.sea.sources import episodes, find_videos
 
 CAMERAS = {"observation.images.top": {"dtype": "video"}, "observation.images.wrist": {"dtype": "video"}}
 

@@ -16,24 +16,13 @@ if TYPE_CHECKING:
 
 # Where each name lives; it is imported on first use.
 _HOMES = {
-    "MOTION": "recipe",
-    "PAPER": "recipe",
-    "RECIPES": "recipe",
-    "Alignment": "result",
-    "Piece": "result",
-    "Recipe": "recipe",
-    "Scores": "judge",
-    "Segment": "warp",
-    "Warp": "warp",
-    "align_encodings": "solve",
-    "align_many": "solve",
-    "cost_matrix": "costs",
-    "draq": "matrix",
-    "draq_many": "costs",
-    "dtw": "matrix",
-    "dtw_many": "costs",
-    "random_cost": "matrix",
-    "score_many": "solve",
+    "costs": ("cost_matrix", "draq_many", "dtw_many"),
+    "judge": ("Scores",),
+    "matrix": ("draq", "dtw", "random_cost"),
+    "recipe": ("MOTION", "PAPER", "RECIPES", "Recipe"),
+    "result": ("Alignment", "Piece"),
+    "solve": ("align_encodings", "align_many", "score_many"),
+    "warp": ("Segment", "Warp"),
 }
 
 __all__ = [

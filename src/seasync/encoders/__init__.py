@@ -5,26 +5,28 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.encoders.encode import content_hash as content_hash, encode_clip as encode_clip
-    from seasync.encoders.encoder import Encoder as Encoder, clip_vector_parts as clip_vector_parts
-    from seasync.encoders.registry import (
-        DEFAULT as DEFAULT,
-        encoder_for as encoder_for,
-        get_encoder as get_encoder,
-        register as register,
-    )
-    from seasync.encoders.weights import cache_folder as cache_folder
+    from seasync.encoders.encode import content_hash, encode_clip
+    from seasync.encoders.encoder import Encoder, TakesFrames, clip_vector_parts, cut
+    from seasync.encoders.registry import DEFAULT, encoder_for, get_encoder, register
+    from seasync.encoders.weights import cache_folder
 
 _HOMES = {
-    "DEFAULT": "registry",
-    "Encoder": "encoder",
-    "cache_folder": "weights",
-    "clip_vector_parts": "encoder",
-    "content_hash": "encode",
-    "encode_clip": "encode",
-    "encoder_for": "registry",
-    "get_encoder": "registry",
-    "register": "registry",
+    "encode": ("content_hash", "encode_clip"),
+    "encoder": ("Encoder", "TakesFrames", "clip_vector_parts", "cut"),
+    "registry": ("DEFAULT", "encoder_for", "get_encoder", "register"),
+    "weights": ("cache_folder",),
 }
-__all__ = sorted(_HOMES)
+__all__ = [
+    "DEFAULT",
+    "Encoder",
+    "TakesFrames",
+    "cache_folder",
+    "clip_vector_parts",
+    "content_hash",
+    "cut",
+    "encode_clip",
+    "encoder_for",
+    "get_encoder",
+    "register",
+]
 __getattr__ = loader(__name__, _HOMES)

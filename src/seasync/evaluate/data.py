@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from seasync import plugins
 from seasync.clip import Clip
-from seasync.encoders.encoder import clip_vector_parts
-from seasync.encoders.pose import smooth
+from seasync.encoders import clip_vector_parts, pose
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
 from seasync.evaluate import dataset
@@ -239,7 +238,7 @@ def joint_features(x: NDArray[Any], y: NDArray[Any], visibility: NDArray[Any]) -
     centroid = place.mean(1, keepdims=True)
     spread = np.median(np.sqrt(((place - centroid) ** 2).sum(2).mean(1)))
     scaled = (place - np.median(centroid, axis=0)) / (1.6 * max(float(spread), 1e-6))
-    return smooth(scaled.reshape(len(place), 26), deviation=1, reach=4).astype(np.float32)
+    return pose.smooth(scaled.reshape(len(place), 26), deviation=1, reach=4).astype(np.float32)
 
 
 def _fill(place: Array, seen: NDArray[np.bool_]) -> Array:

@@ -1,8 +1,7 @@
 """Several takes of one movement on one clock; marks carried from a few labeled clips to all others."""
 
 from seasync.group.carry import CarriedMarks, Carrier, LabeledClip, carry_over_sea, doubtful_first
-from seasync.group.clock import AlignedTake, Group, LeftOut, Take
-from seasync.group.takes import align_group
+from seasync.group.clock import AlignedTake, Group, LeftOut, Take, align_group
 
 __all__ = [
     "AlignedTake",

@@ -26,13 +26,23 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError, RenderError, UnknownClips
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
-from seasync.group.clock import Group, Judge, clips_of, has_partner, nearest, over_takes, weighted_median
-from seasync.group.takes import PairProgress, Progress, align_judged
+from seasync.group.clock import (
+    Group,
+    Judge,
+    PairProgress,
+    Progress,
+    align_judged,
+    clips_of,
+    has_partner,
+    nearest,
+    over_takes,
+    weighted_median,
+)
 from seasync.marks import Encodings, FrameSeconds, Mark, MarkedClips, MarkTable, Row
 from seasync.options import Side
 from seasync.sea.calibration import judged_pair
-from seasync.sea.lerobot import is_episode
 from seasync.sea.snapshot import StoredClips
+from seasync.sea.sources import is_episode
 from seasync.video import frame_table
 
 if TYPE_CHECKING:

@@ -453,7 +453,7 @@ class PairTiming:
     """Times of both videos since the first sure moment, or since a chosen one."""
 
     def __init__(self, alignment: Alignment, names: Mapping[Side, str], since: float | None) -> None:
-        from seasync.alignment.uncertainty import uncertainty_rows
+        from seasync.alignment.result import uncertainty_rows
 
         self.warp, self.names = alignment.warp(keep="query"), names
         first, last = self.warp.stretches[0], self.warp.stretches[-1]

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import seasync
 from seasync.errors import MissingExtra, SeasyncError, ServeError
-from seasync.group.takes import clips_in
+from seasync.group.clock import clips_in
 from seasync.integrations import moments_in_step
 from seasync.options import PairLayout, Side
 

@@ -28,8 +28,7 @@ from seasync.errors import RenderError
 from seasync.files import Location, Place, atomic_write
 from seasync.group.clock import has_partner, nearest
 from seasync.options import Smooth
-from seasync.video import FrameTable, frame_table, probe
-from seasync.video.decode import ToRGB, chosen, film_frame, matrix
+from seasync.video import FrameTable, decode, frame_table, probe
 from seasync.video.reader import warn_if_damaged
 from seasync.video.source import Orientation
 
@@ -56,7 +55,7 @@ class Panel:
     def __call__(self, frame: VideoFrame) -> VideoFrame:
         turn = Orientation.of(frame)
         size = (self.height, self.width) if turn.transpose else (self.width, self.height)
-        flat = film_frame(frame, self._scale, size=size, coded=matrix(frame))
+        flat = decode.film_frame(frame, self._scale, size=size, coded=decode.matrix(frame))
         return flat if turn == Orientation() else self._turned(flat, turn)
 
     def _turned(self, frame: VideoFrame, turn: Orientation) -> VideoFrame:
@@ -397,7 +396,7 @@ class _Reader:
     def __init__(self, table: FrameTable, numbers: NDArray[np.int64], panel: Panel) -> None:
         self.file, self.panel = table.file, panel
         self.whole = 0  # frames that came undamaged
-        self._frames = chosen(table, numbers)
+        self._frames = decode.chosen(table, numbers)
         self._held: list[tuple[int, VideoFrame]] = []
 
     def at(self, number: int) -> VideoFrame:
@@ -427,8 +426,10 @@ def stills(file: Place, seconds: Sequence[float], *, size: tuple[int, int]) -> l
         return []
     table = frame_table(file)
     numbers = nearest(table.seconds, np.asarray(seconds))
-    to_rgb = ToRGB(table.sar, None, "squash")
-    found = {number: Image.fromarray(to_rgb(frame)) for frame, number in chosen(table, np.unique(numbers))}
+    to_rgb = decode.ToRGB(table.sar, None, "squash")
+    found = {
+        number: Image.fromarray(to_rgb(frame)) for frame, number in decode.chosen(table, np.unique(numbers))
+    }
     if not found:
         raise _nothing_decoded(file)
     shown = {number: fitted(picture, size) for number, picture in found.items()}

@@ -10,13 +10,12 @@ from seasync.errors import MissingExtra
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.serve.app import create_app as create_app, serve as serve
-    from seasync.serve.client import Client as Client
-    from seasync.serve.security import Limits as Limits
+    from seasync.serve.app import create_app, serve
+    from seasync.serve.client import Client
+    from seasync.serve.security import Limits
 
-_HOMES = {"Client": "client", "Limits": "security", "create_app": "app", "serve": "app"}
-__all__ = sorted(_HOMES)
-_load = loader(__name__, _HOMES)
+__all__ = ["Client", "Limits", "create_app", "serve"]
+_load = loader(__name__, {"app": ("create_app", "serve"), "client": ("Client",), "security": ("Limits",)})
 
 
 def __getattr__(name: str) -> Any:

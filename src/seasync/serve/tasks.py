@@ -15,8 +15,7 @@ import numpy as np
 from seasync import pair, render, video
 from seasync.alignment import Alignment
 from seasync.clip import Clip
-from seasync.encoders import encode_clip
-from seasync.encoders.encoder import TakesFrames
+from seasync.encoders import TakesFrames, encode_clip
 from seasync.encoding import Encoding
 from seasync.errors import EncoderError, SeaError, SeasyncError, ServeError
 from seasync.files import fetch

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from seasync.lazy import loader
 
 if TYPE_CHECKING:
-    from seasync.train.fit import TrainingPlan as TrainingPlan, train_on as train_on
+    from seasync.train.fit import TrainingPlan, train_on
 
-_HOMES = {"TrainingPlan": "fit", "train_on": "fit"}
-__all__ = sorted(_HOMES)
-__getattr__ = loader(__name__, _HOMES)
+__all__ = ["TrainingPlan", "train_on"]
+__getattr__ = loader(__name__, {"fit": __all__})

@@ -7,9 +7,7 @@ import numpy as np
 
 from seasync.alignment import MOTION, Recipe
 from seasync.clip import Clip
-from seasync.encoders import Encoder, encode_clip, encoder_for
-from seasync.encoders.encode import SumEncoder, parts_of
-from seasync.encoders.encoder import TakesFrames
+from seasync.encoders import Encoder, TakesFrames, encode, encode_clip, encoder_for
 from seasync.encoders.temporal import TemporalEncoder, TemporalModel
 from seasync.encoding import Encoding
 from seasync.errors import SeaError, VideoError
@@ -129,8 +127,8 @@ def adapt(
     lead = encoder_for(*footage.lead)
     old, learned = sea.encoder(), TemporalEncoder(f"{lead.name}+{kind}:{model}", lead, TemporalModel(file))
     beside = recipe.compares_change
-    sides = (*parts_of(old), learned) if beside else (learned, *parts_of(old)[1:])
-    new = SumEncoder(sides) if len(sides) > 1 else learned
+    sides = (*encode.parts_of(old), learned) if beside else (learned, *encode.parts_of(old)[1:])
+    new = encode.SumEncoder(sides) if len(sides) > 1 else learned
 
     def reencoded(encoding: Encoding) -> Encoding:
         """What the new encoder would make of a clip, from what the old one made of it."""
@@ -181,11 +179,11 @@ def _planted_errors(
     rng: np.random.Generator,
 ) -> tuple[Errors, Errors] | None:
     """Planted errors before and after, for clips without a cut whose files can be read."""
-    parts = parts_of(encoder)
+    parts = encode.parts_of(encoder)
     if not all(isinstance(part, TakesFrames) for part in parts):
         return None
     altered = [View(part, 0) for part in parts]
-    looking = SumEncoder(altered) if len(altered) > 1 else altered[0]
+    looking = encode.SumEncoder(altered) if len(altered) > 1 else altered[0]
     firsts, seconds, truths = [], [], []
     for clip, encoding in zip(clips, before, strict=True):
         if len(encoding.shots) > 1:

@@ -11,9 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from seasync.clip import Clip
-from seasync.encoders import Encoder, encode_clip, encoder_for
-from seasync.encoders.encode import parts_of
-from seasync.encoders.encoder import TakesFrames
+from seasync.encoders import Encoder, TakesFrames, encode, encode_clip, encoder_for
 from seasync.encoding import Encoding, Floats, Seconds
 from seasync.errors import EncoderError, FeatureError
 from seasync.files import Location, Place
@@ -102,7 +100,7 @@ class SeaFootage:
         self.fingerprint, self.fps = facts.fingerprint, facts.fps
         self.lead = facts.encoder, facts.fingerprint
         if len(facts.streams) > 1:
-            first = parts_of(encoder_for(facts.encoder, facts.fingerprint))[0]
+            first = encode.parts_of(encoder_for(facts.encoder, facts.fingerprint))[0]
             self.lead = first.name, first.fingerprint
         self.dimension = facts.dimension
         table = snapshot.table(
@@ -130,7 +128,7 @@ class VideoFootage:
         progress: Progress | None = None,
     ) -> None:
         self.fingerprint, self.dimension = encoder.fingerprint, encoder.dimension
-        first = parts_of(encoder)[0]
+        first = encode.parts_of(encoder)[0]
         self.lead = first.name, first.fingerprint
         self.fps = fps or encoder.fps
         self._encodings: list[Encoding] = []

@@ -15,11 +15,15 @@ import torch
 
 from seasync.alignment import PAPER
 from seasync.clip import Clip
-from seasync.encoders import DEFAULT, encoder_for, get_encoder
-from seasync.encoders.encoder import clip_vector_parts
-from seasync.encoders.onnx import write_model
-from seasync.encoders.temporal import About, transformer_graph
-from seasync.encoders.torch_models import best_device
+from seasync.encoders import (
+    DEFAULT,
+    clip_vector_parts,
+    encoder_for,
+    get_encoder,
+    onnx,
+    temporal,
+    torch_models,
+)
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Location, Place, atomic_write, expect_writable, local, store
@@ -248,7 +252,7 @@ class Training:
         self.checkpoint = file.with_suffix(".ckpt")
         self.views = views or ClipViews(footage)
         self.train, self.held_out = split(footage.clips, plan.held_out, plan.seed)
-        self.device = best_device()
+        self.device = torch_models.best_device()
         torch.manual_seed(plan.seed)
         self.model = Temporal(task.shape(footage.dimension), dropout=task.dropout).to(self.device)
         self.head = task.head().to(self.device)
@@ -294,15 +298,15 @@ class Training:
             self._save()
         self.model.load_state_dict(self.best_weights)
         about = self.about().to_json()
-        write_model(transformer_graph(self.model.shape, self.model.weights(), about), self.file)
+        onnx.write_model(temporal.transformer_graph(self.model.shape, self.model.weights(), about), self.file)
         return TrainingResult(
             self.best, self.history, self.step, len(self.train), len(self.held_out), self.footage.lead[0]
         )
 
-    def about(self) -> About:
+    def about(self) -> temporal.About:
         """What the model's file says about it."""
         footage, window = self.footage, self.task.window
-        return About(
+        return temporal.About(
             kind=self.task.kind,
             encoder=footage.lead[0],
             fingerprint=footage.lead[1],

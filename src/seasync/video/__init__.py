@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from seasync.video.writer import Writer
 
 _HOMES = {
-    "sound": "audio",
-    **dict.fromkeys(("Frames", "ShownFrame", "ahead", "frames", "read", "shots", "windows"), "reader"),
-    **dict.fromkeys(("AudioInfo", "DamageLog", "FrameTable", "VideoInfo", "frame_table", "probe"), "source"),
-    "Writer": "writer",
+    "audio": ("sound",),
+    "reader": ("Frames", "ShownFrame", "ahead", "frames", "read", "shots", "windows"),
+    "source": ("AudioInfo", "DamageLog", "FrameTable", "VideoInfo", "frame_table", "probe"),
+    "writer": ("Writer",),
 }
 __all__ = [
     "AudioInfo",
