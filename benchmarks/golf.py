@@ -30,8 +30,7 @@ from seasync.encoding import Encoding
 from seasync.evaluate.results import mean_interval
 from seasync.options import Partial
 from seasync.pair import pair_fps
-from seasync.ranking import rank
-from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector, similarity_matrix
+from seasync.ranking import Standard, clip_vectors_of, cohort_of, query_vector, rank, similarity_matrix
 
 CANDIDATES = 10
 Placed = Callable[[Alignment, NDArray[np.float64]], NDArray[np.float64]]

@@ -32,8 +32,7 @@ from seasync.encoders import DEFAULT
 from seasync.encoding import Encoding
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
-from seasync.ranking import Ranking, rank
-from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector
+from seasync.ranking import Ranking, Standard, clip_vectors_of, cohort_of, query_vector, rank
 
 Doubles = NDArray[np.float64]
 ORDER = {

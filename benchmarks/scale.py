@@ -29,12 +29,12 @@ from benchmarks.goals import Goals, parser
 from benchmarks.ingest import make_videos
 from benchmarks.search import BATCH, FACTS, FRAMES, WIDTH, Clips, draw_queries
 from seasync.encoding import Floats
+from seasync.ranking import query_vector
 from seasync.sea import rows as layout
 from seasync.sea.copies import copy
 from seasync.sea.ray import Cluster
 from seasync.sea.rows import matrix
 from seasync.sea.sea import Sea
-from seasync.similarity import query_vector
 
 SIZES = (10_000, 100_000, 650_000)
 QUICK_SIZES = (5_000, 60_000)

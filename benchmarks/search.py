@@ -27,11 +27,10 @@ from seasync.alignment import MOTION, align_encodings
 from seasync.encoders import get_encoder
 from seasync.encoders.encoder import TakesFrames
 from seasync.encoding import Encoding, Floats, Stream
-from seasync.ranking import rank
+from seasync.ranking import Standard, clip_vectors, query_vector, rank
 from seasync.sea import rows as layout
 from seasync.sea.rows import FORMAT, SeaFacts, matrix, vectors_column
 from seasync.sea.sea import Sea
-from seasync.similarity import Standard, clip_vectors, query_vector
 from seasync.video import Frames
 
 WIDTH, FRAMES, KINDS, LATENT = 384, 64, 700, 64

@@ -16,9 +16,8 @@ from seasync.errors import SeaError
 from seasync.evaluate.data import open_dataset
 from seasync.evaluate.study import Study
 from seasync.options import Rerank
-from seasync.ranking import Ranking, rank
+from seasync.ranking import Cohort, Ranking, Relation, cohort_of, rank
 from seasync.sea.sea import Sea
-from seasync.similarity import Cohort, Relation, cohort_of
 from tests.sea.footage import encoding, facts, row
 
 SIMILARITY = np.array([0.9, 0.8, 0.1, 0.5])

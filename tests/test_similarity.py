@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seasync.similarity import Standard, best, clip_vectors, query_vector
+from seasync.ranking import Standard, best, clip_vectors, query_vector
 from tests.sea.footage import encoding
 
 

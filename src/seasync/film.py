@@ -19,8 +19,7 @@ from seasync.errors import SeasyncError
 from seasync.files import Place
 from seasync.forms import MatchForm
 from seasync.pair import end_of, reading
-from seasync.ranking import Ranking, rank
-from seasync.similarity import Standard, clip_vectors, clip_vectors_of, query_vector
+from seasync.ranking import Ranking, Standard, clip_vectors, clip_vectors_of, query_vector, rank
 
 _SPANS = 5  # stretches that each of the two proposals gives
 

@@ -16,12 +16,12 @@ import pytest
 from seasync.cli import main
 from seasync.errors import SeaError
 from seasync.files.store import objects
+from seasync.ranking import query_vector
 from seasync.sea import ray as on_ray
 from seasync.sea.index import standard_of
 from seasync.sea.ingest import Added, PendingClip
 from seasync.sea.ray import Cluster
 from seasync.sea.sea import Sea
-from seasync.similarity import query_vector
 from tests.cli.run import seasync
 from tests.scale.adding import add_on, context
 from tests.scale.cluster import ThreeNodes, ray_folder, three_nodes

@@ -10,12 +10,12 @@ import pytest
 
 from seasync.encoding import Floats
 from seasync.errors import SeaError
+from seasync.ranking import Standard, clip_vectors, query_vector
 from seasync.sea import index, index as exact
 from seasync.sea.index import INDEX
 from seasync.sea.record import Record
 from seasync.sea.rows import matrix
 from seasync.sea.sea import Sea
-from seasync.similarity import Standard, clip_vectors, query_vector
 from tests.sea.footage import encoding, facts, row
 
 KINDS = 12

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seasync import ranking
 from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.encoding import Encoding
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.results import Row, Table, paper_rows, run_settings
 from seasync.options import Partial, Rerank
-from seasync.ranking import Ranking, rank
-from seasync.similarity import Standard, clip_vectors_of, cohort_of, query_vector, similarity_matrix
+from seasync.ranking import Ranking, Standard, clip_vectors_of, query_vector, rank
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -147,7 +147,7 @@ class Study:
         if self.retriever:
             return self.retriever.similarities(recipe)
         queries, gallery = ([s.encoding for s in side] for side in (self.queries, self.gallery))
-        similarity = similarity_matrix(queries, gallery, trajectory=recipe.trajectory)
+        similarity = ranking.similarity_matrix(queries, gallery, trajectory=recipe.trajectory)
         if self.leave_one_out:
             np.fill_diagonal(similarity, -np.inf)
         return similarity
@@ -174,7 +174,7 @@ class Study:
         gallery = [sample.encoding for sample in searched.gallery]
         standard = Standard.of([np.stack([encoding.mean for encoding in gallery])])
         vectors = clip_vectors_of(gallery, standard)
-        cohort = cohort_of(vectors)
+        cohort = ranking.cohort_of(vectors)
 
         def ranked(at: int) -> Ranking:
             query, chosen = self.queries[at].encoding, self.encodings(candidates[at])

@@ -17,9 +17,8 @@ from seasync.alignment.result import Fit
 from seasync.encoding import Encoding
 from seasync.errors import SeaError
 from seasync.options import RecipeName
-from seasync.ranking import rank
+from seasync.ranking import clip_vectors_of, query_vector, rank
 from seasync.sea.snapshot import WITH_FEATURES, Snapshot
-from seasync.similarity import clip_vectors_of, query_vector
 
 CALIBRATION = "seasync.calibration"
 FEWEST_CLIPS = 20

@@ -24,8 +24,8 @@ from seasync.encoding import Floats
 from seasync.errors import SeaError
 from seasync.files.store import plain
 from seasync.options import IndexKind, expect
+from seasync.ranking import Standard, best, clip_vectors
 from seasync.sea.rows import CHECKSUMS, matrix, vectors_column
-from seasync.similarity import Standard, best, clip_vectors
 
 if TYPE_CHECKING:
     from seasync.sea.ray import Cluster

@@ -24,13 +24,13 @@ from seasync import encoders
 from seasync.encoding import Floats
 from seasync.errors import MissingExtra, SeaError, SeasyncError
 from seasync.files.store import add_storage_options
+from seasync.ranking import Moments
 from seasync.sea import index, ingest
 from seasync.sea.ingest import Failure, PendingClip, Shard, Step
 from seasync.sea.record import Appender, Record
 from seasync.sea.rows import Row, SeaFacts, matrix, schema, to_table
 from seasync.sea.snapshot import one_of
 from seasync.sea.sources import SourceVideo
-from seasync.similarity import Moments
 
 CONNECT_SECONDS = 5
 ATTEMPTS = 4  # of a task whose worker or node dies

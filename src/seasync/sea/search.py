@@ -35,12 +35,11 @@ from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
 from seasync.forms import MatchForm, SearchForm
 from seasync.options import Rerank
-from seasync.ranking import Ranking, rank
+from seasync.ranking import Ranking, clip_vectors_of, query_vector, rank
 from seasync.sea.calibration import better_than_random, judged
 from seasync.sea.index import Found, RowIds
 from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, matrix
 from seasync.sea.snapshot import Snapshot, one_of
-from seasync.similarity import clip_vectors_of, query_vector
 
 CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB

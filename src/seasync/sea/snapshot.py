@@ -20,11 +20,11 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding, EncodingBatch, Floats, Seconds
 from seasync.errors import SeaError
 from seasync.files import location, store
+from seasync.ranking import COHORT, FEWEST, Cohort, query_vector
 from seasync.sea import rows as layout
 from seasync.sea.checksums import changed_columns
 from seasync.sea.index import EXACT_UP_TO, INDEX, Exact, Index, RowIds
 from seasync.sea.rows import ClipEntry, SeaFacts
-from seasync.similarity import COHORT, FEWEST, Cohort, query_vector
 
 Move = tuple[str, str]
 MOVES = "seasync.moved"

@@ -10,7 +10,7 @@ from seasync.alignment import MOTION, Recipe, align_encodings, align_many
 from seasync.alignment.consensus import apply_consensus, disagreement
 from seasync.encoders.encoder import clip_vector_parts
 from seasync.encoding import Encoding, Seconds, Stream
-from seasync.similarity import similarity_matrix
+from seasync.ranking import similarity_matrix
 from seasync.train.clips import Footage, Progress
 
 # The teacher: alignments of training clips with each other, using all streams of the encoder.
