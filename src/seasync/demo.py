@@ -14,9 +14,8 @@ from seasync.errors import DataError
 from seasync.options import Rerank
 from seasync.render import alignment_picture, compare, grid
 from seasync.sample import Sample, SampleClip, alignment_error, make
-from seasync.sea.calibration import FEWEST_CLIPS
+from seasync.sea import calibration, search
 from seasync.sea.sea import Sea
-from seasync.sea.search import Matches
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def run(
         labels="folder",
         progress=lambda added: progress(added.added + added.present + len(added.failed), added.files),
     )
-    if len(sea) >= FEWEST_CLIPS:
+    if len(sea) >= calibration.FEWEST_CLIPS:
         step("learning from the labels how likely a match is the same movement")
         sea.calibrate()
     step("searching: which clip moves in step with this one?")
@@ -136,7 +135,7 @@ def median_error(alignment: Alignment, query: SampleClip, match: SampleClip, fps
     return float(np.nanmedian(error))
 
 
-def _show(matches: Matches, folder: Path) -> tuple[Path, ...]:
+def _show(matches: search.Matches, folder: Path) -> tuple[Path, ...]:
     """The best match as film, picture and JSON, and the eight best together."""
     alignment = matches[0].alignment
     film, picture, all_films, values = (

@@ -16,9 +16,8 @@ from seasync.clip import Clip
 from seasync.encoders import clip_vector_parts, pose
 from seasync.encoding import Encoding, Stream
 from seasync.errors import DataError
-from seasync.evaluate import dataset
+from seasync.evaluate import dataset, untrusted
 from seasync.evaluate.dataset import Dataset, Item, Phases
-from seasync.evaluate.untrusted import read_mat, read_npy, read_pickle
 from seasync.options import DatasetKind, expect
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.sea import Sea
@@ -120,7 +119,7 @@ def _labeled_items(root: Path, files: dict[str, Path]) -> list[Item]:
 
 
 def _ready_features(file: Path, fps: float) -> Encoding:
-    features = read_npy(file)
+    features = untrusted.read_npy(file)
     if features.ndim != 2 or not features.size:
         raise DataError(f"{file}: expected features (T, d), one row per frame, got shape {features.shape}")
     return _as_encoding("features", features.astype(np.float32), fps)
@@ -282,7 +281,7 @@ def load_penn(root: Path) -> Dataset:
 
 
 def _penn_item(file: Path, pictures: Path, phases: dict[str, tuple[str, Path]]) -> Item | None:
-    content = read_mat(file, ("action", "x", "y", "visibility", "train"))
+    content = untrusted.read_mat(file, ("action", "x", "y", "visibility", "train"))
     action = action_name(str(content["action"].reshape(-1)[0]), where=file)
     if action is None or (phases and file.stem not in phases):
         return None
@@ -291,7 +290,7 @@ def _penn_item(file: Path, pictures: Path, phases: dict[str, tuple[str, Path]]) 
     labelled = None
     if file.stem in phases:
         split, labels = phases[file.stem]
-        ids = read_npy(labels).reshape(-1).astype(np.int64)
+        ids = untrusted.read_npy(labels).reshape(-1).astype(np.int64)
         labelled = Phases.per_frame(fit_length(ids, length, where=labels), clip=str(labels))
     joints = partial(encode_joints, content["x"], content["y"], content["visibility"], name=str(file))
     clip = Clip(str(pictures), label=action) if pictures.is_dir() else None
@@ -346,7 +345,7 @@ def load_carl(root: Path) -> Dataset:
     for split, name in (("train", "train.pkl"), ("test", "val.pkl")):
         source = "make both with CARL's dataset_preparation"
         file = dataset.require(root / name, f"CARL's processed {name}", source)
-        content = read_pickle(file)
+        content = untrusted.read_pickle(file)
         entries = content[0] if isinstance(content, tuple | list) and content else None
         if not isinstance(entries, list):
             raise DataError(

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from seasync.alignment import Alignment, Warp
-from seasync.alignment.judge import LIKELY, per_cent
+from seasync.alignment import Alignment, Warp, judge
 from seasync.encoding import Floats, Seconds
 from seasync.errors import RenderError
 from seasync.files import Location, Place, write_text
@@ -306,8 +305,8 @@ def _header(sheet: Page, alignment: Alignment, query: str, match: str) -> None:
         value, limit = alignment.draq, alignment.decision.threshold
         words = "DRAQ", draq, f"alignable below {limit:g}"
     else:
-        value, limit = alignment.likelihood, LIKELY
-        words = f"DRAQ {draq}", per_cent(value), f"alignable from {LIKELY:.0%} on"
+        value, limit = alignment.likelihood, judge.LIKELY
+        words = f"DRAQ {draq}", judge.per_cent(value), f"alignable from {judge.LIKELY:.0%} on"
     _gauge(sheet, words, value, limit, alignable=alignment.alignable)
 
 

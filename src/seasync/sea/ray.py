@@ -25,11 +25,10 @@ from seasync.encoding import Floats
 from seasync.errors import MissingExtra, SeaError, SeasyncError
 from seasync.files.store import add_storage_options
 from seasync.ranking import Moments
-from seasync.sea import index, ingest
+from seasync.sea import index, ingest, snapshot
 from seasync.sea.ingest import Failure, PendingClip, Shard, Step
 from seasync.sea.record import Appender, Record
 from seasync.sea.rows import Row, SeaFacts, matrix, schema, to_table
-from seasync.sea.snapshot import one_of
 from seasync.sea.sources import SourceVideo
 
 CONNECT_SECONDS = 5
@@ -206,7 +205,7 @@ def planned(task: Task, sources: Sequence[SourceVideo]) -> list[Step]:
         except (SeasyncError, OSError):
             continue  # `plan` reports it
     asked = sorted(set(contents.values()))
-    known = ingest.KnownClips(record, one_of("content", asked) if asked else "false")
+    known = ingest.KnownClips(record, snapshot.one_of("content", asked) if asked else "false")
     return list(ingest.plan(sources, task.making.split, known, contents))
 
 

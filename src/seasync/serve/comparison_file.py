@@ -19,11 +19,8 @@ from seasync.encoders.encode import content_hash as sea_content_hash
 from seasync.errors import SeasyncError, ServeError
 from seasync.files import fetch
 from seasync.options import Side
-from seasync.serve import models
-from seasync.serve.mark_tables import marks_of
-from seasync.serve.media import open_held
+from seasync.serve import mark_tables, media, models, stores
 from seasync.serve.models import NO_SEA, SIDES, AlignmentRequest, Anchor
-from seasync.serve.stores import AnnotationStore, content_hash
 
 if TYPE_CHECKING:
     from seasync.serve.backend import Backend
@@ -81,10 +78,10 @@ def save(backend: "Backend", comparison: models.Comparison, file: Path, *, embed
             path = fetch(clip.file)
             entry = f"videos/{side}{path.suffix}" if embed and path.is_file() else None
             if entry is not None:
-                opened = open_held(path) if str(path) == clip.file else path.open("rb")
+                opened = media.open_held(path) if str(path) == clip.file else path.open("rb")
                 with opened, archive.open(entry, "w", force_zip64=True) as out:
                     shutil.copyfileobj(opened, out)
-            content = content_hash(path) if path.is_file() else "0" * 32
+            content = stores.content_hash(path) if path.is_file() else "0" * 32
             videos[side] = Video(
                 name=path.name,
                 content=content,
@@ -100,7 +97,7 @@ def save(backend: "Backend", comparison: models.Comparison, file: Path, *, embed
             request=request.model_dump(include={"recipe", "partial", "order"}),
             videos=videos,
             anchors=anchors,
-            marks={side: marks_of(sea, refs[side]) for side in SIDES},
+            marks={side: mark_tables.marks_of(sea, refs[side]) for side in SIDES},
             drawings=sea.annotations.get(f"drawings/{pair}") or [],
             alignment=backend.solver.solve(sea, anchored).to_json(),
         )
@@ -204,7 +201,7 @@ def _find_in_seas(backend: "Backend", video: Video) -> Path | None:
         for clip in sea.snapshot().clips(f"content = '{video.sea_content}'", limit=1):
             with suppress(SeasyncError, OSError):
                 file = fetch(backend.roots.resolve(clip.file))
-                if content_hash(file) == video.content:  # it may have changed since it was added
+                if stores.content_hash(file) == video.content:  # it may have changed since it was added
                     return file
     return None
 
@@ -219,7 +216,7 @@ def _upload(backend: "Backend", archive: zipfile.ZipFile, video: Video) -> str:
         return backend.uploads.take(part, video.name).id
 
 
-def _keep(store: AnnotationStore, request: AlignmentRequest, manifest: Manifest) -> None:
+def _keep(store: stores.AnnotationStore, request: AlignmentRequest, manifest: Manifest) -> None:
     given: dict[str, Sequence[models.Model]] = {"anchors": manifest.anchors, "drawings": manifest.drawings}
     for kind, found in given.items():
         if found:

@@ -39,7 +39,7 @@ class Server(uvicorn.Server):
         self._open, self._started, self._told = Connections(limits), started, -float("inf")
         config = uvicorn.Config(
             app,
-            http=partial(Connection, self._open),  # type: ignore[arg-type]
+            http=partial(LimitedConnection, self._open),  # type: ignore[arg-type]
             ws="none",
             backlog=WAITING,
             log_level="error",  # else a line for every malformed request
@@ -73,9 +73,9 @@ class Connections:
         self._limits = limits
         self._most = min(limits.connections, _descriptors())
         self._most_of_one = min(limits.address_connections, max(self._most // 2, 1))
-        self._open: dict[Connection, str] = {}  # with their addresses
+        self._open: dict[LimitedConnection, str] = {}  # with their addresses
 
-    def add(self, connection: "Connection", address: str) -> None:
+    def add(self, connection: "LimitedConnection", address: str) -> None:
         """Count a connection. Where there are too many, the oldest that asks for nothing is closed."""
         own = [other for other, its in self._open.items() if its == address]
         full = own if len(own) >= self._most_of_one else list(self._open)
@@ -83,7 +83,7 @@ class Connections:
         if len(own) >= self._most_of_one or len(self._open) > self._most:
             next((other for other in full if other.is_idle), connection).transport.abort()
 
-    def remove(self, connection: "Connection") -> None:
+    def remove(self, connection: "LimitedConnection") -> None:
         """Forget a connection."""
         self._open.pop(connection, None)
 
@@ -95,7 +95,7 @@ class Connections:
                 connection.check(self._limits)
 
 
-class Connection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """A connection that knows what its client has to do next, and since when."""
 
     def __init__(self, opened: Connections, **options: Any) -> None:

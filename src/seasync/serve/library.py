@@ -14,11 +14,8 @@ from seasync.files import DiskCache, fetch, local
 from seasync.forms import ClipForm
 from seasync.sea.rows import CLIP_COLUMNS
 from seasync.sea.snapshot import Snapshot
-from seasync.serve import models
-from seasync.serve.media import KnownFacts, VideoFacts, write_picture_strip
-from seasync.serve.security import Limits, Roots
+from seasync.serve import media, models, security, stores
 from seasync.serve.served_sea import ServedSea
-from seasync.serve.stores import UploadStore
 from seasync.serve.worker import WorkerProcess
 
 if TYPE_CHECKING:
@@ -32,12 +29,12 @@ class VideoLibrary:
 
     def __init__(
         self,
-        roots: Roots,
-        uploads: UploadStore,
+        roots: security.Roots,
+        uploads: stores.UploadStore,
         worker: WorkerProcess,
-        facts: KnownFacts,
+        facts: media.KnownFacts,
         cache: DiskCache,
-        limits: Limits,
+        limits: security.Limits,
     ) -> None:
         self._roots, self._uploads, self._worker, self._cache = roots, uploads, worker, cache
         self._facts, self._limits = facts, limits
@@ -104,7 +101,7 @@ class VideoLibrary:
             return clip
         return Clip.of(clip, start, end)
 
-    def facts(self, clip: Clip) -> VideoFacts:
+    def facts(self, clip: Clip) -> media.VideoFacts:
         """The facts about the file of an opened clip, inspected once."""
         return self._facts.of(fetch(clip.file))
 
@@ -213,7 +210,7 @@ class VideoLibrary:
         if found is None:
             found = self._cache.place(*made_of, suffix=".jpg")
             size, limit = (4 * height, height), self._limits.inspect_seconds
-            self._worker.run(write_picture_strip, str(file), times, size, str(found), seconds=limit)
+            self._worker.run(media.write_picture_strip, str(file), times, size, str(found), seconds=limit)
             self._cache.trim_after(found)
         return found
 

@@ -11,9 +11,8 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from seasync.errors import ServeError
-from seasync.serve import models
+from seasync.serve import models, served_sea
 from seasync.serve.backend import Backend
-from seasync.serve.served_sea import ServedSea
 
 
 # Coroutines: FastAPI would run plain functions in other threads, which takes longer than their work.
@@ -36,12 +35,12 @@ async def sea_of(
             examples=["footage"],
         ),
     ],
-) -> ServedSea:
+) -> served_sea.ServedSea:
     """The sea that the path names."""
     return backend.sea(sea)
 
 
-SeaDep = Annotated[ServedSea, Depends(sea_of)]
+SeaDep = Annotated[served_sea.ServedSea, Depends(sea_of)]
 RefPath = Annotated[models.Ref, Path(description="`clip:ID` or `upload:ID`.")]
 IdPath = Annotated[models.Id, Path()]
 SecondsQuery = Annotated[models.Moment | None, Query()]

@@ -15,14 +15,12 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
 
-from seasync.alignment import Alignment
-from seasync.alignment.warp import Stretch
+from seasync.alignment import Alignment, warp
 from seasync.encoding import Floats, Seconds
 from seasync.errors import ServeError
 from seasync.options import Side, TimelineFormat, values
-from seasync.serve import comparison_file, models, routes, tasks
+from seasync.serve import comparison_file, mark_tables, models, routes, tasks
 from seasync.serve.backend import Backend
-from seasync.serve.mark_tables import moments_csv
 from seasync.serve.routes import BackendDep, IdPath, SeaDep
 
 alignments = APIRouter(prefix="/seas/{sea}/alignment", tags=["alignment"])
@@ -115,7 +113,7 @@ def get_carried_marks(
 ) -> FileResponse:
     """The marks of one video, carried over to the other."""
     alignment = backend.solver.solve_for_files(sea, request)
-    source = moments_csv(sea, request.match if request.to == "query" else request.query)
+    source = mark_tables.moments_csv(sea, request.match if request.to == "query" else request.query)
 
     def make(folder: Path) -> Path:
         labels, file = folder / "labels.csv", folder / f"{_title(alignment)} marks.csv"
@@ -159,7 +157,7 @@ def _cost(solved: Alignment) -> Floats:
     return solved.cost
 
 
-def _stretch(stretch: Stretch) -> models.StretchForm:
+def _stretch(stretch: warp.Stretch) -> models.StretchForm:
     return models.StretchForm(
         times=stretch.times.round(6).tolist(),
         values=stretch.values.round(6).tolist(),

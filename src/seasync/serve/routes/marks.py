@@ -8,11 +8,9 @@ from fastapi import APIRouter, Query, Response
 from seasync.errors import ServeError
 from seasync.group.timing import Report, compare_timing, report_csv
 from seasync.options import MarkKind, Side
-from seasync.serve import mark_tables as tables, models
+from seasync.serve import mark_tables, mark_tables as tables, models, served_sea
 from seasync.serve.backend import Backend
-from seasync.serve.mark_tables import marks_of, read_forms
 from seasync.serve.routes import BackendDep, RefPath, SeaDep
-from seasync.serve.served_sea import ServedSea
 
 report = APIRouter(prefix="/seas/{sea}/alignment", tags=["report"])
 marks = APIRouter(prefix="/seas/{sea}", tags=["marks"])
@@ -42,14 +40,14 @@ def _download(text: str, name: str) -> Response:
     return Response(text, media_type="text/csv", headers=headers)
 
 
-def _report(backend: Backend, sea: ServedSea, request: models.ReportRequest) -> Report:
+def _report(backend: Backend, sea: served_sea.ServedSea, request: models.ReportRequest) -> Report:
     alignment = backend.solver.solve(sea, request)
     refs: dict[Side, str] = {"query": request.query, "match": request.match}
     clips = {"query": alignment.query, "match": alignment.match}
     names: dict[Side, str] = {side: Path(clip.file).name if (clip := clips[side]) else side for side in refs}
     if names["query"] == names["match"]:
         names = {"query": "The query", "match": "The match"}
-    found = {side: read_forms(marks_of(sea, refs[side])) for side in refs}
+    found = {side: mark_tables.read_forms(mark_tables.marks_of(sea, refs[side])) for side in refs}
     return compare_timing(alignment, found, names, since=request.since)
 
 
@@ -92,7 +90,7 @@ def get_mark_names(sea: SeaDep) -> dict[MarkKind, list[str]]:
 @marks.get("/marks/{ref}")
 def get_marks(sea: SeaDep, ref: RefPath) -> models.Marks:
     """The marks of one video."""
-    return models.Marks(ref=ref, marks=marks_of(sea, ref))
+    return models.Marks(ref=ref, marks=mark_tables.marks_of(sea, ref))
 
 
 @marks.put("/marks/{ref}")

@@ -10,11 +10,9 @@ from seasync.clip import Clip
 from seasync.encoders.pose import Body
 from seasync.errors import ServeError
 from seasync.files import fetch
-from seasync.serve import body_angles, models, routes
+from seasync.serve import body_angles, media, models, routes, served_sea
 from seasync.serve.backend import Backend
-from seasync.serve.media import HeldFileResponse
 from seasync.serve.routes import BackendDep, IdPath, RefPath, SeaDep, SpanDep
-from seasync.serve.served_sea import ServedSea
 
 footage = APIRouter(prefix="/seas/{sea}/footage/{ref}", tags=["footage"])
 uploads = APIRouter(prefix="/uploads", tags=["uploads"])
@@ -55,7 +53,7 @@ def _sent(
     clip: Clip, file: Path, *, filename: str | None = None, media_type: str | None = None
 ) -> FileResponse:
     """The clip's own file, which others may replace; or a copy of the server's own."""
-    kind = HeldFileResponse if str(file) == clip.file else FileResponse
+    kind = media.HeldFileResponse if str(file) == clip.file else FileResponse
     return kind(file, filename=filename, media_type=media_type, headers=KEEP)
 
 
@@ -181,7 +179,7 @@ def set_drawings(
     return kept
 
 
-def _angles(backend: Backend, sea: ServedSea, request: models.AnglesRequest) -> models.Angles:
+def _angles(backend: Backend, sea: served_sea.ServedSea, request: models.AnglesRequest) -> models.Angles:
     clips = {
         side: backend.library.opened(sea, span)
         for side, span in zip(models.SIDES, request.spans, strict=True)

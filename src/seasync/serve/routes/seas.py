@@ -11,14 +11,12 @@ from fastapi.responses import FileResponse, StreamingResponse
 
 from seasync.errors import ServeError
 from seasync.options import FilmFormat, values
-from seasync.sea.maintenance import edit_clip
+from seasync.sea import maintenance, writers
 from seasync.sea.snapshot import one_of, quoted
-from seasync.sea.writers import Busy
-from seasync.serve import models, routes
+from seasync.serve import models, routes, served_sea
 from seasync.serve.backend import Backend
 from seasync.serve.routes import BackendDep, IdPath, SeaDep
 from seasync.serve.security import phone
-from seasync.serve.served_sea import ServedSea
 
 seas, searches = APIRouter(tags=["seas"]), APIRouter(tags=["search"])
 jobs = APIRouter(prefix="/jobs", tags=["jobs"])
@@ -95,7 +93,7 @@ def list_clips(
     return models.ClipPage(total=total, offset=offset, clips=found)
 
 
-def _condition(sea: ServedSea, text: str, label: str | None) -> str | None:
+def _condition(sea: served_sea.ServedSea, text: str, label: str | None) -> str | None:
     """SQL for the clips with this text and this label."""
     conditions = [] if label is None else [f"label = {quoted(label)}"]
     if text:
@@ -128,7 +126,7 @@ def change_clip(
     given = change.model_dump(include={"label", "tags"}, exclude_none=True)
     if given:
         with _unless_busy():
-            edit_clip(sea.sea.record, clip, given, wait=False)
+            maintenance.edit_clip(sea.sea.record, clip, given, wait=False)
     return get_clip(sea, clip, backend)
 
 
@@ -158,13 +156,13 @@ def add_videos(sea: SeaDep, request: models.AddRequest, backend: BackendDep) -> 
 def _unless_busy() -> Iterator[None]:
     try:
         yield
-    except Busy as error:
+    except writers.Busy as error:
         raise ServeError(
             "the sea is being written to; try again when that is finished", status=409
         ) from error
 
 
-def _info(backend: Backend, sea: ServedSea) -> models.SeaInfo:
+def _info(backend: Backend, sea: served_sea.ServedSea) -> models.SeaInfo:
     snapshot = sea.latest()
     known = {"clips": 0} | (sea.info(snapshot) if snapshot else {})
     known |= {"name": sea.name, "uri": sea.uri, "deletable": backend.is_made_here(sea)}
