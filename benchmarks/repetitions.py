@@ -24,7 +24,7 @@ from benchmarks.goals import Goals, parser, show
 from seasync.alignment.spans import Span
 from seasync.clip import Clip
 from seasync.encoders import Encoder, encode_clip, get_encoder
-from seasync.encoders.vector import stream_vector_parts
+from seasync.encoders.encoder import stream_vector_parts
 from seasync.encoding import Encoding, Floats, Seconds, Stream
 from seasync.repetitions import find_movements
 

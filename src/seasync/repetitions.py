@@ -18,7 +18,7 @@ from seasync.alignment.costs import CostPair, in_threads
 from seasync.alignment.prepare import prepare
 from seasync.alignment.recipe import MOTION, Recipe
 from seasync.alignment.spans import EndingPaths, Span, ending_paths
-from seasync.encoders.vector import cut
+from seasync.encoders.encoder import cut
 from seasync.encoding import Encoding, Floats, Indices, Seconds
 
 Flags = NDArray[np.bool_]
