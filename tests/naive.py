@@ -255,3 +255,80 @@ def open_film_gains(
         return float(earned - sum(cost[cell] for cell in path))
 
     return [max(((gain(path), path) for path in paths(n - 1, j)), key=lambda pair: pair[0]) for j in range(m)]
+
+
+def softmax(values):
+    """Shares of a list of numbers."""
+    shares = np.exp(np.asarray(values, float) - max(values))
+    return shares / shares.sum()
+
+
+def square(a, b):
+    """The squared distance of two vectors."""
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+
+
+def tcc_loss(one, other, times, temperature, weight):
+    """TCC's cycle-back regression, frame by frame: Dwibedi et al. 2019, section 3.2."""
+    scale, total = len(one[0]) * temperature, 0.0
+    for frame, time in zip(one, times, strict=True):
+        alpha = softmax([-square(frame, v) / scale for v in other])
+        neighbor = sum(a * v for a, v in zip(alpha, other, strict=True))
+        beta = softmax([-square(neighbor, u) / scale for u in one])
+        mean = sum(b * t for b, t in zip(beta, times, strict=True))
+        spread = sum(b * (t - mean) ** 2 for b, t in zip(beta, times, strict=True))
+        total += (time - mean) ** 2 / spread + weight * np.log(spread)
+    return total / len(one)
+
+
+def n_pairs_loss(anchors, positives, weight):
+    """The loss of n pairs of one clip (Sohn 2016), as TCN of one view uses it."""
+    total = sum(-np.log(softmax([a @ p for p in positives])[n]) for n, a in enumerate(anchors))
+    lengths = sum(a @ a + p @ p for a, p in zip(anchors, positives, strict=True))
+    return total / len(anchors) + 0.25 * weight * lengths / len(anchors)
+
+
+def smoothed_dtw(cost, best):
+    """The table of DTW, cell by cell, with `best` of the three ways in place of the minimum."""
+    table = np.full((len(cost) + 1, len(cost[0]) + 1), 1e9)
+    table[0, 0] = 0
+    for i in range(1, table.shape[0]):
+        for j in range(1, table.shape[1]):
+            ways = [table[i, j - 1], table[i - 1, j - 1], table[i - 1, j]]
+            table[i, j] = cost[i - 1][j - 1] + best(ways)
+    return table[1:, 1:]
+
+
+def soft_dtw(cost, gamma):
+    """Soft DTW (Cuturi and Blondel 2017)."""
+    return smoothed_dtw(cost, lambda ways: -gamma * np.logaddexp.reduce(-np.array(ways) / gamma))[-1, -1]
+
+
+def contrastive_idm(frames, times, near, margin):
+    """LAV's regularization of one clip (Haresh et al. 2021, equation 6)."""
+    total = 0.0
+    for a, t in zip(frames, times, strict=True):
+        for b, u in zip(frames, times, strict=True):
+            far = abs(t - u) > near
+            total += (1 + (t - u) ** 2) * max(0, margin - square(a, b)) if far else square(a, b)
+    return total
+
+
+def gta_loss(one, other, gamma, temperature, smoothing):
+    """GTA's two paths and its global cycle (Hadji et al. 2021, sections 3.2 and 3.3)."""
+
+    def table(first, second):
+        shares = np.array([softmax([f @ s / temperature for f in first]) for s in second]).T
+        return smoothed_dtw(-np.log(shares), lambda ways: softmax([-w / gamma for w in ways]) @ ways)
+
+    def columns(matrix):
+        return np.array([softmax(-column) for column in matrix.T]).T
+
+    forth, back = table(one, other), table(other, one)
+    cycle = (columns(forth) @ columns(back)).T
+    total = 0.0
+    for n, row in enumerate(cycle):
+        wanted = np.full(len(row), smoothing / len(row))
+        wanted[n] += 1 - smoothing
+        total -= wanted @ np.log(softmax(row))
+    return forth[-1, -1] + back[-1, -1], total / len(cycle)

@@ -40,7 +40,7 @@ PictureFormat = Literal["png", "svg"]
 TimelineFormat = Literal["csv", "json", "otio", "fcpxml", "edl", "mlt", "xml"]
 
 # Training and evaluation
-TrainKind = Literal["nms", "carl", "taught"]
+TrainKind = Literal["taught", "nms", "carl", "tcc", "tcn", "sal", "lav", "gta"]
 DatasetKind = Literal["penn", "ucf101", "kinetics", "events", "features", "folder", "sea"]
 PhaseProtocol = Literal["carl", "tcc"]
 

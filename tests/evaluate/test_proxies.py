@@ -131,6 +131,21 @@ def test_the_untrained_transformer_orders_features_that_know_nothing():
     assert gamed.mean() > 0.99
 
 
+def test_methods_stand_in_the_order_of_the_papers_table():
+    def rows(name):
+        kinds = [(name, False), (name, True), ("control: position only", False)]
+        return [
+            {"features": f, "context": c, "kind": "control" if f.startswith("control") else "frame features"}
+            for f, c in kinds
+        ]
+
+    several = [row for name in ("a", "a+nms:n.onnx", "a+tcc:t.onnx") for row in rows(name)]
+    shown = [(row["features"], row["context"]) for row in proxies.in_paper_order(several)]
+    methods = ["a+tcc:t.onnx", "a", "a+nms:n.onnx"]
+    expected = [(name, context) for context in (False, True) for name in methods]
+    assert shown == [*expected, ("control: position only", False)]
+
+
 def test_the_untrained_transformer_is_an_encoder_like_any_other(tmp_path):
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(10, 8)).astype(np.float32))
     numbered(tmp_path / "a.mp4", 10)

@@ -41,7 +41,8 @@ def one_thread() -> Iterator[None]:
 def pair(length: int, width: int = 3) -> Pair:
     """A clip whose features count its frames."""
     looks = np.repeat(np.arange(length, dtype=np.float32)[None, :, None], width, axis=2)
-    return Pair(looks, looks, np.arange(length) / 15, np.arange(length) / 15)
+    seconds = np.arange(length) / 15
+    return Pair(looks, looks, seconds, seconds, seconds)
 
 
 def test_speeds_are_what_the_frames_say() -> None:

@@ -76,8 +76,8 @@ def train(
     kind: Annotated[
         TrainKind,
         typer.Argument(
-            help="What to learn: `nms` (order and speed), `carl` (moments of a clip seen twice), or `taught` "
-            "(moments of two clips)."
+            help="What to learn: `taught` (moments of two clips), `nms` (order and speed), `carl` (moments of "
+            "a clip seen twice), or a method that the paper compares with."
         ),
     ],
     out: Annotated[
@@ -100,7 +100,7 @@ def train(
     """Train a temporal encoder on frame features.
 
     If it is interrupted, run the same command again: it continues exactly where it stopped. The result is an
-    encoder like any other: ENCODER+nms:OUT, ENCODER+carl:OUT or ENCODER+taught:OUT. With --steps 0 the
+    encoder like any other: ENCODER+KIND:OUT, such as dinov2-small+taught:OUT. With --steps 0 the
     weights stay as they begin.
     """
     settings = how.settings("seasync train")

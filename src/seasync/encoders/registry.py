@@ -10,6 +10,7 @@ from importlib import import_module
 from seasync import plugins
 from seasync.encoders.encoder import Encoder, FrameEncoder, class_and_patches, class_token, onnx_encoder
 from seasync.errors import EncoderError
+from seasync.options import TrainKind, values
 
 DEFAULT = "dinov2-small"
 WHOLE_FRAMES = "0cd026c8"  # in fingerprints of DINOv2 on whole frames
@@ -78,7 +79,7 @@ _SCHEMES: dict[str, Callable[[str], Encoder]] = {
     "byol": _lazily("temporal", "byol_encoder"),
 }
 # `A+nms:FILE` stands on A, `nms:FILE` on the encoder it was trained on.
-_TEMPORAL = ("nms:", "carl:", "taught:")
+_TEMPORAL = tuple(f"{kind}:" for kind in values(TrainKind))
 
 
 def register(scheme: str, make: Callable[[str], Encoder]) -> None:
@@ -88,7 +89,7 @@ def register(scheme: str, make: Callable[[str], Encoder]) -> None:
 
 def names() -> list[str]:
     """Names of the built-in encoders and the forms of the others."""
-    schemes = (*_SCHEMES, "nms", "carl", "taught", *plugins.names("encoders"))
+    schemes = (*_SCHEMES, *values(TrainKind), *plugins.names("encoders"))
     return [*_BUILT_IN, "dinov2-small@SIZE", "dinov2-small+pose", *(f"{scheme}:…" for scheme in schemes)]
 
 

@@ -43,7 +43,7 @@ class Shape:
 
     Where a frame stands in time is encoded in one of two ways: by sines and cosines of its place, added to it
     (`reach` 0, as CARL has it), or by how far apart two frames are, up to `reach`, added to their attention.
-    Of the latter no absolute place can be read off.
+    Of the latter no absolute place can be read off. Without layers, each frame is seen by itself.
 
     features     numbers a frame in
     hidden       widths of the layers before the transformer
@@ -99,7 +99,7 @@ def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
     for n in range(len(shape.hidden)):
         x = build.node("Relu", build.linear(x, f"hidden.{n}"))
     x = build.linear(x, "input")
-    if not shape.reach:
+    if shape.layers and not shape.reach:
         x = build.node("Add", x, "positions")
     for n in range(shape.layers):
         attended = build.attention(build.norm(x, f"layers.{n}.norm1"), f"layers.{n}", shape)
@@ -113,7 +113,10 @@ def transformer_graph(shape: Shape, weights: Weights, about: str) -> Any:
     if shape.unit:
         x = build.node("LpNormalization", x, axis=-1)
     inputs = {"features": ["frames", shape.features]}
-    inputs |= {"distances": ["frames", "frames"]} if shape.reach else {"positions": ["frames", shape.width]}
+    if shape.layers:
+        inputs |= (
+            {"distances": ["frames", "frames"]} if shape.reach else {"positions": ["frames", shape.width]}
+        )
     model = build.model(inputs, {x: ["frames", shape.dimension]})
     model.metadata_props.add(key=METADATA, value=about)
     return model
@@ -149,6 +152,17 @@ class _Transformer(Nodes):
         return self.node("Reshape", self.node("Transpose", mixed, perm=[1, 0, 2]), joined)
 
 
+def with_earlier(features: Floats, earlier: int) -> Floats:
+    """Each frame beside the one `earlier` frames before it, or the first one: (T, d) → (T, 2d).
+
+    0 leaves (T, d) as it is.
+    """
+    if not earlier:
+        return features
+    before = np.maximum(np.arange(len(features)) - earlier, 0)
+    return np.concatenate([features, features[before]], axis=1)
+
+
 FORM = 1  # raised when files of an older form can no longer be used
 
 
@@ -156,10 +170,11 @@ FORM = 1  # raised when files of an older form can no longer be used
 class About:
     """What a temporal model says of itself.
 
-    kind       "nms", "carl" or "taught"
+    kind       one of `seasync.options.TrainKind`
     encoder    name and fingerprint of the frame encoder it was trained on
     window     frames it sees at once; stride: from one window to the next
     stretch    the positions of a window go from 0 to stretch − 1, however many frames it has (CARL)
+    earlier    each frame is seen with the one so many frames before it; 0: alone
     fps        the rate it was trained at
     """
 
@@ -171,6 +186,7 @@ class About:
     stride: int
     fps: float
     stretch: int = 0
+    earlier: int = 0
     form: int = FORM
 
     def to_json(self) -> str:
@@ -204,7 +220,9 @@ class TemporalModel:
     def window(self, features: Floats) -> Floats:
         """(T, d) → (T, dimension), all frames at once."""
         shape, count = self.about.shape, len(features)
-        if shape.reach:
+        if not shape.layers:
+            when = {}
+        elif shape.reach:
             when = {"distances": distances(count, shape.reach).astype(np.float32)}
         else:
             when = {"positions": positions(np.linspace(0, self.about.stretch - 1, count), shape.width)}
@@ -214,6 +232,7 @@ class TemporalModel:
     def run(self, features: Floats) -> Floats:
         """(T, d) → (T, dimension): windows, `stride` apart and the last one flush with the end, blended."""
         window, stride = self.about.window, self.about.stride
+        features = with_earlier(features, self.about.earlier)
         if len(features) <= window:
             return self.window(features)
         total = np.zeros((len(features), self.about.shape.dimension), np.float32)

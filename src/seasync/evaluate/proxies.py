@@ -263,6 +263,24 @@ def phases(study: Study, *, protocol: Protocol = CARL, seed: int = 0) -> Table:
     return study.table("phases", rows, {"protocol": protocol.name, "stride": protocol.stride, "seed": seed})
 
 
+PAPER_ORDER = ("+tcc:", "+gta:", "+lav:", "+tcn:", "+sal:", "", "+carl:", "+nms:", "+taught:")
+
+
+def in_paper_order(rows: Sequence[Row]) -> list[Row]:
+    """The rows of several encoders as in Table 3: plain, with context, the first encoder's controls."""
+
+    def place(row: Row) -> tuple[bool, bool, int]:
+        name = f"+{row['features']}"
+        method = next(
+            (n for n, kind in enumerate(PAPER_ORDER) if kind and kind in name), PAPER_ORDER.index("")
+        )
+        return row["kind"] == "control", row["context"] or "state and change" in name, method
+
+    first = {row["features"]: row for row in reversed(rows) if row["kind"] == "control"}
+    kept = [row for row in rows if row["kind"] != "control" or row is first[row["features"]]]
+    return sorted(kept, key=place)
+
+
 def contextualized(features: NDArray[np.float32]) -> Array:
     """Contextualized features, Eq. 2–3 of the paper: (T, d) → (T, 2d)."""
     double = features.astype(np.float64)

@@ -230,6 +230,8 @@ class Pair:
     other : numpy.ndarray [shape=(W, U, d)]
     seconds : numpy.ndarray [shape=(T,)]
         Times of the frames of `one`.
+    other_seconds : numpy.ndarray [shape=(U,)]
+        Times of the frames of `other`.
     partner : numpy.ndarray [shape=(U,)]
         When the frames of `other` happen in `one`; NaN where that is unknown.
     """
@@ -237,6 +239,7 @@ class Pair:
     one: Floats
     other: Floats
     seconds: Seconds
+    other_seconds: Seconds
     partner: Seconds
 
 

@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -32,6 +32,7 @@ from seasync.sea.sea import Sea
 from seasync.sea.sources import find_videos
 from seasync.train.clips import ClipViews, Footage, Pair, Progress, SeaFootage, VideoFootage, split
 from seasync.train.judge import Teacher, cycle_errors
+from seasync.train.methods import FrameTask, GtaTask, LavTask, SalTask, TccTask, TcnTask
 from seasync.train.tasks import CarlTask, NmsTask, TaughtTask, Temporal
 
 # How long to train, and what came of it.
@@ -109,7 +110,16 @@ class TrainingResult:
         return int(self.best.get("step", 0))
 
 
-TASKS: Mapping[TrainKind, Any] = {"nms": NmsTask, "carl": CarlTask, "taught": TaughtTask}
+TASKS: Mapping[TrainKind, Any] = {
+    "taught": TaughtTask,
+    "nms": NmsTask,
+    "carl": CarlTask,
+    "tcc": TccTask,
+    "tcn": TcnTask,
+    "sal": SalTask,
+    "lav": LavTask,
+    "gta": GtaTask,
+}
 
 
 def train_on(
@@ -133,9 +143,10 @@ def train_on(
     ----------
     source : Sea, path or sequence of paths
         A sea (or where it is), or videos.
-    kind : {"nms", "carl", "taught"}
-        What is learned. "nms": frames out of order and changing speed. "carl": the same moments in two
-        sequences of one clip. "taught": the same moments in two clips, from their alignments.
+    kind : str
+        What is learned, one of `seasync.options.TrainKind`. "taught": the same moments in two clips, from
+        their alignments. "nms": frames out of order and changing speed. "carl": the same moments in two
+        sequences of one clip. "tcc", "tcn", "sal", "lav", "gta": see `seasync.train.methods`.
     file : path or URI
         The model to write, .onnx; a checkpoint lies beside it. For a model at a URI it lies in the cache
         folder of this machine.
@@ -171,7 +182,10 @@ def train_on(
     expect_writable(place, make_folder=True, error=EncoderError)
     working = local.working_path(place)
     sizes = dict(size or {})
-    if "width" in sizes:
+    known = {field.name for field in fields(TASKS[kind])}
+    if unknown := sorted(set(sizes) - known):
+        raise EncoderError(f"{kind} has no {', '.join(unknown)} to choose; leave it out")
+    if "width" in sizes and "feedforward" in known:
         sizes.setdefault("feedforward", 4 * sizes["width"])
     task = TASKS[kind](**sizes)
     if restart:
@@ -206,7 +220,7 @@ def _footage(
     return VideoFootage(clips, get_encoder(encoder or DEFAULT), fps=fps, progress=progress)
 
 
-Task = NmsTask | CarlTask
+Task = NmsTask | CarlTask | FrameTask
 # Called after each step with its number and losses; after a validation with scores too.
 Report = Callable[[int, dict[str, float]], None]
 VALIDATED, CYCLED = 64, 16  # held-out clips at most, for the task's scores and for cycle errors
@@ -222,7 +236,7 @@ class Training:
     ----------
     footage : Footage
         Clips with frame features.
-    task : NmsTask or CarlTask
+    task : NmsTask, CarlTask or FrameTask
         What is learned.
     plan : TrainingPlan
     file : pathlib.Path
@@ -252,6 +266,7 @@ class Training:
         self.checkpoint = file.with_suffix(".ckpt")
         self.views = views or ClipViews(footage)
         self.train, self.held_out = split(footage.clips, plan.held_out, plan.seed)
+        self._training = set(self.train)
         self.device = torch_models.best_device()
         torch.manual_seed(plan.seed)
         self.model = Temporal(task.shape(footage.dimension), dropout=task.dropout).to(self.device)
@@ -315,6 +330,7 @@ class Training:
             stride=window // 2,
             fps=footage.fps,
             stretch=self.task.stretch,
+            earlier=self.task.earlier,
         )
 
     def _step(self) -> dict[str, float]:
@@ -339,16 +355,30 @@ class Training:
         return {name: float(loss.detach()) for name, loss in losses.items()}
 
     def _pairs(self, chosen: Sequence[int], rng: np.random.Generator, teacher: Teacher | None) -> list[Pair]:
-        """Pair each clip with itself or, for the share `taught`, with one that moves in step with it."""
+        """Pair each clip with another of its action, with itself or, for the share `taught`, one in step."""
         partners = [
             teacher.partner(n, rng) if teacher and rng.random() < self.task.taught else None for n in chosen
         ]
         others = [n if partner is None else partner[0] for n, partner in zip(chosen, partners, strict=True)]
+        if self.task.same_action:
+            others = [self._of_one_action(n, rng) for n in chosen]
         seen = self.views.of([*chosen, *others])
         return [
-            Pair(one.looks, other.looks, one.seconds, other.seconds if partner is None else partner[1])
+            Pair(
+                one.looks,
+                other.looks,
+                one.seconds,
+                other.seconds,
+                other.seconds if partner is None else partner[1],
+            )
             for one, other, partner in zip(seen[: len(chosen)], seen[len(chosen) :], partners, strict=True)
         ]
+
+    def _of_one_action(self, number: int, rng: np.random.Generator) -> int:
+        """Another clip of this side of the split with the same label; the clip itself if there is none."""
+        clips, side = self.footage.clips, self.train if number in self._training else self.held_out
+        others = [n for n in side if n != number and clips[n].label == clips[number].label]
+        return int(rng.choice(others)) if others else number
 
     def _validate(self) -> dict[str, float]:
         """Score held-out clips, with the same draws every time."""
@@ -374,7 +404,8 @@ class Training:
         encodings = []
         for seen in self.views.of(self.held_out[:CYCLED]):
             length = min(len(seen.seconds), self.task.window)
-            looks = torch.from_numpy(seen.looks[:1, :length]).to(self.device)
+            shown = temporal.with_earlier(seen.looks[0, :length], self.task.earlier)
+            looks = torch.from_numpy(shown[None]).to(self.device)
             places = torch.linspace(0, self.task.window - 1, length, device=self.device)[None]
             with torch.inference_mode():
                 known = torch.ones(1, length, dtype=torch.bool, device=self.device)
@@ -387,7 +418,8 @@ class Training:
     def _standardize(self) -> None:
         """Scale features to mean 0 and spread 1, measured on up to 200 training clips."""
         sample = np.random.default_rng(self.plan.seed).permutation(self.train)[:200].tolist()
-        frames = np.concatenate([seen.looks[0] for seen in self.views.of(sample)])
+        shown = [temporal.with_earlier(seen.looks[0], self.task.earlier) for seen in self.views.of(sample)]
+        frames = np.concatenate(shown)
         self.model.shift.copy_(torch.from_numpy(frames.mean(0)))
         self.model.scale.copy_(torch.from_numpy(1 / (frames.std(0) + 1e-6)))
 

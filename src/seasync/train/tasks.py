@@ -33,7 +33,7 @@ class Temporal(nn.Module):
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for width in shape.hidden)
         self.input = nn.Linear(widths[-1], shape.width)
         self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
-        self.norm = None if shape.output else nn.LayerNorm(shape.width)
+        self.norm = nn.LayerNorm(shape.width) if shape.layers and not shape.output else None
         self.output = nn.Linear(shape.width, shape.output) if shape.output else None
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("shift", torch.zeros(shape.features))
@@ -46,7 +46,9 @@ class Temporal(nn.Module):
             x = self.dropout(x)
             x = functional.relu(_over_known(norm, linear(x), known))
         x, apart = self.input(x), None
-        if self.shape.reach:
+        if not self.shape.layers:
+            pass
+        elif self.shape.reach:
             apart = torch.from_numpy(distances(x.shape[1], self.shape.reach)).to(x.device)
         else:
             x = x + sines(places, self.shape.width)
@@ -150,7 +152,9 @@ class NmsTask:
 
     kind = "nms"
     taught = 0.0
+    same_action = False
     stretch = 0
+    earlier = 0
     width: int = 256
     layers: int = 4
     heads: int = 8
@@ -266,6 +270,8 @@ class CarlTask:
 
     kind = "carl"
     taught = 0.0
+    same_action = False
+    earlier = 0
     width: int = 256
     layers: int = 3
     heads: int = 8

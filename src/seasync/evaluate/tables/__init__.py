@@ -8,7 +8,7 @@ from typing import Any
 
 from seasync.errors import DataError
 from seasync.evaluate.dataset import Dataset
-from seasync.evaluate.proxies import PROTOCOLS, phases
+from seasync.evaluate.proxies import PROTOCOLS, in_paper_order, phases
 from seasync.evaluate.results import Table, merge_tables
 from seasync.evaluate.study import Progress, Study
 from seasync.evaluate.tables.agreement import agreement, apa, indicators
@@ -53,7 +53,14 @@ def make_table(
         dataset = dataset.halved()
         options["protocol"] = PROTOCOLS[options.get("protocol", "carl")]
     studies = _studies(dataset, gallery, encoders, candidates_by, fps=fps, jobs=jobs, progress=progress)
-    return merge_tables([OF_A_STUDY[name](study, seed=seed, **options) for study in studies])
+    return _merged([OF_A_STUDY[name](study, seed=seed, **options) for study in studies])
+
+
+def _merged(tables: Sequence[Table]) -> Table:
+    merged = merge_tables(tables)
+    if merged.name == "phases" and len(tables) > 1:
+        return replace(merged, rows=in_paper_order(merged.rows))
+    return merged
 
 
 def _studies(
@@ -119,7 +126,7 @@ def all_tables(
                 tables.append(_planted(few, names, None, fps=fps, seed=seed, jobs=jobs, progress=progress))
             else:
                 some = halves if name == "phases" else whole
-                tables.append(merge_tables([OF_A_STUDY[name](study, seed=seed) for study in some]))
+                tables.append(_merged([OF_A_STUDY[name](study, seed=seed) for study in some]))
         except DataError as error:
             missing.append(f"Without the table {name}: {error}")
     if not tables:
