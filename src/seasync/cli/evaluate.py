@@ -76,8 +76,8 @@ def train(
     kind: Annotated[
         TrainKind,
         typer.Argument(
-            help="What to learn: `taught` (moments of two clips), `nms` (order and speed), `carl` (moments of "
-            "a clip seen twice), or a method that the paper compares with."
+            help="What to learn: `taught` (moments of two clips), `nms` (order and speed), `carl` (moments "
+            "of a clip seen twice), or a method that the paper compares with."
         ),
     ],
     out: Annotated[
