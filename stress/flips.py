@@ -74,7 +74,7 @@ class Flips:
         changed |= self._before["content"].keys() - now["content"].keys()
         played.facts = {"changed": sorted(changed), "found": now["found"], "where": where}
         played.expect(not changed or now["found"], MISSED, f"{where}: {sorted(changed)}")
-        used = not self._indexed and kind == "data" and changed & {"rows", *USED}
+        used = not self._indexed and kind == "data" and changed.intersection(USED)
         played.expect(not used or now["answer"] in (REFUSED, self._before["answer"]), WRONG, where)
         for text in now["said"]:
             played.expect("\n" not in text, OTHER, f"{where}: more than one line: {text!r}")

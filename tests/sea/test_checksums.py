@@ -134,3 +134,15 @@ def test_flipped_bits_are_found(tmp_path: Path) -> None:
     played = [flips.play(seed, look) for seed in range(12)]
     assert [finding for each in played for finding in each.findings] == []
     assert any(each.facts["changed"] for each in played)
+
+
+def test_deletions_are_checked(sea: Sea) -> None:
+    sea.remove(clips=[str(row(2).entry.clip.id)])
+    assert problems(sea) == {}
+    (file,) = (Path(sea.uri) / "_deletions").iterdir()
+    content = bytearray(file.read_bytes())
+    content[content.index(b"ARROW1", 8) - 9] ^= 1  # something that Lance does not look at
+    file.write_bytes(content)
+    assert "has changed since it was written" in problems(sea)[""]
+    sea.remove(clips=[str(row(3).entry.clip.id)])
+    assert problems(sea) == {}

@@ -262,6 +262,13 @@ def verify(
         SeaProblem("", record.uri, f"its entry {entry} has changed since it was written")
         for entry in changed_entries(snapshot.metadata)
     ]
+    problems += [
+        SeaProblem(
+            "", record.uri, f"{name} has changed since it was written: clips that were removed may be back"
+        )
+        for name in sorted(record.deletion_files() & snapshot.deletions.keys())
+        if record.checksum_of(name) != snapshot.deletions[name]
+    ]
     seen: set[str] = set()
     contents: dict[str, str | None] = {}
     for table in _whole_rows(snapshot, problems):

@@ -4,7 +4,9 @@ A `Record` hands out the latest `Snapshot` to read from, and does the writing. R
 anywhere, and an `Appender` commits them once.
 """
 
+import json
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,8 +21,9 @@ from seasync.errors import SeaError
 from seasync.files import Location, Place, is_uri, store
 from seasync.sea import writers
 from seasync.sea.checksums import with_checksums, with_entry_checksums
+from seasync.sea.disk import DatasetFolder
 from seasync.sea.rows import CHECKSUMS, FACTS, FORMAT, LATER_COLUMNS, SEALING, Row, SeaFacts, to_table
-from seasync.sea.snapshot import DAMAGED, Snapshot, one_of, plain_errors
+from seasync.sea.snapshot import DAMAGED, DELETIONS, Snapshot, one_of, plain_errors
 
 METADATA_CACHE_BYTES = 256 << 20
 NOT_THERE = "was not found"  # Lance, about a dataset
@@ -45,6 +48,7 @@ class Record:
         self.uri = str(place.path) if place.is_local else place.text
         self.storage_options = {} if place.is_local else store.storage_options(storage_options)
         self._snapshot: Snapshot | None = None
+        self._disk = DatasetFolder(Path(self.uri)) if place.is_local else None
         self._writer: writers.SharedWriter | None = None
 
     def __repr__(self) -> str:
@@ -108,15 +112,33 @@ class Record:
             else lance.Session(metadata_cache_size_bytes=METADATA_CACHE_BYTES)
         )
         try:
-            with plain_errors(self.uri):
-                options = self.storage_options or None
-                dataset = lance.dataset(self.uri, storage_options=options, session=session)
-                facts_of(dataset)  # raises if it is not a sea that this version reads
+            return self._opened(session)
         except SeaError as error:
             if self.folder is None and NOT_THERE in str(error):
                 raise SeaError(missing) from error
-            raise
+            if not self._drop_torn_commit():
+                raise
+        return self.open()
+
+    def _opened(self, session: Any) -> lance.LanceDataset:
+        with plain_errors(self.uri):
+            options = self.storage_options or None
+            dataset = lance.dataset(self.uri, storage_options=options, session=session)
+            facts_of(dataset)  # raises if it is not a sea that this version reads
         return dataset
+
+    def _drop_torn_commit(self) -> bool:
+        if self._disk is None or self.folder is None:
+            return False
+        with suppress(OSError, SeaError), writers.lock_folder(self.folder, wait=False):
+            return self._disk.drop_torn_commit()
+        return False
+
+    def sync(self) -> None:
+        """Bring what was written to the disk. At a URI the store has it already."""
+        if self._disk is not None:
+            with plain_errors(self.uri):
+                self._disk.sync()
 
     @contextmanager
     def writing(
@@ -133,6 +155,8 @@ class Record:
             with writers.lock_folder(self.folder, wait=wait, waiting=waiting):
                 self._migrate()
                 yield
+                self._note_deletions()
+                self.sync()
             return
         place = self.uri, self.storage_options, self._remove_doubled
         if self._is_old():
@@ -141,8 +165,30 @@ class Record:
         with writers.writing(*place, alone=alone, wait=wait, waiting=waiting) as self._writer:
             try:
                 yield
+                self._note_deletions()
             finally:
                 self._writer = None
+
+    def _note_deletions(self) -> None:
+        """Keep a checksum of each file that says which rows are deleted."""
+        if not self.exists():
+            return
+        snapshot = self.snapshot()
+        known, there = snapshot.deletions, self.deletion_files()
+        if new := there - known.keys():
+            sums = known | {name: self.checksum_of(name) for name in new}
+            self.put_metadata({DELETIONS: json.dumps({name: sums[name] for name in sorted(there)})})
+
+    def deletion_files(self) -> set[str]:
+        """The files that say which rows are deleted, by their names in the sea."""
+        with plain_errors(self.uri):
+            found = (fragment.deletion_file() for fragment in self.snapshot().dataset.get_fragments())
+            return {name for name in found if name}
+
+    def checksum_of(self, name: str) -> int:
+        """The checksum of a file of the sea; 0 if it is not there."""
+        content = store.read(f"{Location(self.uri).uri.rstrip('/')}/{name}", self.storage_options)
+        return 0 if content is None else zlib.crc32(content)
 
     def _remove_doubled(self) -> None:
         if self.exists():
@@ -190,6 +236,7 @@ class Record:
 
     def put_metadata(self, values: Mapping[str, str]) -> None:
         """Change entries of the record's metadata, in one commit."""
+        self.sync()
         with plain_errors(self.uri):
             self.open().update_schema_metadata(with_entry_checksums(values))
 
@@ -259,6 +306,7 @@ class Appender:
             created = create_dataset(table, self._record.uri, self._record.storage_options)
         if created:
             self._version = 1
+            self._record.sync()
         return created
 
     def append_fragments(self, fragments: Sequence[Any], ids: Sequence[str]) -> int:
@@ -275,6 +323,7 @@ class Appender:
                 f"{self._record.uri}: {rows} rows were written of {len(ids)}; nothing is committed"
             )
         self._record.check_still_writer()
+        self._record.sync()  # first the rows, then the commit that names them
         with plain_errors(self._record.uri):
             dataset = self._record.open()
             before = dataset.version
@@ -282,6 +331,7 @@ class Appender:
             # Once true, always: clips that are still to come may be among those that others have added.
             self._others |= committed.version > before + 1 or before != self._version
             self._version = committed.version
+            self._record.sync()
             return int(rows) - (_remove_duplicates(committed, fragments, ids) if self._others else 0)
 
     def _commit(self, dataset: Any, fragments: Sequence[Any]) -> Any:

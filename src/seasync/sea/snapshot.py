@@ -28,6 +28,7 @@ from seasync.sea.rows import ClipEntry, SeaFacts
 
 Move = tuple[str, str]
 MOVES = "seasync.moved"
+DELETIONS = "seasync.deletions"  # checksums of the files that say which rows are deleted
 DAMAGED = "what it says of itself is damaged; take it from a copy of the sea, or make the sea again"
 WITH_FEATURES = "found_0 IS NOT NULL"  # the condition that a clip keeps frame features
 
@@ -63,6 +64,8 @@ class Snapshot:
     ----------
     by_chance
         Scores of random pairs, by recipe; filled when first needed.
+    deletions
+        Checksums of the files that say which rows are deleted, by the files' names.
     moves
         Folders of footage that have moved, as pairs (old, new), in order.
     """
@@ -75,6 +78,7 @@ class Snapshot:
         try:
             self.facts = SeaFacts.from_json(self.metadata[layout.FACTS])
             self.index = Index.from_json(self.metadata[INDEX]) if self.metadata.get(INDEX) else None
+            self.deletions: dict[str, int] = json.loads(self.metadata.get(DELETIONS) or "{}")
             self.moves: tuple[Move, ...] = tuple(map(tuple, json.loads(self.metadata.get(MOVES) or "[]")))
         except (ValueError, KeyError, TypeError) as error:
             raise SeaError(f"{dataset.uri}: {DAMAGED} ({error})") from error
@@ -84,14 +88,16 @@ class Snapshot:
         return int(self.dataset.version)
 
     def __len__(self) -> int:
-        return int(self.dataset.count_rows())
+        with plain_errors(self.dataset.uri):
+            return int(self.dataset.count_rows())
 
     @cached_property
     def without_checksums(self) -> int:
         """How many clips have no checksums: they were added by an earlier version."""
         if layout.CHECKSUMS not in self.dataset.schema.names:
             return len(self)
-        return int(self.dataset.count_rows(filter=f"{layout.CHECKSUMS} IS NULL"))
+        with plain_errors(self.dataset.uri):
+            return int(self.dataset.count_rows(filter=f"{layout.CHECKSUMS} IS NULL"))
 
     def table(
         self, columns: Sequence[str], where: str | None = None, *, limit: int | None = None
@@ -258,7 +264,7 @@ class Snapshot:
         Ids are digests, so this is a random choice that any version of the sea with these clips repeats. None
         if the sea has too few clips.
         """
-        count = self.dataset.count_rows()
+        count = len(self)
         if count < FEWEST:
             return None
         # Of a large sea, read about four times as many ids as are needed.

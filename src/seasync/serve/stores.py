@@ -18,7 +18,9 @@ from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import SeaError, SeasyncError, ServeError
 from seasync.files.local import flush
+from seasync.files import is_uri
 from seasync.options import Side
+from seasync.sea.disk import DatasetFolder
 from seasync.sea.record import create_dataset
 from seasync.sea.snapshot import plain_errors, quoted
 from seasync.serve import media, models, security
@@ -509,6 +511,7 @@ class AnnotationStore:
         self._uri, self._options = uri, dict(storage_options) or None
         self._lock = threading.Lock()
         self._commits = 0
+        self._disk = None if is_uri(uri) else DatasetFolder(Path(uri))
         self._seen: lance.LanceDataset | None = None  # stays open, to ask for the newest version
 
     def get(self, name: str) -> Any:
@@ -538,28 +541,33 @@ class AnnotationStore:
 
     def put(self, name: str, value: Any) -> None:
         """Set a value. None removes it."""
+        with self._lock, plain_errors(self._uri):
+            self._put(name, value)
+            if self._disk:
+                self._disk.sync()
+
+    def _put(self, name: str, value: Any) -> None:
         import pyarrow as pa
 
-        with self._lock, plain_errors(self._uri):
-            dataset = self._open()
-            if value is None:
-                if dataset is not None:
-                    dataset.delete(f"name = {quoted(name)}")
+        dataset = self._open()
+        if value is None:
+            if dataset is not None:
+                dataset.delete(f"name = {quoted(name)}")
+            return
+        table = pa.table({"name": [name], "value": [json.dumps(value)], "changed": [time.time()]})
+        if dataset is None:
+            if create_dataset(table, self._uri, self._options):
                 return
-            table = pa.table({"name": [name], "value": [json.dumps(value)], "changed": [time.time()]})
-            if dataset is None:
-                if create_dataset(table, self._uri, self._options):
-                    return
-                dataset = self._open()
-                assert dataset is not None
-            merge = dataset.merge_insert("name").when_matched_update_all().when_not_matched_insert_all()
-            merge.execute(table)
-            self._commits += 1
-            if self._commits % CLEANUP_INTERVAL == 0:
-                dataset = self._open()
-                assert dataset is not None
-                dataset.optimize.compact_files()
-                dataset.cleanup_old_versions()
+            dataset = self._open()
+            assert dataset is not None
+        merge = dataset.merge_insert("name").when_matched_update_all().when_not_matched_insert_all()
+        merge.execute(table)
+        self._commits += 1
+        if self._commits % CLEANUP_INTERVAL == 0:
+            dataset = self._open()
+            assert dataset is not None
+            dataset.optimize.compact_files()
+            dataset.cleanup_old_versions()
 
     def _open(self) -> "lance.LanceDataset | None":
         import lance
@@ -568,6 +576,8 @@ class AnnotationStore:
             with plain_errors(self._uri):
                 return lance.dataset(self._uri, storage_options=self._options)
         except SeaError as error:
-            if "was not found" not in str(error):  # the store may be out of reach, with notes in it
-                raise
-            return None  # nothing has been set yet
+            if "was not found" in str(error):
+                return None  # nothing has been set yet
+            if not (self._disk and self._disk.drop_torn_commit()):
+                raise  # the store may be out of reach, with notes in it
+        return self._open()

@@ -1,0 +1,60 @@
+"""Bring a Lance dataset in a folder to the disk, and recover it after a power failure.
+
+Lance writes files, renames them and links the manifest, and leaves it to the system when they reach the disk.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+PARTS = ("data", "_deletions", "_indices", "_transactions", "_versions")
+UNWRITTEN = bytes(16)  # what a system finds at the end of a file that it had no time to write
+INVERTED_DIGITS = 20  # of manifests whose numbers count down
+
+
+class DatasetFolder:
+    """The folder of a dataset, and which of its files are known to be on the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._synced: set[Path] = set()
+
+    def sync(self) -> None:
+        """Wait until all files are on the disk, then the folders that name them."""
+        if os.name == "nt":  # has no such call for folders
+            return
+        files = (file for part in PARTS for file in (self._folder / part).rglob("*"))
+        new = {file for file in files if file not in self._synced and not file.is_dir()}
+        folders = {folder for file in new for folder in file.parents if self._folder in folder.parents}
+        if new and not self._synced:  # the folder itself may be new
+            folders |= {self._folder, self._folder.parent}
+        _flush(new)
+        _flush(folders)
+        self._synced |= new
+
+    def drop_torn_commit(self) -> bool:
+        """Delete the newest manifest if the power failed before it was written; whether that was so.
+
+        Then it is empty, or zeros are where its end should be, and nobody was told that the commit went
+        through. A manifest that is damaged in another way stays: its commit may have been reported.
+        """
+        found = {file.stem: file for file in (self._folder / "_versions").glob("[0-9]*.manifest")}
+        down = [name for name in found if len(name) == INVERTED_DIGITS]
+        if not found:
+            return False
+        newest = found[min(down, key=int) if down else max(found, key=int)]
+        if newest.read_bytes()[-len(UNWRITTEN) :].strip(b"\0"):
+            return False
+        newest.unlink()
+        return True
+
+
+def _flush(places: Iterable[Path]) -> None:
+    for place in places:
+        with suppress(FileNotFoundError):  # deleted meanwhile, as when fragments are joined
+            opened = os.open(place, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
