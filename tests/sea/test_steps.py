@@ -55,7 +55,7 @@ def test_a_commit_that_the_power_cut_off_is_dropped(tmp_path: Path) -> None:
     sea.record.append([row(2)], facts())
     newest = min((Path(sea.uri) / "_versions").glob("[0-9]*.manifest"))
     whole = newest.read_bytes()
-    newest.write_bytes(whole[:-1] + b"D")  # damage is not taken for a commit that was never reported
+    newest.write_bytes(b"spoilt")  # damage is not taken for a commit that was never reported
     with pytest.raises(SeaError):
         Sea(sea.uri)
     newest.write_bytes(whole[:100] + bytes(len(whole) - 100))

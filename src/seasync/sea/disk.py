@@ -3,10 +3,10 @@
 Lance writes files, renames them and links the manifest, and leaves it to the system when they reach the disk.
 """
 
-import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+from seasync.files.local import flush
 
 PARTS = ("data", "_deletions", "_indices", "_transactions", "_versions")
 UNWRITTEN = bytes(16)  # what a system finds at the end of a file that it had no time to write
@@ -22,15 +22,14 @@ class DatasetFolder:
 
     def sync(self) -> None:
         """Wait until all files are on the disk, then the folders that name them."""
-        if os.name == "nt":  # has no such call for folders
-            return
         files = (file for part in PARTS for file in (self._folder / part).rglob("*"))
         new = {file for file in files if file not in self._synced and not file.is_dir()}
         folders = {folder for file in new for folder in file.parents if self._folder in folder.parents}
         if new and not self._synced:  # the folder itself may be new
             folders |= {self._folder, self._folder.parent}
-        _flush(new)
-        _flush(folders)
+        for place in (*new, *folders):
+            with suppress(FileNotFoundError):  # deleted meanwhile, as when fragments are joined
+                flush(place)
         self._synced |= new
 
     def drop_torn_commit(self) -> bool:
@@ -48,13 +47,3 @@ class DatasetFolder:
             return False
         newest.unlink()
         return True
-
-
-def _flush(places: Iterable[Path]) -> None:
-    for place in places:
-        with suppress(FileNotFoundError):  # deleted meanwhile, as when fragments are joined
-            opened = os.open(place, os.O_RDONLY)
-            try:
-                os.fsync(opened)
-            finally:
-                os.close(opened)
