@@ -40,7 +40,7 @@ ORDER = {
     "contrast_weight": (0.0, 1.0, 2.0, 3.0, 4.0, 6.0),
     "company": (0.0, 0.5, 1.0, 2.0, 4.0),
 }
-CUTS = (0.0, 0.04, 0.07, 0.1, 0.13, 0.16, 1e9)
+MARGINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 1e9)
 TEN = 10
 PLANTED = 10
 
@@ -72,7 +72,7 @@ def main() -> int:
             name: Table(values, getattr(MOTION, name), _by_setting(asked, name, values))
             for name, values in ORDER.items()
         },
-        "cut": Table(CUTS, MOTION.noise, _by_cut(options.folder, sets, encoded)),
+        "margin": Table(MARGINS, MOTION.margin, _by_margin(options.folder, sets, encoded)),
     }
     for name, table in tables.items():
         print(f"\n{name:26}{'chosen on others':>18}{'left out':>10}{'shipped':>10}{'best':>10}")
@@ -154,7 +154,7 @@ def _by_setting(
 # ---- partial alignment
 
 
-def _by_cut(
+def _by_margin(
     folder: Path, sets: Sequence[FootageSet], encoded: dict[str, list[Encoding]]
 ) -> dict[str, list[float]]:
     """How much smaller errors of key events get than those of whole paths, and how many planted parts fit."""
@@ -165,8 +165,8 @@ def _by_cut(
         for each in with_events
     }
     found: dict[str, list[float]] = {}
-    for cut in CUTS:
-        recipe = replace(MOTION, noise=cut)
+    for margin in MARGINS:
+        recipe = replace(MOTION, margin=margin)
         for each in with_events:
             error = _event_error(each, encoded[each.name], recipe)
             found.setdefault(f"{each.name}, events", []).append(whole[each.name] / error)

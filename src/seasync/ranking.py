@@ -331,17 +331,21 @@ class Ranking:
         """The values that decide, lowest first, shape (B,)."""
         return np.asarray(_KEYS[named_key(rerank or self.rerank)](self))
 
-    def order(self, rerank: Rerank | None = None) -> Indices:
-        """The candidates' positions, best first, shape (B,). Of equal ones the earlier comes first."""
+    def in_company(self, rerank: Rerank | None = None) -> Doubles:
+        """The keys with how near each candidate is to the three best, shape (B,): `order` sorts by these."""
         keys = self.keys(rerank)
-        order = np.argsort(keys, kind="stable")
-        if self.relation is None or named_key(rerank or self.rerank) != "order" or len(order) < BEST:
-            return order
-        best = order[:BEST]
+        if self.relation is None or named_key(rerank or self.rerank) != "order" or len(keys) < BEST:
+            return keys
+        best = np.argsort(keys, kind="stable")[:BEST]
         others = np.arange(len(self))[:, None] != best  # a candidate does not count as its own company
         near = np.where(others, self.relation.among[:, best], 0).sum(1) / others.sum(1)
         keys = keys + self.recipe.company * near
-        return np.concatenate([order[:1], order[1:][np.argsort(keys[order[1:]], kind="stable")]])
+        keys[best[0]] = np.nextafter(keys.min(), -np.inf)  # the first place belongs to the lowest own key
+        return keys
+
+    def order(self, rerank: Rerank | None = None) -> Indices:
+        """The candidates' positions, best first, shape (B,). Of equal ones the earlier comes first."""
+        return np.argsort(self.in_company(rerank), kind="stable")
 
     def pick(self, rerank: Rerank | None = None) -> int:
         """The position of the best candidate."""

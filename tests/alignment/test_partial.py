@@ -65,9 +65,9 @@ def test_priced_path_gains_most_of_all_chains_of_paths(n, m, data):
 def test_many_pairs_together_are_solved_as_each_alone(shapes, seed, partial):
     rng = np.random.default_rng(seed)
     costs = [(rng.random(shape) ** rng.integers(1, 9)).astype(np.float32) for shape in shapes]
-    recipe, flags = replace(MOTION, partial=partial), (np.ones(len(costs), bool), np.zeros(len(costs), bool))
-    together = score_batch(BatchedCosts(costs), *flags, recipe, paths=True, contrast=True)
-    unpathed = score_batch(BatchedCosts(costs), *flags, recipe, paths=False, contrast=True)
+    recipe, moving = replace(MOTION, partial=partial), np.ones(len(costs), bool)
+    together = score_batch(BatchedCosts(costs), moving, recipe, paths=True, contrast=True)
+    unpathed = score_batch(BatchedCosts(costs), moving, recipe, paths=False, contrast=True)
     for lane, cost in enumerate(costs):
         whole = solve_whole(cost)
         pieces = choose_pieces(cost, whole, recipe)
@@ -183,7 +183,7 @@ def test_half_an_action_finds_its_place_in_the_whole(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_unrelated_clips_do_not_align(seed):
-    alignment = align_encodings(encoding(course(50, seed)), encoding(foreign(50, seed)))
+    alignment = align_encodings(encoding(course(60, seed)), encoding(foreign(60, seed)))
     assert not alignment.alignable
     assert alignment.verdict == "does not align"
 
@@ -216,7 +216,7 @@ def test_order_any_finds_three_pieces_back_to_front(seed):
     assert (warp.covers(times) & (np.abs(warp.at(times) - truth) < 0.3)).mean() > 0.8
 
 
-@pytest.mark.parametrize(("misfits", "left_out"), [(3, 0), (15, 15)])
+@pytest.mark.parametrize(("misfits", "left_out"), [(3, 0), (15, 0), (22, 22)])
 def test_halves_in_the_other_order_correspond_whole_unless_much_does_not_fit(misfits, left_out):
     cost = np.full((40, 40), 1.0, np.float32)
     cost[np.arange(40), (np.arange(40) + 20) % 40] = 0.1
@@ -423,16 +423,16 @@ def test_a_recipe_with_a_penalty_can_align_in_part():
 
 
 def test_pieces_must_gain_clearly_more_than_the_whole():
-    """Where no cut shows that something is foreign, chance gains as much as a tenth of the whole path."""
+    """Chance gains as much as a tenth of the whole path's cost."""
     cost = np.full((30, 30), 0.5, np.float32)
     cost[range(30), range(30)] = 0.2
     cost[-6:] = 0.6
     whole, prices = solve_whole(cost), Prices.of(cost, MOTION)
     gain, _ = best_pieces(cost, prices)
     assert gain > MOTION.frame_price * prices.whole[0] - whole.cost
-    assert not gains_clearly(gain, prices.whole, whole.cost, MOTION, cut=False)
+    assert not gains_clearly(gain, prices.whole, whole.cost, MOTION)
     assert choose_pieces(cost, whole, MOTION) == []
-    assert choose_pieces(cost, whole, MOTION, cut=True)
+    assert choose_pieces(cost, whole, replace(MOTION, margin=0.0))
 
 
 def test_the_best_score_is_that_of_the_part_or_of_the_whole():
@@ -449,9 +449,9 @@ def test_the_best_score_is_that_of_the_part_or_of_the_whole():
 def test_jumps_cost_less_where_pieces_may_come_in_any_order():
     cost = np.full((40, 40), 1.0, np.float32)
     at = np.arange(40)
-    cost[at, at], cost[at, (at + 20) % 40] = 0.5, 0.42
+    cost[at, at], cost[at, (at + 20) % 40] = 0.5, 0.37
     recipe, whole = replace(MOTION, order="any"), solve_whole(cost)
     pieces = choose_pieces(cost, whole, recipe)
     dear = Prices.of(cost, MOTION)
     assert len(pieces) == 2
-    assert not gains_clearly(dear.gain(cost, pieces), dear.whole, whole.cost, MOTION, cut=False)
+    assert not gains_clearly(dear.gain(cost, pieces), dear.whole, whole.cost, MOTION)

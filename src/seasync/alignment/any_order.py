@@ -81,7 +81,7 @@ def _whole_pieces(cost: Floats, prices: Prices, layout: Layout, gain: float) -> 
     columns: Indices = np.concatenate([np.arange(*run) for run in layout])
     solved = solve_whole(cost.take(columns, axis=1))
     jumps = float(prices.jumps[0]) * (len(layout) - 1)
-    if gains_clearly(gain + jumps, prices.whole[0], solved.cost, prices.recipe, cut=False):
+    if gains_clearly(gain + jumps, prices.whole[0], solved.cost, prices.recipe):
         return []
     pieces: list[Path] = []
     for part in np.split(solved.path, _first_cells(solved.path, layout)):

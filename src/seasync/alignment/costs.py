@@ -63,15 +63,12 @@ class CostPair:
         How much moves at each grid point, 1 on average.
     moving : bool
         Whether something moves in both clips.
-    is_cut : bool
-        Whether one of the clips has a cut.
     """
 
     def __init__(self, query: PreparedClip, match: PreparedClip, recipe: Recipe) -> None:
         self.recipe = recipe
         self.query, self.match = query, match
         self.shape = len(query.seconds), len(match.seconds)
-        self.is_cut = query.is_cut or match.is_cut
         pairs = [(a, b) for a, b in shared_streams(query, match) if not a.still and not b.still]
         self.moving = bool(pairs)
         self.streams = pairs
@@ -84,7 +81,7 @@ class CostPair:
     @property
     def is_interrupted(self) -> bool:
         """Whether a scene of one of the clips continues after something else."""
-        return self.is_cut and any(clip.uninterrupted is not None for clip in (self.query, self.match))
+        return any(clip.uninterrupted is not None for clip in (self.query, self.match))
 
     @property
     def uninterrupted(self) -> tuple[Indices, Indices]:

@@ -30,7 +30,7 @@ Flags = NDArray[np.bool_]
 LARGEST = 1 << 25
 
 
-def gains_clearly(gain: Any, whole_price: Any, whole_cost: Any, recipe: Recipe, *, cut: Any) -> Any:
+def gains_clearly(gain: Any, whole_price: Any, whole_cost: Any, recipe: Recipe) -> Any:
     """Whether leaving something out gains clearly more than the path through both clips as a whole.
 
     Parameters
@@ -42,13 +42,9 @@ def gains_clearly(gain: Any, whole_price: Any, whole_cost: Any, recipe: Recipe, 
     whole_cost : float or array_like
         Cost of the path through both clips as a whole.
     recipe : Recipe
-        Its `margin` and `noise` say how much is clear.
-    cut : bool or array_like
-        Whether one of the clips has a cut: then foreign footage is in sight, and `noise` does not count.
+        Its `margin` says how much is clear.
     """
-    more = gain - (recipe.frame_price * whole_price - whole_cost)
-    noise = np.where(cut, 0.0, recipe.noise)
-    return more > np.maximum(recipe.margin * whole_price, noise * whole_cost)
+    return gain - (recipe.frame_price * whole_price - whole_cost) > recipe.margin * whole_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +155,7 @@ def _pieces_through(anchors: Cells, cost: Floats, prices: Prices) -> tuple[float
     return prices.gain(cost, pieces), pieces
 
 
-def choose_pieces(
-    cost: Floats | None, whole: SolvedPath, recipe: Recipe, anchors: Cells = (), *, cut: bool = False
-) -> list[Path]:
+def choose_pieces(cost: Floats | None, whole: SolvedPath, recipe: Recipe, anchors: Cells = ()) -> list[Path]:
     """The pieces of one pair; none if its clips are aligned as a whole.
 
     Parameters
@@ -173,8 +167,6 @@ def choose_pieces(
     recipe : Recipe
     anchors : sequence of (int, int)
         Cells that the pieces must pass.
-    cut : bool
-        Whether one of the clips has a cut.
     """
     from seasync.alignment.any_order import best_pieces_in_any_order
 
@@ -187,7 +179,7 @@ def choose_pieces(
     prices = Prices.of(cost, recipe)
     find = best_pieces if recipe.order == "same" else best_pieces_in_any_order
     gain, pieces = find(cost, prices, anchors)
-    clearly = gains_clearly(gain, prices.whole[0], whole.cost, recipe, cut=cut)
+    clearly = gains_clearly(gain, prices.whole[0], whole.cost, recipe)
     if recipe.partial == "auto" and not clearly:
         return []
     return pieces
@@ -280,9 +272,7 @@ def _corners_of(piece: Path) -> tuple[int, int, int, int]:
 # Many cost matrices side by side.
 
 
-def score_batch(
-    batch: BatchedCosts, moving: Flags, cut: Flags, recipe: Recipe, *, paths: bool, contrast: bool
-) -> Scores:
+def score_batch(batch: BatchedCosts, moving: Flags, recipe: Recipe, *, paths: bool, contrast: bool) -> Scores:
     """Scores of every matrix of a batch, with the paths if they are asked for.
 
     Parameters
@@ -292,8 +282,6 @@ def score_batch(
     moving : numpy.ndarray [shape=(B,)]
         Whether something moves in both clips. Motionless pairs stay whole and get DRAQ 1: nothing
         distinguishes a good path from a bad one.
-    cut : numpy.ndarray [shape=(B,)]
-        Whether one of the clips has a cut.
     recipe : Recipe
         In the same order.
     paths : bool
@@ -316,7 +304,7 @@ def score_batch(
         where = scratch("priced", np.uint8, *size), scratch("sources", np.int32, *size)
         gains, ends = kernels.solve_priced(batch.cells, prices.rows, prices.columns, prices.jumps, *where)
         whole_price, gains = prices.whole[: batch.count], gains[: batch.count].astype(np.float64)
-        clearly = gains_clearly(gains, whole_price, whole_cost, recipe, cut=cut)
+        clearly = gains_clearly(gains, whole_price, whole_cost, recipe)
         chosen = np.flatnonzero(moving & (clearly | (recipe.partial == "always")))
         boxes, measures = kernels.take_pieces(batch.cells, prices.rows, prices.columns, *where, ends, chosen)
         of_boxes = batch.box_costs(boxes, contrast=contrast)

@@ -192,17 +192,14 @@ class PreparedClip:
     def __len__(self) -> int:
         return len(self.seconds)
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether the clip has more than one shot."""
-        return len(self.lead.shots) > 1
-
     @cached_property
     def uninterrupted(self) -> NDArray[np.bool_] | None:
         """Which grid points are left without what interrupts the longest scene that continues, shape (n,).
 
         None if no scene continues after something else.
         """
+        if not self.scene.any():
+            return None
         best, longest = None, 0
         scene = self.scene[np.rint(np.arange(len(self)) / self.factor).astype(np.int64)]
         for number in range(int(scene.max()) + 1):

@@ -31,7 +31,7 @@ class Recipe:
         A word for tables and messages. Two recipes with the same values behave the same.
     partial : {"auto", "never", "always"}
         "never" aligns from the first frames to the last. "always" aligns only what corresponds. "auto"
-        aligns the whole clips unless leaving something out gains more than `margin` and `noise` say; it is
+        aligns the whole clips unless leaving something out gains clearly more; it is
         "never" with a band, or without a `price`.
     order : {"same", "any"}
         "any" also looks for parts that come in another order.
@@ -71,10 +71,8 @@ class Recipe:
     jump, jump_in_any_order : float
         Cost of jumping ahead from piece to piece, and of jumping anywhere, as a share of the random price of
         both clips.
-    margin, noise : float
-        What leaving something out must gain: `margin` times the random price of both clips, and `noise`
-        times the cost of the whole path; the latter only if no cut in the clips shows that something is
-        foreign.
+    margin : float
+        What leaving something out must gain, as a share of the cost of the path through the whole clips.
     mirror_share : float
         A mirrored match must cost less than this share of the plain one.
     film_price : float
@@ -133,8 +131,7 @@ class Recipe:
     # What is left out.
     jump: float = 0.025  # chosen on planted parts of one half of the clips, measured on the other
     jump_in_any_order: float = 0.015  # chosen on golf swings in two and three pieces; uncut they stay whole
-    margin: float = 0.02  # chosen on planted parts of one half of the clips, measured on the other
-    noise: float = 0.1  # at .07, falls and robots, whose clips correspond whole, gain that much by chance
+    margin: float = 0.2  # of the nearest pairs of clips that correspond whole, 1 % gain that much by chance
     # The score and the verdict.
     mirror_share: float = 0.97  # not measured
     strictness: float = 0.02  # not measured

@@ -166,7 +166,7 @@ def score_many(
         # A thread prepares and solves one block after the other, so that it works on what its cache holds.
         if stored and at < len(plain):
             costs, moving = stored.costs(blocks[at])
-            return _score_lanes(costs, moving, np.full(len(moving), prepared.is_cut), asked, keep="scores")
+            return _score_lanes(costs, moving, asked, keep="scores")
         clips = [(prepared, prepare(matches[k], asked)) for k in blocks[at]]
         return _solve_here(clips, asked, keep="scores")[1]
 
@@ -209,8 +209,8 @@ def _solve_here(clips: Sequence[Clips], recipe: Recipe, *, keep: Keep) -> tuple[
     parts = []
     for block in blocks:
         some = [pairs[k] for k in block]
-        moving, cut = (np.array([getattr(pair, name) for pair in some]) for name in ("moving", "is_cut"))
-        parts.append(_score_lanes(BatchedCosts.of_pairs(some), moving, cut, recipe, keep=keep))
+        moving = np.array([pair.moving for pair in some])
+        parts.append(_score_lanes(BatchedCosts.of_pairs(some), moving, recipe, keep=keep))
     for k in sorted(set(range(len(pairs))).difference(*blocks)):
         cost = pairs[k].matrix_unless_large()
         parts.append(_solve_in_part(pairs[k], cost, _solve_whole(pairs[k], cost), recipe, keep=keep))
@@ -222,10 +222,9 @@ def _solve_here(clips: Sequence[Clips], recipe: Recipe, *, keep: Keep) -> tuple[
     return [pairs[k] for k in best], scores.only(best)
 
 
-def _score_lanes(batch: BatchedCosts, moving: Flags, cut: Flags, recipe: Recipe, *, keep: Keep) -> Scores:
-    scores = score_batch(
-        batch, moving, cut, recipe, paths=keep != "scores", contrast=_needs_contrast(recipe, keep)
-    )
+def _score_lanes(batch: BatchedCosts, moving: Flags, recipe: Recipe, *, keep: Keep) -> Scores:
+    contrast = _needs_contrast(recipe, keep)
+    scores = score_batch(batch, moving, recipe, paths=keep != "scores", contrast=contrast)
     if keep != "costs":
         return scores
     return replace(scores, costs=tuple(batch.matrix(lane) for lane in range(batch.count)))
@@ -246,7 +245,7 @@ def _solve_in_part(
     if cost is not None and pair.moving and pair.is_interrupted and _rejoins(recipe) and not anchors:
         pieces = rejoin_scenes(cost, whole, recipe, *pair.uninterrupted)
     if pair.moving and not pieces:
-        pieces = choose_pieces(cost, whole, recipe, anchors, cut=pair.is_cut)
+        pieces = choose_pieces(cost, whole, recipe, anchors)
     scores = score_pair(cost, whole, pieces, recipe, random, contrast=_needs_contrast(recipe, keep))
     paths = () if keep == "scores" else scores.paths
     return replace(scores, paths=paths, costs=(cost,) if keep == "costs" else ())
