@@ -273,7 +273,19 @@ def test_an_indexed_sea_gives_the_matches_of_exact_search(tmp_path: Path) -> Non
 
 def test_a_sea_shows_what_users_need_and_no_more() -> None:
     assert {name for name in dir(Sea) if not name.startswith("_")} == {
-        *("add", "calibrate", "clips", "encoder", "entries", "exists", "fps", "info", "oracle", "query"),
+        *(
+            "add",
+            "calibrate",
+            "clips",
+            "confirm",
+            "encoder",
+            "entries",
+            "exists",
+            "fps",
+            "info",
+            "oracle",
+            "query",
+        ),
         *("rebuild", "relocate", "remove", "search", "search_many", "sweep", "uri", "verify"),
     }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ def assert_same(sea: Sea, query: Any, **options: Any) -> dict[str, Any]:
     found = sea.search(query, **options)
     answer = found.to_json()
     for match, plain in zip(found, answer["matches"], strict=True):
-        wanted = dict(leaves(asdict(match.align(consensus=False).scores())))
+        aligned = match.align(consensus=False)
+        wanted = dict(leaves(asdict(aligned.scores())))
+        assert aligned.product == (match.fit.product and pytest.approx(match.fit.product, rel=1e-5))
         said = {place: value for place, value in leaves(plain) if place in wanted}
         numbers = {place for place, value in wanted.items() if isinstance(value, float)}
         assert {place: said.get(place) for place in numbers} == pytest.approx(
@@ -124,7 +127,7 @@ def test_long_clips_are_described_as_well(tmp_path: Path) -> None:
 
 
 def test_likelihoods_are_those_of_the_alignments(tmp_path: Path) -> None:
-    known = next(encoder for encoder, recipe in shipped_calibrations() if recipe == MOTION.fingerprint)
+    known = next(key[1] for key in shipped_calibrations() if key[::2] == ("search", MOTION.fingerprint))
     sea, query = sea_of(tmp_path, encoder=known)
     answer = assert_same(sea, query)
     assert all(match["likelihood"] is not None for match in answer["matches"])
@@ -196,3 +199,19 @@ def test_an_alignment_is_solved_once_and_only_when_it_is_asked_for(tmp_path: Pat
     assert all("alignment" not in vars(match) for match in found)
     assert found[1].alignment is found[1].alignment
     assert found[2].align(consensus=False).draq == pytest.approx(found[2].draq, rel=1e-5)
+
+
+def test_every_list_is_sorted_by_what_is_shown_and_the_headline_quotes_the_first(tmp_path: Path) -> None:
+    sea = Sea(tmp_path / "s.sea")
+    sea.record.append([row(n, kind=n % 20, label=f"kind {n % 20}", frames=20) for n in range(200)], facts())
+    grades = ["fits best", "fits", "doubtful"]
+    for found in sea.search_many([str(clip.id) for clip in sea.clips()], k=12):
+        plain = found.to_json()
+        ratings = [match["rating"] for match in plain["matches"]]
+        assert all(better > worse for better, worse in pairwise(ratings))
+        places = [grades.index(match["grade"]) for match in plain["matches"]]
+        assert places == sorted(places)
+        assert places.count(0) == (places[0] == 0)
+        first = plain["matches"][0]
+        assert f"DRAQ {first['draq']:.3f}" in plain["verdict"]
+        assert first["grade"] in plain["verdict"] or not any(match["alignable"] for match in plain["matches"])

@@ -7,7 +7,7 @@ Each form is defined here once. The HTTP API extends some of them with what only
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seasync.options import Side
+from seasync.options import Grade, Side
 
 Span = tuple[float, float]
 PathRow = tuple[int, float, int, float]
@@ -99,6 +99,11 @@ class MatchForm(ScoresForm):
 
     rank: int
     """Place in the list, from 1."""
+    rating: float
+    """How well it fits, from 0 to 1; no match is rated higher than one before it. It counts how likely each
+    match shows the same movement and where it stands among all candidates."""
+    grade: Grade
+    """The same in words. `doubtful`: the same movement is less likely than not."""
     clip: ClipForm
     """The clip; from `find`, the stretch of the film."""
     match_start: float | None = None

@@ -15,6 +15,7 @@ RecipeName = Literal["motion", "paper"]
 Partial = Literal["auto", "never", "always"]
 Order = Literal["same", "any"]
 Readout = Literal["first", "mean"]
+Grade = Literal["fits best", "fits", "doubtful"]
 Side = Literal["query", "match"]
 
 # What encoders run on

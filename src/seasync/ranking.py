@@ -274,6 +274,7 @@ def _products(rows: Floats, others: Floats) -> Floats:
 
 Doubles = NDArray[np.float64]
 BEST = 3  # matches that others should resemble
+AHEAD = 0.01  # of the first match, where company would put another one before it
 LEAST_SCORE = 1e-3  # a score of 0 is no infinite reason
 
 
@@ -329,18 +330,19 @@ class Ranking:
 
     def keys(self, rerank: Rerank | None = None) -> Doubles:
         """The values that decide, lowest first, shape (B,)."""
-        return np.asarray(_KEYS[named_key(rerank or self.rerank)](self))
+        return np.array(_KEYS[named_key(rerank or self.rerank)](self), np.float64)
 
     def in_company(self, rerank: Rerank | None = None) -> Doubles:
         """The keys with how near each candidate is to the three best, shape (B,): `order` sorts by these."""
-        keys = self.keys(rerank)
+        keys: Doubles = self.keys(rerank)
         if self.relation is None or named_key(rerank or self.rerank) != "order" or len(keys) < BEST:
             return keys
         best = np.argsort(keys, kind="stable")[:BEST]
         others = np.arange(len(self))[:, None] != best  # a candidate does not count as its own company
         near = np.where(others, self.relation.among[:, best], 0).sum(1) / others.sum(1)
-        keys = keys + self.recipe.company * near
-        keys[best[0]] = np.nextafter(keys.min(), -np.inf)  # the first place belongs to the lowest own key
+        keys += self.recipe.company * near
+        first = best[0]  # the first place belongs to the lowest own key
+        keys[first] = min(keys[first], np.delete(keys, first).min() - AHEAD)
         return keys
 
     def order(self, rerank: Rerank | None = None) -> Indices:

@@ -81,7 +81,7 @@ def test_per_cent_stay_on_their_side_of_the_limit(likelihood: float, text: str) 
 
 
 def test_the_same_movement_is_likelier_the_more_alike_and_the_better_aligned() -> None:
-    encoder = next(encoder for encoder, recipe in shipped_calibrations() if recipe == MOTION.fingerprint)
+    encoder = next(key[1] for key in shipped_calibrations() if key[::2] == ("pair", MOTION.fingerprint))
     first, again, other = (replace(encoding(n, kind=k), encoder=encoder) for n, k in ((0, 0), (1, 0), (2, 1)))
     alike, unlike = (align_encodings(first, match).likelihood for match in (again, other))
     assert alike is not None

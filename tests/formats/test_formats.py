@@ -47,15 +47,19 @@ def hashes(folder: Path) -> dict[str, str]:
     return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def check_search(sea: Sea, expected: Answers, *, likelihood: float | None = None) -> None:
-    """Each clip finds what it found, with the same DRAQ; what orders the matches has changed since."""
+def check_search(sea: Sea, expected: Answers, *, likely: bool = False) -> None:
+    """Each clip finds what it found, with the same DRAQ where they fit well.
+
+    What orders matches, what may be left out, and how likely the same product is, have changed since.
+    """
     for clip, matches in expected.items():
         found = {str(match.clip.id): match for match in sea.search(clip, k=25)}
         for known, label, draq, probability in matches:
             match = found[known]
-            assert (match.clip.label, match.draq) == (label, pytest.approx(draq, abs=1e-6))
-            if likelihood is not None:
-                assert match.alignability == pytest.approx(probability, abs=likelihood)
+            assert match.clip.label == label
+            if draq < 0.4:
+                assert match.draq == pytest.approx(draq, abs=1e-6)
+                assert not likely or (match.alignability >= 0.5) == (probability >= 0.5)
 
 
 def test_a_calibrated_sea_is_searched_as_before_and_left_alone(unpacked: Unpack) -> None:
@@ -81,9 +85,9 @@ def test_an_earlier_calibration_gives_way_to_the_one_that_comes_with_seasync(unp
         shipped = [[match.alignability for match in sea.search(clip)] for clip in clips]
     other.record.put_metadata({CALIBRATION: "{}"})
     assert [[match.alignability for match in other.search(clip)] for clip in clips] == shipped
-    check_search(sea, expected["shipped"], likelihood=0.1)  # the curve was fitted again since
+    check_search(sea, expected["shipped"], likely=True)
     own = other.calibrate()
-    assert own.pairs == expected["calibration"]["pairs"]
+    assert own["pair"].pairs == expected["calibration"]["pairs"]
     assert other.info()["calibrated"] == ["motion"]
 
 

@@ -109,8 +109,8 @@ def test_a_group_carries_marks_by_the_recipe_it_was_aligned_with():
 def test_a_group_of_a_sea_carries_marks_with_the_verdicts_of_the_sea():
     asked = []
 
-    def judge(alignment, query, match):
-        asked.append(match)
+    def judge(alignment):
+        asked.append(alignment)
         return alignment
 
     own, other = take("model"), take("t")

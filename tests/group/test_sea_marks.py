@@ -115,7 +115,9 @@ def test_a_sea_that_is_calibrated_decides_what_aligns(sea: Sea, tmp_path: Path) 
     marks = {"episode_000000": [Mark("top", 1.0)]}
     assert all(each.marks for each in carry_over_sea(strict, marks)[1])
     assert len(align_group(None, strict).takes) == 2
-    never = with_calibration(strict.record.snapshot(), MOTION, Calibration(-50.0, 0.0))
+    never = with_calibration(
+        strict.record.snapshot(), MOTION, {"pair": Calibration(-50.0, 0.0), "search": Calibration(-50.0, 0.0)}
+    )
     strict.record.put_metadata(never)
     assert not any(each.marks for each in carry_over_sea(strict, marks)[1])
     with pytest.raises(FeatureError, match="none of 2 takes aligns with this reference"):

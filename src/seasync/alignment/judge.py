@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -326,30 +326,51 @@ class Calibration:
         Mean difference between p and the true share, on clips that it was not fitted to.
     pairs : int, optional
         How many pairs it was fitted to.
+    false_half, false_nine : float, optional
+        Of the first matches of searches for movements that a sea does not have, the share with 50 %, and with
+        90 %, or more; on clips that it was not fitted to.
+    recall : float, optional
+        Of the first matches that show the movement, the share with 50 % or more, measured likewise.
     """
 
     a: float
     b: float
     error: float | None = None
     pairs: int | None = None
+    false_half: float | None = None
+    false_nine: float | None = None
+    recall: float | None = None
 
     def probability(self, product: ArrayLike) -> Doubles:
         """The probability of the same movement, shape of `product`."""
         return sigmoid(self.a + self.b * log_product(product))
 
 
+CurveOf = Literal["pair", "search"]
+"""What a curve rates: any two clips, or what a search finds. The best of many candidates look alike even
+where none shows the movement, so the same product says less of them."""
+
+
 @lru_cache(maxsize=1)
-def shipped_calibrations() -> dict[tuple[str, str], Calibration]:
-    """The curves that come with Seasync, by the fingerprints of encoder and recipe.
+def shipped_calibrations() -> dict[tuple[CurveOf, str, str], Calibration]:
+    """The curves that come with Seasync, by what they rate and the fingerprints of encoder and recipe.
 
     `python -m benchmarks.calibrations` fits them and writes the file. One that was fitted to other values of
     a recipe is not used.
     """
     text = resources.files("seasync.alignment").joinpath("calibrations.json").read_text(encoding="utf-8")
+    names = Calibration.__dataclass_fields__
     return {
-        (row["encoder"], row["recipe"]): Calibration(row["a"], row["b"], row["error"], row["pairs"])
+        (row["of"], row["encoder"], row["recipe"]): Calibration(
+            **{key: row[key] for key in names if key in row}
+        )
         for row in json.loads(text)["curves"]
     }
+
+
+def shipped_calibration(encoder: str, recipe: Recipe, of: CurveOf = "pair") -> Calibration | None:
+    """The curve that comes with Seasync for an encoder, by its fingerprint, and a recipe."""
+    return shipped_calibrations().get((of, encoder, recipe.fingerprint))
 
 
 class ClipVector(Protocol):
@@ -376,20 +397,21 @@ def pair_similarity(query: ClipVector, match: ClipVector) -> float:
     return (_cosine(query.mean, match.mean) + _cosine(query.trajectory, match.trajectory)) / 2
 
 
-def is_calibrated(encoder: str, recipe: Recipe) -> bool:
-    """Whether `likelihood` knows this encoder, by its fingerprint, and this recipe."""
-    return (encoder, recipe.fingerprint) in shipped_calibrations()
+def product_of(query: ClipVector, match: ClipVector, best_score: float) -> float | None:
+    """(1 − similarity) · score: the lower, the likelier do both show the same movement.
 
-
-def likelihood(query: ClipVector, match: ClipVector, score: float, recipe: Recipe) -> float | None:
-    """The probability, at even odds, that both show the same movement, given their best score.
-
-    None if encoder and recipe have no calibration, or if the clips come without their vectors.
+    None if the clips come without their vectors.
     """
-    calibration = shipped_calibrations().get((query.encoder, recipe.fingerprint))
-    if calibration is None or not query.mean.size or not match.mean.size:
+    if not query.mean.size or not match.mean.size:
         return None
-    return float(calibration.probability((1 - pair_similarity(query, match)) * score))
+    return (1 - pair_similarity(query, match)) * best_score
+
+
+def likelihood(product: float | None, calibration: Calibration | None) -> float | None:
+    """The probability, at even odds, that two clips with this product show the same movement, if known."""
+    if product is None or calibration is None:
+        return None
+    return float(calibration.probability(product))
 
 
 def log_product(product: ArrayLike) -> Doubles:

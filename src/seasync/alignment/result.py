@@ -158,6 +158,7 @@ class Fit(Judged):
     random_cost: float
     pieces: tuple[Piece, ...]
     coverage: tuple[float, float] = (1.0, 1.0)
+    product: float | None = None
     likelihood: float | None = None
 
     @classmethod
@@ -224,6 +225,8 @@ class Alignment(Judged):
         The cost matrix, if it was kept.
     pair : CostPair, optional
         What the costs are computed from.
+    product : float, optional
+        (1 − similarity) · score, from which the likelihood is computed; None without clip vectors.
 
     Examples
     --------
@@ -252,6 +255,7 @@ class Alignment(Judged):
     cost: Floats | None = field(default=None, repr=False)
     likelihood: float | None = None
     pair: CostPair | None = field(default=None, repr=False)
+    product: float | None = None
 
     def _repr_html_(self) -> str:
 

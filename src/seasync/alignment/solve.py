@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from seasync.alignment.costs import BatchedCosts, CostPair, StoredMatches, batch_blocks, in_threads
-from seasync.alignment.judge import Scores, likelihood
+from seasync.alignment.judge import Scores, likelihood, product_of, shipped_calibration
 from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, Path, SolvedPath, random_cost, solve_rows
 from seasync.alignment.partial import Flags, choose_pieces, rejoin_scenes, score_batch, score_pair
@@ -365,6 +365,7 @@ def as_alignment(pair: CostPair, scores: Scores, k: int, recipe: Recipe) -> Alig
     """The alignment of the pair whose scores and path stand at place `k`."""
     query, match = pair.query, pair.match
     cost, random = float(scores.dtw_cost[k]), float(scores.random_cost[k])
+    product = product_of(query, match, float(scores.best_score[k]))
     solved = [each for _, *each in scores.pieces.of(k)] or [[cost, random]]
     query_grid, match_grid = Grid(query.seconds, query.step), Grid(match.seconds, match.step)
     pieces, stop = [], 0
@@ -388,7 +389,8 @@ def as_alignment(pair: CostPair, scores: Scores, k: int, recipe: Recipe) -> Alig
         random_cost=random,
         pieces=tuple(pieces),
         coverage=(float(scores.query_coverage[k]), float(scores.match_coverage[k])),
-        likelihood=likelihood(query, match, float(scores.best_score[k]), recipe),
+        product=product,
+        likelihood=likelihood(product, shipped_calibration(query.encoder, recipe)),
         cost=scores.costs[k] if scores.costs else None,
         pair=pair,
     )

@@ -132,10 +132,19 @@ def calibrate(
     """
     fitted = parameters.open_sea(sea).calibrate(parameters.recipe_named(recipe), seed=seed)
     if as_json:
-        output.print_json(vars(fitted))
+        output.print_json({of: vars(curve) for of, curve in fitted.items()})
         return
-    print(f"{sea}: fitted to {counted(fitted.pairs or 0, 'pair')}, a = {fitted.a:.2f}, b = {fitted.b:.2f}")
-    print(f"The mean error is {fitted.error:.1%}, measured on clips that were not used for fitting.")
+    pair, search = fitted["pair"], fitted["search"]
+    print(f"{sea}: fitted to {counted(pair.pairs or 0, 'pair')} and {search.pairs} searches.")
+    print("On clips that were not used for fitting:")
+    print(f"  two clips: off by {pair.error:.1%} on average")
+    print(f"  the first match of a search: off by {search.error:.1%} on average")
+    if search.false_half is not None and search.recall is not None:
+        print(f"    of the same movement, {search.recall:.0%} get 50% or more")
+        print(
+            f"    of movements that the sea does not have, {search.false_half:.0%} get 50% or more, "
+            f"{search.false_nine:.0%} get 90% or more"
+        )
 
 
 sea = typer.Typer(help="Look after a sea: list, check, copy, rebuild, remove.", no_args_is_help=True)

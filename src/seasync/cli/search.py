@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import seasync
+from seasync.alignment.judge import per_cent
 from seasync.cli import output, parameters
-from seasync.errors import RenderError
+from seasync.errors import RenderError, SeaError
 from seasync.files import Location, is_uri
 from seasync.options import Rerank
 
@@ -30,6 +31,8 @@ seasync replace edit.otio interview.mp4 --sea footage.sea --to new.otio
 
 seasync replace edit.edl 3 --sea footage.sea --rank 2 --to new.edl""",
 }
+SAID = {True: "the same movement", False: "another movement", None: "taken back"}
+BAR = 5  # letters of the bar of a rating
 REPLACEMENTS = 10  # matches that are looked at for one that aligns
 
 
@@ -67,11 +70,28 @@ def search(
             help="Let the matches correct each other's alignments.",
         ),
     ] = None,
+    same: Annotated[
+        list[int] | None,
+        typer.Option(min=1, metavar="RANK", help="Say that this match shows the movement; the sea learns."),
+    ] = None,
+    different: Annotated[
+        list[int] | None,
+        typer.Option(min=1, metavar="RANK", help="Say that this match shows another movement."),
+    ] = None,
+    unsaid: Annotated[
+        list[int] | None, typer.Option(min=1, metavar="RANK", help="Take back what was said of this match.")
+    ] = None,
     device: parameters.Device = None,
     storage_option: parameters.StorageOptions = None,
     as_json: parameters.Json = False,
 ) -> None:
     """Find the clips of a sea that move in step with a video, best first."""
+    said = [(rank, True) for rank in same or ()] + [(rank, False) for rank in different or ()]
+    answers: list[tuple[int, bool | None]] = [*said, *((rank, None) for rank in unsaid or ())]
+    if answers and (len(query) > 1 or max(answers)[0] > k):
+        raise typer.BadParameter(
+            "expected one query, and ranks of its matches", param_hint="--same, --different, --unsaid"
+        )
     found = parameters.open_sea(sea).search_many(
         query,
         start=start,
@@ -86,6 +106,15 @@ def search(
         label=label,
         where=where,
     )
+    for rank, what in answers:
+        if rank > len(found[0]):
+            raise SeaError(f"{query[0]}: it has {len(found[0])} matches, none with the rank {rank}")
+        match = found[0][rank - 1]
+        before, after = match.alignability, parameters.open_sea(sea).confirm(match, same=what)
+        known = (
+            f", {per_cent(before)} → {per_cent(after)} likely the same movement" if before and after else ""
+        )
+        print(f"{rank}, {match.clip.name}: {SAID[what]}{known}", file=sys.stderr)
     if as_json:
         plain = [matches.to_json() for matches in found]
         output.print_json(plain[0] if len(query) == 1 else plain)
@@ -104,21 +133,20 @@ def _print(matches: "Matches") -> None:
     calibrated = any(match.alignability is not None for match in matches)
     share = "same movement" if calibrated else "better than"
     labelled = ["label"] if any(match.clip.label for match in matches) else []  # there is little room
-    columns = ["", "DRAQ", "timing", share, "similarity", *labelled, "seconds", "file"]
+    columns = ["", "fit", "", share, "timing", "DRAQ", *labelled, "seconds", "file"]
     rows = [_row(rank, match, calibrated, bool(labelled)) for rank, match in enumerate(matches, 1)]
-    output.print_table(columns, rows, right=("DRAQ", share, "similarity", "seconds"))
+    output.print_table(columns, rows, right=("DRAQ", share, "seconds"))
 
 
 def _row(rank: int, match: "seasync.Match", calibrated: bool, labelled: bool) -> list[str]:
-    from seasync.alignment.judge import per_cent
-
     share = match.alignability if calibrated else match.better_than
     return [
         str(rank),
-        f"{match.draq:.3f}",
-        match.fit.brief,
+        "▰" * (full := round(BAR * match.rating)) + "▱" * (BAR - full),
+        match.grade,
         "" if share is None else per_cent(share) if calibrated else f"{share:.0%} of random pairs",
-        f"{match.similarity:.2f}",
+        match.fit.brief,
+        f"{match.draq:.3f}",
         *([match.clip.label or ""] if labelled else []),
         f"{match.clip.start:.2f}–{match.end:.2f}",
         _short(match.clip.file),

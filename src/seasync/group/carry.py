@@ -40,7 +40,7 @@ from seasync.group.clock import (
 )
 from seasync.marks import Encodings, FrameSeconds, Mark, MarkedClips, MarkTable, Row
 from seasync.options import Side
-from seasync.sea.calibration import judged_pair
+from seasync.sea.calibration import judged
 from seasync.sea.snapshot import StoredClips
 from seasync.sea.sources import is_episode
 from seasync.video import frame_table
@@ -325,7 +325,7 @@ def carry_over_sea(
     _warn_of_unknown(sea, marks, stored.clips)
     for n, found in own.items():
         marking.expect_inside(stored.clips[n].name, stored.clips[n], float(stored.ends[n]), found)
-    judge = partial(judged_pair, stored.snapshot)
+    judge = partial(judged, stored.snapshot)
     report = None if progress is None else (lambda done, total: progress("carrying marks", done, total))
     return _carry_to_rest(stored.clips, own, stored.encodings, recipe, tolerance_seconds, judge, report)
 

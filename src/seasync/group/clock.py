@@ -22,7 +22,7 @@ from seasync.files import Place, is_uri
 from seasync.marks import Mark, MarkedClips, frame_seconds, read_marks, write_marks
 from seasync.options import Side, expect
 from seasync.pair import end_of
-from seasync.sea.calibration import judged_pair
+from seasync.sea.calibration import judged
 from seasync.sea.snapshot import StoredClips
 from seasync.sea.sources import find_videos
 from seasync.svg import Svg
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from seasync.group.timing import Timing
     from seasync.sea.sea import Sea
 
-# An alignment of two encodings, with the verdict that a sea gives it.
-Judge = Callable[[Alignment, Encoding, Encoding], Alignment]
+# An alignment with the verdict that a sea gives it.
+Judge = Callable[[Alignment], Alignment]
 # Tempo is the slope over this much time before and after a moment: shorter, and it shows the grid's steps.
 TEMPO_SECONDS = 0.15
 # A take's clock starts while the movement begins: when these shares of all motion are over.
@@ -481,7 +481,7 @@ def align_group(
     judge: Judge | None = None
     if isinstance(takes, Sea):
         found, left_out, own = _of_sea(takes, reference, label)
-        judge = partial(judged_pair, takes.record.snapshot())
+        judge = partial(judged, takes.record.snapshot())
     else:
         model = get_encoder(encoder) if isinstance(encoder, str) else encoder
         found, left_out, own = _of_files(reference, takes, model, fps, cache, progress)
@@ -640,7 +640,7 @@ def align_judged(
         batch = others[first : first + BATCH]
         found = align_many(query, batch, recipe=recipe)
         if judge is not None:
-            found = [judge(alignment, query, other) for alignment, other in zip(found, batch, strict=True)]
+            found = [judge(alignment) for alignment in found]
         alignments += found
         if progress:
             progress(len(alignments), len(others))

@@ -243,6 +243,7 @@ def info(record: Record) -> dict[str, Any]:
         "index": index.kind if index else "exact",
         "unindexed": index.unindexed_rows(snapshot) if index else 0,
         "calibrated": calibration.calibrated_recipes(snapshot),
+        "answers": len(calibration.answers_of(snapshot)),
         "format": snapshot.facts.format,
         "version": snapshot.version,
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seasync.alignment import MOTION, Recipe
-from seasync.alignment.judge import Calibration
+from seasync.alignment.judge import Calibration, CurveOf, likelihood
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT, Encoder, encode_clip, encoder_for, get_encoder
 from seasync.encoding import Encoding
@@ -22,7 +22,7 @@ from seasync.sea.maintenance import SeaProblem
 from seasync.sea.ray import Cluster
 from seasync.sea.record import Record
 from seasync.sea.rows import ClipEntry
-from seasync.sea.search import Asked, Encode, Matches, Query, SearchOptions, answer, resolve, retrieve
+from seasync.sea.search import Asked, Encode, Match, Matches, Query, SearchOptions, answer, resolve, retrieve
 from seasync.sea.sources import find_videos
 
 
@@ -350,8 +350,8 @@ class Sea:
             waiting=waiting,
         )
 
-    def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> Calibration:
-        """Fit alignability to this sea's labels, and keep it in the sea.
+    def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> dict[CurveOf, Calibration]:
+        """Fit alignability to this sea's labels, of two clips and of what a search finds; keep it in the sea.
 
         Raises
         ------
@@ -360,9 +360,55 @@ class Sea:
         """
         with self.record.writing():
             snapshot = self.record.snapshot()
-            fitted = calibration.fit(snapshot, recipe, seed=seed)
+
+            def search(ids: Sequence[str], where: str) -> list[Matches]:
+                return self.search_many(ids, k=1, recipe=recipe, where=where)
+
+            fitted = calibration.fit(snapshot, recipe, search, seed=seed)
             self.record.put_metadata(calibration.with_calibration(snapshot, recipe, fitted))
         return fitted
+
+    def confirm(self, match: Match, *, same: bool | None, wait: bool = True) -> float | None:
+        """Say whether a match shows the query's movement; this moves the likelihoods of the sea's searches.
+
+        Parameters
+        ----------
+        match : Match
+            Found by a search of this sea.
+        same : bool, optional
+            What is true. None takes an earlier answer back.
+        wait : bool
+            Wait while another process is writing.
+
+        Returns
+        -------
+        float, optional
+            The likelihood of this match from now on, if it is known.
+
+        Raises
+        ------
+        SeaError
+            If the query was an encoding, which has no name to keep.
+
+        Examples
+        --------
+        >>> sea = seasync.Sea("footage.sea")
+        >>> match = sea.search("query.mp4", k=1)[0]
+        >>> before, after = match.alignability, sea.confirm(match, same=True)
+        >>> after > before
+        True
+        >>> sea.confirm(match, same=None) == before
+        True
+        """
+        clip, recipe, product = match.part or match.clip, match.fit.recipe, match.fit.product
+        if match.query_name is None or clip.id is None or product is None:
+            raise SeaError(f"{clip.name}: expected a match of a search for a file or a clip of the sea")
+        answer = calibration.Answer(match.query_name, clip.id, bool(same), product, recipe.fingerprint)
+        with self.record.writing(wait=wait):
+            changed = calibration.with_answer(self.record.snapshot(), answer, kept=same is not None)
+            self.record.put_metadata(changed)
+            curve = calibration.calibration_of(self.record.snapshot(), recipe, "search")
+        return likelihood(product, curve)
 
     def clips(
         self, where: str | None = None, *, label: str | None = None, limit: int | None = None

@@ -12,7 +12,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from seasync.alignment import MOTION, Alignment, Recipe, Scores, score_many
 from seasync.alignment.consensus import apply_consensus
-from seasync.alignment.judge import RawVector, is_calibrated, likelihood
+from seasync.alignment.judge import LIKELY, RawVector, likelihood, per_cent, product_of
 from seasync.alignment.prepare import PreparedClip, grid_of, prepare
 from seasync.alignment.result import Fit
 from seasync.alignment.solve import align_pairs
@@ -34,15 +34,16 @@ from seasync.encoding import Encoding, Floats, seconds_of
 from seasync.errors import EncoderError, SeaError, VideoError
 from seasync.files import Place, fetch
 from seasync.forms import MatchForm, SearchForm
-from seasync.options import Rerank
-from seasync.ranking import Ranking, clip_vectors_of, query_vector, rank
-from seasync.sea.calibration import better_than_random, judged
+from seasync.options import Grade, Rerank
+from seasync.ranking import Doubles, Ranking, clip_vectors_of, query_vector, rank
+from seasync.sea.calibration import better_than_random, calibration_of
 from seasync.sea.index import Found, RowIds
 from seasync.sea.rows import CLIP_COLUMNS, ID_DIGITS, clip_id, matrix
 from seasync.sea.snapshot import Snapshot, one_of
 
 CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
+STANDING = 0.2  # of a rating, the share of the place among all candidates
 FURTHEST = 30.0  # seconds on either side of a candidate that are searched
 
 
@@ -64,6 +65,10 @@ class Match:
         Share of random pairs of the sea that fit worse, if `alignability` is not known.
     part : Clip, optional
         The clip of the sea that led to it, if the film around that clip fits better than the clip.
+    rating : float
+        How well it fits, from 0 to 1; no match is rated higher than one before it. See `ratings`.
+    grade : str
+        The same in words: "fits best", "fits" or "doubtful".
 
     Examples
     --------
@@ -80,6 +85,10 @@ class Match:
     part: Clip | None = None
     paths: Paths | None = field(default=None, repr=False)
     number: int = field(default=0, repr=False)
+    _: KW_ONLY
+    rating: float = 0.0
+    grade: Grade = "doubtful"
+    query_name: str | None = field(default=None, repr=False)
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -132,6 +141,8 @@ class Match:
         return MatchForm(
             **vars(self.fit.scores()),
             rank=rank,
+            rating=self.rating,
+            grade=self.grade,
             clip=clip.form(end=clip.start + self.duration),
             match_start=self.clip.start if self.part else None,
             match_end=self.end if self.part else None,
@@ -186,30 +197,36 @@ class Matches(list[Match]):
     def _repr_html_(self) -> str:
         """The verdict and a table of the matches, for notebooks."""
         rows = "".join(
-            f"<tr><td>{rank}</td><td>{escape(match.clip.name)}</td><td>{escape(match.clip.label or '')}</td>"
+            f"<tr><td>{rank}</td><td>{match.grade}</td><td>{escape(match.clip.name)}</td>"
+            f"<td>{escape(match.clip.label or '')}</td>"
             f"<td>{match.draq:.3f}</td><td>{match.similarity:.2f}</td>"
             f"<td>{escape(match.fit.verdict)}</td></tr>"
             for rank, match in enumerate(self, 1)
         )
-        names = "".join(f"<th>{name}</th>" for name in ("", "clip", "label", "DRAQ", "similarity", "timing"))
+        names = "".join(
+            f"<th>{name}</th>" for name in ("", "fit", "clip", "label", "DRAQ", "similarity", "timing")
+        )
         return f"<p>{escape(self.verdict)}</p><table><tr>{names}</tr>{rows}</table>"
 
     @property
     def verdict(self) -> str:
-        """In words: how many matches align, or why none does."""
+        """In words: how many matches align and what is known of the first, or why none aligns."""
         if self.best_draq is None:
             return "Nothing to compare with: no other clip of the sea meets the conditions."
         count = sum(match.alignable for match in self)
         if count:
-            return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}."
+            first, known = self[0], self[0].alignability
+            why = f"DRAQ {first.draq:.3f}" if known is None else f"{per_cent(known)} likely the same movement"
+            states = first.grade if first.grade != "doubtful" else "is doubtful"
+            return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}; the first {states}: {why}."
         best = f"the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}"
         if not self:
             return f"Every candidate was left out: {best}."
-        likeliest = max(self, key=lambda match: (match.alignability or 0, -match.draq)).fit.decision
-        if likeliest.likelihood is not None:
-            return f"Nothing here aligns: the best of {self.candidates} candidates is {likeliest.reason}."
+        decision = self[0].fit.decision
+        if decision.likelihood is not None:
+            return f"Nothing here aligns: the first of {self.candidates} candidates is {decision.reason}."
         limit = self.recipe.threshold
-        nearest = f"; the nearest match: {likeliest.reason}"
+        nearest = f"; the first match: {decision.reason}"
         why = f", the limit is {limit:g}" if self.best_draq >= limit else nearest
         return f"Nothing here aligns: {best}{why}."
 
@@ -380,6 +397,13 @@ class Query:
     end: float = math.inf
     content: str | None = None
 
+    @property
+    def name(self) -> str | None:
+        """The clip's id, or the hash of its file and its span; None of an encoding without a clip."""
+        if self.clip is None or self.clip.id or not self.content:
+            return self.clip.id if self.clip else None
+        return f"{self.content} {self.clip.start:g}–{'' if self.clip.end is None else f'{self.clip.end:g}'}"
+
 
 Asked = Clip | Encoding | Query | Place
 
@@ -547,7 +571,7 @@ def answer(
     scores, draq = ranking.scores, ranking.scores.draq
     order = [n for n in ranking.order().tolist() if options.max_draq is None or draq[n] <= options.max_draq]
     grid, shown = grid_of(query.encoding.seconds, recipe), list[_Shown]()
-    for each in _candidates(snapshot, asked.encoder, recipe, found, order, None if stretches else options.k):
+    for each in _candidates(snapshot, asked.encoder, found, order, None if stretches else options.k):
         if len(shown) == options.k:
             break
         n = each.candidate
@@ -574,16 +598,21 @@ def answer(
         asked,
         lambda number: shown[number].encoding or _with_vector(encodings, shown[number]),
     )
-    products, matches = ranking.keys("product"), list[Match]()
+    curve = calibration_of(snapshot, recipe, "search")
+    products, keys, fits = ranking.keys("product"), ranking.in_company(), list[Fit]()
     for each in shown:
+        product = product_of(query.encoding, each.encoding or each.vector, each.best_score)
+        fit = replace(each.fit, product=product, likelihood=likelihood(product, curve))
+        fits.append(fit.until((query.end, each.end)))
+    rated = ratings(fits, keys[[each.candidate for each in shown]], keys)
+    matches = list[Match]()
+    for number, (each, fit, (rating, grade)) in enumerate(zip(shown, fits, rated, strict=True)):
         similarity = float(ranking.similarity[each.candidate])
-        likely = likelihood(query.encoding, each.encoding or each.vector, each.best_score, recipe)
-        fit = judged(snapshot, replace(each.fit, likelihood=likely), similarity)
         better = None
         if fit.likelihood is None:
             [better] = better_than_random(snapshot, recipe, products[[each.candidate]])
-        fit, number = fit.until((query.end, each.end)), len(matches)
-        matches.append(Match(each.clip, each.duration, similarity, fit, better, each.part, paths, number))
+        known = each.clip, each.duration, similarity, fit, better, each.part, paths, number
+        matches.append(Match(*known, rating=rating, grade=grade, query_name=query.name))
     return Matches(
         matches,
         query=query.clip,
@@ -592,6 +621,47 @@ def answer(
         candidates=len(found.rows),
         best_draq=float(draq.min()) if len(draq) else None,
     )
+
+
+def ratings(fits: Sequence[Fit], keys: Doubles, every: Doubles) -> list[tuple[float, Grade]]:
+    """How well matches fit, in numbers and words that fall along the list.
+
+    The likelihood of each match judges it alone; the order knows more. So where a later match is likelier
+    than the one before, both get the mean of the two (isotonic regression). A fifth of the rating is where
+    the match stands among all candidates, by the key that orders them. Where no likelihood is known, DRAQ
+    takes its place: at the threshold it counts as one half.
+
+    Parameters
+    ----------
+    fits : sequence of Fit, length k
+        Of the matches, best first.
+    keys : numpy.ndarray [shape=(k,)]
+        Their keys, lowest first; see `Ranking.in_company`.
+    every : numpy.ndarray [shape=(B,)]
+        The keys of all candidates.
+    """
+    pooled: list[tuple[float, int]] = []
+    for fit in fits:
+        pooled.append((_belief(fit), 1))
+        while len(pooled) > 1 and pooled[-2][0] < pooled[-1][0]:
+            (one, many), (other, more) = pooled[-2:]
+            pooled[-2:] = [((one * many + other * more) / (many + more), many + more)]
+    beliefs = [belief for belief, count in pooled for _ in range(count)]
+    span = float(every.max() - every.min()) if len(every) else 0.0
+    places = (every.max() - keys) / span if span else np.ones(len(keys))
+    likely: list[Grade] = ["fits best", *["fits"] * len(beliefs)]  # type: ignore[list-item]
+    return [
+        (belief * (1 - STANDING + STANDING * place), likely[n] if belief >= LIKELY else "doubtful")
+        for n, (belief, place) in enumerate(zip(beliefs, places.tolist(), strict=True))
+    ]
+
+
+def _belief(fit: Fit) -> float:
+    if fit.likelihood is not None:
+        return fit.likelihood
+    decision = fit.decision
+    belief = max(0.0, 1 - fit.score / (2 * decision.threshold))
+    return belief if fit.alignable else min(belief, 0.49)
 
 
 def _with_vector(encodings: Sequence[Encoding], shown: _Shown) -> Encoding:
@@ -648,18 +718,17 @@ class _Shown:
 
 
 def _candidates(
-    snapshot: Snapshot, encoder: str, recipe: Recipe, found: Found, order: Sequence[int], count: int | None
+    snapshot: Snapshot, encoder: str, found: Found, order: Sequence[int], count: int | None
 ) -> Iterator[_Shown]:
-    """The first `count` candidates in this order, with their raw clip vectors if these tell a likelihood."""
-    chosen, nothing = list(order[:count]), np.empty(0, np.float32)
-    names = ["mean", "trajectory"] if is_calibrated(encoder, recipe) else []
+    """The first `count` candidates in this order, with their raw clip vectors."""
+    chosen, names = list(order[:count]), ["mean", "trajectory"]
     table = snapshot.clip_table.take(snapshot, found.rows[chosen], names)
-    vectors = [matrix(table[name]) for name in names]
+    means, trajectories = (matrix(table[name]) for name in names)
     for at, (n, clip, duration) in enumerate(
         zip(chosen, snapshot.clips_of(table), table["duration"].to_pylist(), strict=True)
     ):
-        raw = [vector[at] for vector in vectors] or [nothing, nothing]
-        yield _Shown(n, clip, duration, _Source((int(found.rows[n]),)), RawVector(encoder, *raw))
+        vector = RawVector(encoder, means[at], trajectories[at])
+        yield _Shown(n, clip, duration, _Source((int(found.rows[n]),)), vector)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from seasync.encoding import Floats
 from seasync.errors import ServeError
 from seasync.files import Location, Place, atomic_write, fetch
-from seasync.options import MarkKind, Side, TimelineFormat
+from seasync.options import MarkKind, RecipeName, Side, TimelineFormat
 from seasync.serve import models
 from seasync.serve.models import AlignmentRequest, Comparison, JobForm
 
@@ -403,6 +403,22 @@ class Client:
         span = models.SpanForm(ref=query, start=start, end=end)
         asked = models.SearchRequest(query=span, **options).model_dump()
         return self._http.read(models.SearchResult, "POST", f"/seas/{sea}/search", json=asked)
+
+    def confirm(
+        self,
+        sea: str,
+        query: str,
+        match: str,
+        *,
+        same: bool | None,
+        start: float | None = None,
+        end: float | None = None,
+        recipe: RecipeName = "motion",
+    ) -> models.AnswerResult:
+        """Say whether a match shows the query's movement; None takes it back. See `seasync.Sea.confirm`."""
+        span = models.SpanForm(ref=query, start=start, end=end)
+        asked = models.AnswerRequest(query=span, match=match, same=same, recipe=recipe).model_dump()
+        return self._http.read(models.AnswerResult, "POST", f"/seas/{sea}/answers", json=asked)
 
     def align(self, sea: str, query: str, match: str, **options: Any) -> models.ServedAlignment:
         """Align two videos. Other calls about an alignment take its `request`, which has the options."""

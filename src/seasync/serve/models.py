@@ -229,6 +229,22 @@ class SearchRequest(Model):
         return self.model_dump(exclude={"query", "partial"}) | {"recipe": recipe}
 
 
+class AnswerRequest(Model):
+    """What somebody says of a match: whether it shows the query's movement."""
+
+    query: SpanForm
+    match: Name = Field(description="Id of the clip that was found.")
+    same: bool | None = Field(description="What is true; null takes an earlier answer back.")
+    recipe: RecipeName = "motion"
+
+
+class AnswerResult(Model):
+    """How likely the match shows the same movement, before and after an answer; null if not known."""
+
+    before: float | None
+    after: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServedMatch(MatchForm):
     """A clip that a search found: `seasync.forms.MatchForm`, with the clip as the API describes it."""

@@ -15,7 +15,7 @@ from seasync.alignment.prepare import refined
 from seasync.clip import Clip
 from seasync.encoding import Encoding
 from seasync.errors import SeasyncError
-from seasync.sea.calibration import judged_pair
+from seasync.sea.calibration import judged
 from seasync.sea.search import CONSENSUS_CELLS
 from seasync.sea.snapshot import Snapshot
 from seasync.serve.library import VideoLibrary
@@ -199,7 +199,7 @@ class Solver:
         if asked.helps_itself and frames is None:
             alignment = self._corrected(asked, alignment, match.encoding)
         alignment = alignment.of(*asked.clips, ends=(query.end, match.end))
-        return judged_pair(snapshot, alignment, query.encoding, match.encoding) if snapshot else alignment
+        return judged(snapshot, alignment, "search") if snapshot else alignment
 
     def _corrected(self, asked: _Asked, alignment: Alignment, match: Encoding) -> Alignment:
         """The alignment, corrected by others of the same query, as a search does it."""

@@ -181,6 +181,20 @@ def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> m
     return models.SearchResult(**vars(found) | {"query": request.query, "matches": matches})
 
 
+@searches.post("/seas/{sea}/answers")
+def answer(sea: SeaDep, backend: BackendDep, request: models.AnswerRequest) -> models.AnswerResult:
+    """Say whether a match shows the query's movement. Answers move the likelihoods of this sea's searches."""
+    asked = sea.query(backend.library.query_clip(sea, request.query))
+    clip = sea.clip(request.match)
+    where, recipe = one_of("id", [str(clip.id)]), models.recipe_named(request.recipe)
+    found = sea.sea.search(asked, k=1, recipe=recipe, where=where)
+    if not found:
+        raise ServeError(f"{clip.name}: shows the query's own footage, so it is no match", status=422)
+    with _unless_busy():
+        after = sea.sea.confirm(found[0], same=request.same, wait=False)
+    return models.AnswerResult(before=found[0].alignability, after=after)
+
+
 @jobs.get("")
 def list_jobs(backend: BackendDep) -> list[models.JobForm]:
     """All jobs, newest first. Finished jobs are remembered for a week."""

@@ -1,10 +1,10 @@
 // A match: how well it fits, and a small stage on which it plays in step with the query.
 
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { preview } from "./clips.js";
-import { h, icon, isStill, link, spoken } from "./dom.js";
+import { h, icon, isStill, link, spoken, toast } from "./dom.js";
 import { InStep } from "./instep.js";
-import { gauge, isLikely, movementWords, numbers, partsBar, timingWords } from "./quality.js";
+import { fitBar, gauge, isLikely, movementWords, numbers, partsBar, timingWords } from "./quality.js";
 import { openReel } from "./reel.js";
 import { Warp } from "./warp.js";
 
@@ -20,23 +20,48 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
   box.append(canvas);
   const open = h("a.open", { href: place(), onclick: go }, spoken(`Open ${clip.name} in step with the query, `), box);
   const pick = h("input", { type: "checkbox", "aria-label": `Choose ${clip.name} for the grid`, onchange: () => chosen(clip.ref, pick.checked) });
+  const says = { same: say("same", true, "Same", "It shows the same movement"), other: say("other", false, "Other", "It shows another movement") };
+  const fit = h("div", {}, fitBar(match));
+  const meaning = h("p.words", {}, words(match));
   const item = h("li.found", { class: `found ${match.alignable && isLikely(match) ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
     open,
     h("div.about", {},
       h("div.line", {}, h("span.rank", {}, match.rank), h("span.name", { title: clip.file }, clip.name), clip.label && h("span.label", {}, clip.label)),
-      h("p.words", {}, words(match)),
+      fit,
+      meaning,
       gauge(match),
       isPartial(match) ? partsBar(match.pieces, ranges()) : null,
       numbers(match),
       h("div.line", {},
         h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), match.alignable ? "Open in step" : "Open both", spoken(` with ${clip.name}`)),
         h("span.space"),
+        ...["same", "other"].map((what) => says[what]),
         h("label.tick", { title: "Play several matches together in a grid" }, pick, "Grid"))));
+  let said = null;
   let touched = false;
   open.addEventListener("pointerdown", (event) => (touched = event.pointerType === "touch"));
   let opened = null; // {stop} once it plays, or is about to
   const card = { item, rest };
   return card;
+
+  /** A button that says whether it is the same movement; pressed again, it takes that back. */
+  function say(name, same, text, title) {
+    const button = h("button.small.say", { type: "button", "aria-pressed": "false", title: `${title}. The sea learns from it; press again to take it back.`, onclick: answer }, text, spoken(` movement: ${clip.name}`));
+    return button;
+
+    async function answer() {
+      const now = said === same ? null : same;
+      const query = span();
+      try {
+        const { after } = await post(`/seas/${sea}/answers`, { query: { ref: query.ref, start: query.start, end: query.end }, match: clip.ref, same: now, recipe: how.recipe });
+        said = now;
+        for (const [key, one] of Object.entries(says)) one.setAttribute("aria-pressed", String(said === (key === "same")));
+        meaning.replaceChildren(...words({ ...match, likelihood: after }));
+      } catch (error) {
+        toast(error.message, "bad");
+      }
+    }
+  }
 
   /** Seconds that the bars of a partial match show. */
   function ranges() {

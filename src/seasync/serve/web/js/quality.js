@@ -27,6 +27,14 @@ export function movementWords({ likelihood, better_than }) {
 /** Whether it is more likely than not the same movement; true where nobody can say. */
 export const isLikely = ({ likelihood }) => (likelihood ?? 1) >= 0.5;
 
+/** How well a match fits among those that were found, in words and as a bar: the list is sorted by it. */
+export function fitBar({ grade, rating }) {
+  const bar = h("span.full");
+  bar.style.width = percent(rating).replace(" ", "");
+  return h("div.fit", { class: `fit ${grade === "doubtful" ? "poor" : "good"}`, role: "img", "aria-label": `${capital(grade)}, ${percent(rating)}`, title: "Matches are sorted by this" },
+    h("span.word", {}, capital(grade)), h("span.bar", {}, bar));
+}
+
 /** Sync quality as a word and three bars. */
 export function gauge(scores) {
   const found = grade(scores);

@@ -151,7 +151,7 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
     cards = matches.map((match) => matchCard(sea, match, { how: how(), chosen, span: () => ({ ref, viewable, ...span, length: reel?.footage.length }), playing: (card) => cards.forEach((one) => one !== card && one.rest()) }));
     results.replaceChildren(
       h("div.heading", {}, h("h1", {}, good ? `${good} of ${matches.length} move in step` : "Nothing here moves in step"), h("span.space"), gridLink),
-      good ? h("p.faint", {}, `Best of ${answer.candidates} candidates. ${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} one to play it in step with the query.`) : hints(answer),
+      good ? h("p.faint", {}, `${answer.verdict} ${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} one to play it in step with the query.`) : hints(answer),
       h("ol.matches", {}, cards.map((card) => card.item)));
   }
 
@@ -165,11 +165,11 @@ export async function searchView({ sea, params, about, place, signal, ready }) {
   }
 }
 
-/** How near the best match is to the query's movement, in words. */
+/** How near the first match is to the query's movement, in words. */
 function best({ matches, candidates }) {
-  const [first] = matches.toSorted((one, other) => (other.likelihood ?? 0) - (one.likelihood ?? 0));
+  const [first] = matches;
   const words = movementWords(first);
-  return words ? `The best of ${candidates} candidates: ${words}.` : `None of ${candidates} candidates aligns with it.`;
+  return words ? `The first of ${candidates} candidates: ${words}.` : `None of ${candidates} candidates aligns with it.`;
 }
 
 const TILES = 12;
