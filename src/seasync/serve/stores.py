@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 
 from seasync.errors import SeaError, SeasyncError, ServeError
-from seasync.files.local import flush
 from seasync.files import is_uri
+from seasync.files.local import flush
 from seasync.options import Side
 from seasync.sea.disk import DatasetFolder
 from seasync.sea.record import create_dataset
