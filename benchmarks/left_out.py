@@ -103,10 +103,7 @@ class Question:
 
 
 def _questions(
-    queries: Sequence[Encoding],
-    labels: Sequence[str],
-    clips: Sequence[Encoding],
-    clip_labels: Sequence[str],
+    queries: Sequence[Encoding], labels: Sequence[str], clips: Sequence[Encoding], clip_labels: Sequence[str]
 ) -> Iterator[Question]:
     """Each query with the clips that its vector proposes, without itself."""
     standard = Standard.of([np.stack([clip.mean for clip in clips])])

@@ -188,9 +188,7 @@ def parts(of: Sequence[str]) -> list[list[int]]:
 def beside(frozen: Encoding, learned: Encoding) -> Encoding:
     """Both streams side by side, as `A+A+nms:FILE` has them."""
     return replace(
-        frozen,
-        encoder=f"{frozen.encoder}+{learned.encoder}",
-        streams=(*frozen.streams, learned.streams[0]),
+        frozen, encoder=f"{frozen.encoder}+{learned.encoder}", streams=(*frozen.streams, learned.streams[0])
     )
 
 

@@ -40,14 +40,7 @@ FILES = (
         "marks.csv",
         "events.csv",
     ),
-    *(
-        "events.csv",
-        "list.csv",
-        "features.npy",
-        "labels.mat",
-        "train.pkl",
-        "weights.safetensors",
-    ),
+    *("events.csv", "list.csv", "features.npy", "labels.mat", "train.pkl", "weights.safetensors"),
 )
 
 

@@ -191,10 +191,7 @@ def test_many_queries_give_what_each_gives_alone(sea: Sea) -> None:
 
 
 def test_clip_vectors_alone_give_the_same_matches(
-    sea: Sea,
-    tmp_path: Path,
-    clips: Path,
-    encoder: str,
+    sea: Sea, tmp_path: Path, clips: Path, encoder: str
 ) -> None:
     moved = shutil.copytree(clips, tmp_path / "clips")
     small = Sea(tmp_path / "small.sea", encoder)

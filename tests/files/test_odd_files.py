@@ -73,11 +73,7 @@ def test_fifos_sockets_and_devices_do_not_hang_an_add(
     assert added.added == 3
     assert sorted(
         failure.reason.removeprefix(f"{folder}/").split(", not")[0] for failure in added.failed
-    ) == [
-        "device.mp4: a device",
-        "fifo.mp4: a FIFO",
-        "socket.mp4: a socket",
-    ]
+    ) == ["device.mp4: a device", "fifo.mp4: a FIFO", "socket.mp4: a socket"]
 
 
 @pytest.mark.timeout(120)

@@ -93,10 +93,7 @@ def test_wrong_options_are_told_before_anything_is_aligned(tmp_path: Path) -> No
     for arguments, said in (
         ((*render, "--size", "1920"), "expected WIDTHxHEIGHT"),
         ((*render, "--codec", "foo"), "no encoder named 'foo'"),
-        (
-            (*render, "--layout", "retime", "--marks", tmp_path / "keys.csv"),
-            "a retimed film shows no marks",
-        ),
+        ((*render, "--layout", "retime", "--marks", tmp_path / "keys.csv"), "a retimed film shows no marks"),
         (("transfer", tmp_path / "keys.csv", text, text, "--to", tmp_path / "o.srt"), "a table a table"),
     ):
         done = seasync(*arguments)

@@ -27,14 +27,7 @@ from tests.scale.test_writers import (
     test_who_builds_or_sweeps_is_alone as who_is_alone,
 )
 
-__all__ = [
-    "run",
-    "test_copies",
-    "test_every_command",
-    "test_races",
-    "test_rows_and_matches",
-    "test_videos",
-]
+__all__ = ["run", "test_copies", "test_every_command", "test_races", "test_rows_and_matches", "test_videos"]
 pytestmark = pytest.mark.cluster
 azure, google_alone = (pytest.mark.parametrize("reached", [one], indirect=True) for one in ("az", "gs"))
 _folders = itertools.count()

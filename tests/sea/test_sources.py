@@ -37,11 +37,7 @@ def test_what_is_named_twice_comes_once(tree: Path) -> None:
 
 
 def test_patterns_reach_into_folders(tree: Path) -> None:
-    assert names(find_videos([str(tree / "[ab]/**/*.[mM]*")]), tree) == [
-        "a/1.MOV",
-        "a/deep/3.mkv",
-        "b/2.mp4",
-    ]
+    assert names(find_videos([str(tree / "[ab]/**/*.[mM]*")]), tree) == ["a/1.MOV", "a/deep/3.mkv", "b/2.mp4"]
 
 
 def test_labels_come_from_folders(tree: Path) -> None:

@@ -80,8 +80,7 @@ class Tab:
     def refuse_marks(self) -> None:
         """Let no mark be saved. Call it before a page is opened: what it sends sooner may slip through."""
         self.page.route(
-            "**/marks/**",
-            lambda route: route.abort() if route.request.method == "PUT" else route.continue_(),
+            "**/marks/**", lambda route: route.abort() if route.request.method == "PUT" else route.continue_()
         )
 
     def frame(self, side: str) -> int:

@@ -110,13 +110,7 @@ def train(
         raise typer.BadParameter("expected what to train on: videos, or --sea")
     with output.resumable(), output.progress() as show:
         trained = train_on(
-            sea or videos or [],
-            kind=kind,
-            file=out,
-            encoder=encoder,
-            fps=fps,
-            progress=show,
-            **settings,
+            sea or videos or [], kind=kind, file=out, encoder=encoder, fps=fps, progress=show, **settings
         )
     _report(trained, kind, out, as_json)
 

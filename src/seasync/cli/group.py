@@ -37,8 +37,7 @@ def group(
         ),
     ] = None,
     takes: Annotated[
-        list[Location] | None,
-        parameters.file_argument("TAKES", "Videos and folders of videos."),
+        list[Location] | None, parameters.file_argument("TAKES", "Videos and folders of videos.")
     ] = None,
     sea: Annotated[str | None, typer.Option("--sea", help="Use the clips of this sea as takes.")] = None,
     label: parameters.Label = None,
@@ -55,8 +54,7 @@ def group(
         ),
     ] = None,
     film: Annotated[
-        Location | None,
-        parameters.file_option("Write a film of all takes in step.", OUTPUT),
+        Location | None, parameters.file_option("Write a film of all takes in step.", OUTPUT)
     ] = None,
     tempo_bars: Annotated[
         bool,
@@ -80,12 +78,10 @@ def group(
         ),
     ] = None,
     resampled: Annotated[
-        Location | None,
-        parameters.file_option("Write the tables on the common clock: .npz or .csv.", OUTPUT),
+        Location | None, parameters.file_option("Write the tables on the common clock: .npz or .csv.", OUTPUT)
     ] = None,
     consensus: Annotated[
-        bool,
-        parameters.alignment_option(help="Let the takes correct each other's alignment."),
+        bool, parameters.alignment_option(help="Let the takes correct each other's alignment.")
     ] = True,
     encoder: parameters.EncoderName = "dinov2-small",
     recipe: parameters.RecipeName = "motion",

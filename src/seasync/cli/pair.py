@@ -145,8 +145,7 @@ def transfer(
     ] = None,
     label: parameters.Label = None,
     tolerance: Annotated[
-        float,
-        typer.Option(min=0.001, help="With --sea: how near a mark must be to be right, in seconds."),
+        float, typer.Option(min=0.001, help="With --sea: how near a mark must be to be right, in seconds.")
     ] = 0.1,
     how: parameters.PairOptions,
     as_json: parameters.Json = False,
@@ -289,8 +288,7 @@ def render(
         output_option(show_default="H.264; VP9 for .webm", help="Video encoder, by FFmpeg's name."),
     ] = None,
     crf: Annotated[
-        int,
-        output_option(min=0, max=63, help="Picture quality. Lower is better and larger."),
+        int, output_option(min=0, max=63, help="Picture quality. Lower is better and larger.")
     ] = 18,
     how: parameters.PairOptions,
 ) -> None:

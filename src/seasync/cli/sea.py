@@ -228,8 +228,7 @@ def remove(
 def verify(
     sea: parameters.Sea = "footage.sea",
     files: Annotated[
-        bool,
-        typer.Option("--files/--no-files", help="Also check that the videos exist and are unchanged."),
+        bool, typer.Option("--files/--no-files", help="Also check that the videos exist and are unchanged.")
     ] = True,
     seal: Annotated[
         bool, typer.Option("--seal", help="Write checksums for clips that an earlier version added.")
@@ -266,8 +265,7 @@ def rebuild(
     *,
     sea: parameters.Sea = "footage.sea",
     index: Annotated[
-        IndexKind,
-        typer.Option(help="`exact` needs no index; `auto` builds one for more than 50,000 clips."),
+        IndexKind, typer.Option(help="`exact` needs no index; `auto` builds one for more than 50,000 clips.")
     ] = "auto",
     where: parameters.RayOptions,
     storage_option: parameters.StorageOptions = None,

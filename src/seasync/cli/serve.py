@@ -40,8 +40,7 @@ def serve(
     ],
     encoder: Annotated[str | None, typer.Option(help="Encoder of a sea that does not exist yet.")] = None,
     host: Annotated[
-        str,
-        access_option(help="Address to bind to. Other than loopback needs a token."),
+        str, access_option(help="Address to bind to. Other than loopback needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, access_option(min=0, max=65535, help="Port. 0 takes any free one.")] = 8080,
     token: Annotated[
@@ -59,13 +58,9 @@ def serve(
         ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None,
-        access_option(help="Another host name of this server. Repeatable."),
+        list[str] | None, access_option(help="Another host name of this server. Repeatable.")
     ] = None,
-    root_path: Annotated[
-        str,
-        access_option(help="Path prefix behind a reverse proxy, such as /sync."),
-    ] = "",
+    root_path: Annotated[str, access_option(help="Path prefix behind a reverse proxy, such as /sync.")] = "",
     state: Annotated[
         Path | None,
         typer.Option(

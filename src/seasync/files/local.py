@@ -146,10 +146,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @contextmanager
 def atomic_write(
-    target: Place,
-    *,
-    make_folder: bool = False,
-    error: type[SeasyncError] = SeasyncError,
+    target: Place, *, make_folder: bool = False, error: type[SeasyncError] = SeasyncError
 ) -> Iterator[Path]:
     """A temporary path to write to, which becomes `target` if the block ends well.
 

@@ -141,11 +141,7 @@ class Carrier:
         self._ratios = np.empty(0)
 
     def carry(
-        self,
-        clips: Sequence[Clip],
-        encodings: Encodings,
-        *,
-        progress: PairProgress | None = None,
+        self, clips: Sequence[Clip], encodings: Encodings, *, progress: PairProgress | None = None
     ) -> list[CarriedMarks]:
         """Carry the marks to all of these clips.
 

@@ -224,11 +224,7 @@ class Group:
         return timing_of(self, self._marks(marks))
 
     def carry_marks(
-        self,
-        marks: MarkedClips | Place,
-        to: Place | None = None,
-        *,
-        tolerance_seconds: float = 0.1,
+        self, marks: MarkedClips | Place, to: Place | None = None, *, tolerance_seconds: float = 0.1
     ) -> dict[str, tuple[Mark, ...]]:
         """Carry the marks of the labeled takes to all others.
 

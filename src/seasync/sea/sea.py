@@ -429,11 +429,7 @@ class Sea:
         return maintenance.info(self.record)
 
     def verify(
-        self,
-        *,
-        files: bool = True,
-        seal: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        self, *, files: bool = True, seal: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> list[SeaProblem]:
         """Read every row, compare it with its checksums and, with `files`, read every video file.
 

@@ -113,11 +113,7 @@ def create_app(
     app.mount("/", GZipMiddleware(_Page(directory=WEB, html=True), compresslevel=6))
     _handle_errors(app, backend)
     app.add_middleware(
-        Guard,
-        hosts=Hosts(host, names),
-        token=token,
-        root_path=root_path,
-        body_bytes=limits.body_bytes,
+        Guard, hosts=Hosts(host, names), token=token, root_path=root_path, body_bytes=limits.body_bytes
     )
     return app
 

@@ -346,8 +346,7 @@ def _lies_in(path: Path, folders: Iterable[Path]) -> bool:
 
 def _outside(file: str) -> ServeError:
     return ServeError(
-        f"{file[:200]!r}: not a file or folder under the served folders (`seasync serve --root`)",
-        status=403,
+        f"{file[:200]!r}: not a file or folder under the served folders (`seasync serve --root`)", status=403
     )
 
 

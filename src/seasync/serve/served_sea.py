@@ -135,12 +135,7 @@ class ServedSea:
         return snapshot
 
     def query(
-        self,
-        clip: Clip,
-        *,
-        frames: int | None = None,
-        alone: bool = False,
-        snapshot: Snapshot | None = None,
+        self, clip: Clip, *, frames: int | None = None, alone: bool = False, snapshot: Snapshot | None = None
     ) -> Query:
         """The encoding of a clip: as kept in the sea, or made by a worker process.
 

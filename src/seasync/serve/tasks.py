@@ -148,11 +148,7 @@ def _counts(added: ingest.Added) -> str:
 
 
 def film(
-    alignment: Alignment,
-    request: models.FilmRequest,
-    marks: Sequence[Mark],
-    out: str,
-    report: Progress,
+    alignment: Alignment, request: models.FilmRequest, marks: Sequence[Mark], out: str, report: Progress
 ) -> dict[str, Any]:
     """Write the film of an alignment to `out`."""
     how = request.model_dump(include={"keep", "audio", "smooth", "gaps", "size"})

@@ -41,12 +41,7 @@ class Teacher:
     """
 
     def __init__(
-        self,
-        footage: Footage,
-        numbers: Sequence[int],
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
+        self, footage: Footage, numbers: Sequence[int], *, seed: int = 0, progress: Progress | None = None
     ) -> None:
         numbers = sorted(np.random.default_rng(seed).permutation(numbers)[:CLIPS].tolist())
         encodings = footage.encodings(numbers)

@@ -181,12 +181,7 @@ class Replaced:
 
 
 def replace_clip(
-    timeline: Place,
-    clip: str,
-    find: Callable[[Clip], Alignment],
-    file: Place,
-    *,
-    media: Place | None = None,
+    timeline: Place, clip: str, find: Callable[[Clip], Alignment], file: Place, *, media: Place | None = None
 ) -> Replaced:
     """Write a timeline with another clip in the place of one of its own.
 

@@ -29,11 +29,7 @@ async def sea_of(
     backend: BackendDep,
     sea: Annotated[
         str,
-        Path(
-            max_length=100,
-            description="Name of a sea, as `GET /api/v1` lists them.",
-            examples=["footage"],
-        ),
+        Path(max_length=100, description="Name of a sea, as `GET /api/v1` lists them.", examples=["footage"]),
     ],
 ) -> served_sea.ServedSea:
     """The sea that the path names."""

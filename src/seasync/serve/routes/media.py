@@ -102,8 +102,7 @@ async def upload_video(
     backend: BackendDep,
     name: Annotated[str, Query(min_length=1, max_length=255, description="Name of the file.")],
     compare: Annotated[
-        bool,
-        Query(description="Start to encode the video at once, to compare it with another upload soon."),
+        bool, Query(description="Start to encode the video at once, to compare it with another upload soon.")
     ] = False,
 ) -> models.Upload:
     """Upload a video as the body of the request. The server decodes some of it, and keeps only videos."""
