@@ -31,7 +31,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 def server(sea: Path, state: Path, root: Path) -> Iterator[tuple[str, int]]:
     """A server's address and its process."""
     command = [sys.executable, "-c", "from seasync.cli import main; main()", "serve", "--sea", str(sea)]
-    command += ["--state", str(state), "--root", str(root), "--port", "0"]
+    command += ["--state", str(state), "--root", str(root), "--port", "0", "--no-token"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         try:

@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
     sample_sea(folder)
     _write_timing(folder)
     with tempfile.TemporaryDirectory() as state:
-        options = ["--sea", str(folder / "footage.sea"), "--state", state, "--port", "0"]
+        options = ["--sea", str(folder / "footage.sea"), "--state", state, "--port", "0", "--no-token"]
         command = [sys.executable, "-m", "seasync", "serve", *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None

@@ -15,6 +15,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """Each test has a cache folder of its own."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("SEASYNC_CACHE", str(folder))
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     monkeypatch.delenv("SEASYNC_MODELS", raising=False)
     return folder
 

@@ -177,3 +177,23 @@ def test_models_that_are_at_hand_are_ready(tmp_path: Path) -> None:
     model = colour_grid(tmp_path / "grid.onnx")
     done = seasync("models", "pull", f"onnx:{model}")
     assert done.stdout.startswith(f"onnx:{model}: ready (48 values per frame, ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such file names")
+def test_names_neither_command_the_terminal_nor_end_a_command(tmp_path: Path) -> None:
+    names = ["a\x1b]0;title\x07\x1b[31m.mp4", "ü漢.mp4"]
+    for number, name in enumerate(names):
+        numbered(tmp_path / "a.mp4", 20 + number)
+        (tmp_path / "clips").mkdir(exist_ok=True)
+        (tmp_path / "a.mp4").rename(tmp_path / "clips" / name)
+    sea, encoder = tmp_path / "x.sea", f"onnx:{colour_grid(tmp_path / 'grid.onnx')}"
+    seasync("add", tmp_path / "clips", "--sea", sea, "--encoder", encoder)
+    search = "search", tmp_path / "clips" / "ü漢.mp4", "--sea", sea
+    for command in (("sea", "list", "--sea", sea), search):
+        shown = [sys.executable, "-m", "seasync", *map(str, command)]
+        plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        done = subprocess.run(shown, capture_output=True, env=os.environ | plain, check=False, timeout=300)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"\x1b" not in done.stdout
+        assert b"a\\x1b]0;title\\x07" in done.stdout
+        assert command is search or b"\\u6f22.mp4" in done.stdout

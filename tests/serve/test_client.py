@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -14,6 +15,7 @@ from seasync.sea.sea import Sea
 from seasync.serve import Client
 from seasync.serve.app import _named as named
 from seasync.serve.models import Anchor, GridRequest, MarkForm as Mark
+from seasync.serve.tokens import find_token
 from tests.serve.films import film, pace
 from tests.serve.live import live, process
 
@@ -92,15 +94,63 @@ def test_reasons_come_through(client: Client, tmp_path: Path) -> None:
         Client("http://127.0.0.1:9").server()
 
 
-def test_open_to_others_a_token_is_made_up(sea: Path, tmp_path: Path) -> None:
-    with process("--sea", sea, "--state", tmp_path / "state", "--host", "0.0.0.0") as (_, told):
-        place, _, token = told.partition("?token=")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_token_is_in_a_file_of_the_owner_where_clients_find_it(
+    sea: Path, tmp_path: Path, host: str
+) -> None:
+    state = tmp_path / "state"
+    options = "--sea", sea, "--state", state, "--host", host
+    with process(*options) as (_, told):
+        place, _, code = told.partition("?code=")
         address = f"http://127.0.0.1:{place.rstrip('/').rpartition(':')[2]}"
-        with pytest.raises(ServeError, match="token"), Client(address) as stranger:
-            stranger.server()
-        with Client(address, token=token) as friend:
-            assert friend.server().seas == ["small"]
-    assert len(token) >= 32
+        token = (state / "token").read_text()
+        assert (state / "token").stat().st_mode & 0o777 == 0o600
+        assert len(token) >= 32
+        assert token not in told
+        assert httpx.get(f"{address}/api/v1").status_code == 401
+        with Client(address) as own, Client(told, token=token) as given:
+            assert own.server().seas == given.server().seas == ["small"]
+        with httpx.Client(base_url=address) as browser:
+            assert browser.get(f"/?code={code}").status_code == 303
+            assert browser.get("/api/v1").status_code == 200
+        assert "set-cookie" not in httpx.get(f"{address}/?code={code}").headers
+    assert find_token(address) is None
+    with process(*options, "--print-token") as (_, told):
+        assert told == f"Token: {token}"
+
+
+def test_no_token_is_asked_for_on_loopback_alone(sea: Path, tmp_path: Path) -> None:
+    from seasync.cli import app
+
+    options = ["--sea", str(sea), "--state", str(tmp_path / "state"), "--no-token"]
+    told = CliRunner().invoke(app, ["serve", *options, "--host", "0.0.0.0", "--port", "0"])
+    assert isinstance(told.exception, ServeError)
+    with process(*options) as (_, address):
+        assert httpx.get(f"{address}api/v1").status_code == 200
+    assert not (tmp_path / "state" / "token").exists()
+
+
+def test_a_token_comes_from_a_file_or_the_environment(
+    sea: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").write_text("open-sesame\n")
+    for options in (["--token-file", tmp_path / "secret"], []):
+        if not options:
+            monkeypatch.setenv("SEASYNC_TOKEN", "open-sesame")
+        with process("--sea", sea, "--state", tmp_path / "state", *options) as (_, told):
+            with Client(told) as stranger, pytest.raises(ServeError, match="token"):
+                stranger.server()
+            with Client(told, token="open-sesame") as friend:
+                assert friend.server().seas == ["small"]
+
+
+def test_the_token_is_not_sent_to_who_listens_after_a_killed_server(sea: Path, tmp_path: Path) -> None:
+    with process("--sea", sea, "--state", tmp_path / "state") as (running, told):
+        address = told.partition("?")[0]
+        assert find_token(address)
+        running.kill()
+        running.wait()
+        assert find_token(address) is None
 
 
 def test_the_sea_in_the_environment_is_served_unless_another_is_named(

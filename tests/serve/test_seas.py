@@ -68,9 +68,12 @@ def test_a_sea_is_made_filled_and_deleted(client: Client, tmp_path: Path) -> Non
         client.delete_sea("small")
 
 
-def test_the_phone_gets_the_address_with_the_token() -> None:
-    found = phone(Access("192.168.1.5", "/sync", "a+b"), 8080)
-    assert found.address == "http://192.168.1.5:8080/sync/?token=a%2Bb"
+def test_the_phone_gets_an_address_that_opens_the_page_once() -> None:
+    access = Access("192.168.1.5", "/sync", "a+b")
+    found = phone(access, 8080)
+    place, _, code = found.address.partition("?code=")
+    assert place == "http://192.168.1.5:8080/sync/"
+    assert [access.codes.take(one) for one in ("a+b", code, code)] == [False, True, False]
     assert found.qr.startswith("<svg")
     assert "://0.0.0.0" not in phone(Access("0.0.0.0", "", "t"), 80).address
     with pytest.raises(ServeError, match="--host"):

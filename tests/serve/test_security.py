@@ -12,7 +12,8 @@ import pytest
 from seasync.errors import SeaError, ServeError
 from seasync.sea.sea import Sea
 from seasync.serve.app import default_state
-from seasync.serve.security import WRONG_TOKEN_LIMITS, Hosts, Roots, WrongTokens, is_loopback
+from seasync.serve.security import WRONG_TOKEN_LIMITS, Hosts, Roots, WrongTokens
+from seasync.serve.tokens import is_loopback
 from tests.serve.conftest import Server
 from tests.serve.films import film, pace
 
@@ -49,6 +50,7 @@ def test_a_server_for_others_answers_to_addresses_and_given_names() -> None:
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:9999"},
+        {"Origin": "https://127.0.0.1:8080"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -104,6 +106,30 @@ def test_a_token_is_asked_for_and_becomes_a_cookie(start: Start, sea: Path) -> N
     assert "httponly" in entered.headers["set-cookie"].lower()
     assert "samesite=strict" in entered.headers["set-cookie"].lower()
     assert client.get("/api/v1").status_code == 200
+
+
+def test_a_code_opens_the_page_once(start: Start, sea: Path) -> None:
+    server = start(sea, token="secret-token")
+    codes = server.backend.access.codes
+    code, other = codes.make(), codes.make()
+    assert "set-cookie" not in server.client.head(f"/?code={code}", follow_redirects=False).headers
+    assert server.client.get("/api/v1").status_code == 401
+    entered = server.client.get(f"/?code={code}", follow_redirects=False)
+    assert (entered.status_code, entered.headers["location"]) == (303, "./")
+    assert entered.headers["set-cookie"].startswith("seasync_token_8080=secret-token;")
+    assert server.client.get("/api/v1").status_code == 200
+    again = server.client.get(f"/?code={code}", follow_redirects=False)
+    assert (again.status_code, "set-cookie" in again.headers) == (200, False)
+    assert "set-cookie" in server.client.get(f"/?code={other}", follow_redirects=False).headers
+
+
+def test_too_many_wrong_codes_end_as_too_many_wrong_tokens(start: Start, sea: Path) -> None:
+    server = start(sea, token="secret-token")
+    for number in range(WRONG_TOKEN_LIMITS[0][0]):
+        assert server.client.get(f"/?code=guess{number}").status_code == 200  # the page itself is public
+    code = server.backend.access.codes.make()
+    assert "set-cookie" not in server.client.get(f"/?code={code}", follow_redirects=False).headers
+    assert server.client.get("/api/v1", headers={"Authorization": "Bearer x"}).status_code == 429
 
 
 def test_too_many_wrong_tokens_are_refused_for_a_while_and_then_the_right_one_too(

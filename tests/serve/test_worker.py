@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,8 @@ import pytest
 from seasync.alignment import MOTION
 from seasync.clip import Clip
 from seasync.errors import ServeError
+from seasync.serve import Limits
+from seasync.serve.backend import Backend
 from seasync.serve.served_sea import ServedSea
 from seasync.serve.tasks import SeaLocation
 from seasync.serve.worker import Turn, WorkerProcess
@@ -199,3 +202,22 @@ def test_a_call_whose_report_fails_leaves_no_answer_to_the_next() -> None:
         assert worker.run(answer, 2, report=lambda value: None) == 2
     finally:
         worker.close()
+
+
+def fill(size: int) -> int:
+    return len(bytearray(size))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+def test_a_worker_has_so_much_memory_and_no_more(sea: Path, tmp_path: Path, encoder: str) -> None:
+    backend = Backend(
+        {"small": SeaLocation(str(sea), encoder)}, state=tmp_path, limits=Limits(memory_bytes=1 << 30)
+    )
+    try:
+        workers = [backend.inspector, backend._encoder, backend._adder, backend._maker, backend._carrier]
+        for worker in (*workers, *backend._searches._workers):
+            with pytest.raises(ServeError, match="more memory than the server allows"):
+                worker.run(fill, 2 << 30)
+            assert worker.run(fill, 1 << 20) == 1 << 20
+    finally:
+        backend.close()

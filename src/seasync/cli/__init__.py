@@ -1,5 +1,6 @@
 """The command line: each command parses, calls, prints."""
 
+import codecs
 import errno
 import io
 import os
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seasync.cli.output import StandardError, end_in_order, exit_code, print_downloads
+from seasync.cli.output import StandardError, end_in_order, exit_code, print, print_downloads
 from seasync.cli.parameters import spread
 from seasync.errors import SeasyncError
 
@@ -82,8 +83,9 @@ def main() -> None:
     warnings.showwarning = _one_line_warning
     print_downloads()
     end_in_order()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # file names may hold bytes that are not UTF-8
-        sys.stdout.reconfigure(errors="surrogateescape" if os.name == "posix" else "backslashreplace")
+    codecs.register_error("seasync", _write_anyway)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="seasync")
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
@@ -128,6 +130,14 @@ def _advice(error: OSError) -> str:
     if forbidden and error.filename and Path(str(error.filename)).is_relative_to(cache):
         return "; set SEASYNC_CACHE to a folder that you can write to"
     return ""
+
+
+def _write_anyway(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What a file name has that the terminal's encoding has not: its bytes if it is no UTF-8, else a code."""
+    try:
+        return codecs.lookup_error("surrogateescape" if os.name == "posix" else "backslashreplace")(error)
+    except UnicodeError:
+        return codecs.backslashreplace_errors(error)
 
 
 def _one_line_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -11,6 +11,7 @@ import typer
 
 import seasync
 from seasync.cli import output, parameters
+from seasync.cli.output import print
 
 if TYPE_CHECKING:
     from seasync.demo import Result

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from seasync.cli import output, parameters
+from seasync.cli.output import print
 from seasync.files import Location
 from seasync.options import DatasetKind, Partial, PhaseProtocol, TrainKind
 

@@ -6,7 +6,7 @@ import typer
 
 import seasync
 from seasync.cli import output, parameters
-from seasync.cli.output import counted
+from seasync.cli.output import counted, print
 from seasync.cli.parameters import OUTPUT, output_option
 from seasync.files import Location
 

@@ -1,5 +1,6 @@
 """What commands print: tables, verdicts, counts. File names and labels are never read as rich markup."""
 
+import builtins
 import json
 import logging
 import os
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
     from seasync.alignment import Alignment
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def visible(text: str) -> str:
+    """Text with its control characters spelled out: names of files may hold codes that terminals obey."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def print(*values: object, **how: Any) -> None:
+    """`print`, with what is printed made `visible`."""
+    builtins.print(*(visible(str(value)) for value in values), **how)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = ()) -> None:
     """Print a table as wide as it is: long names run on in a narrow terminal instead of being folded.
 
@@ -31,14 +45,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
     for name in columns:
         table.add_column(Text(name), justify="right" if name and name in right else "left")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console = Console()
     console.width = max(
         console.width, console.measure(table, options=console.options.update(width=10_000)).maximum
     )
     with console.capture() as captured:
         console.print(table)
-    print(re.sub(" +$", "", captured.get(), flags=re.MULTILINE), end="")
+    builtins.print(re.sub(" +$", "", captured.get(), flags=re.MULTILINE), end="")
 
 
 def print_bold(text: str) -> None:
@@ -46,7 +60,7 @@ def print_bold(text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(highlight=False, soft_wrap=True).print(Text(text, style="bold"))
+    Console(highlight=False, soft_wrap=True).print(Text(visible(text), style="bold"))
 
 
 def print_lines(lines: Iterable[object], file: TextIO | None = None) -> None:

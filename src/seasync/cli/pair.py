@@ -9,6 +9,7 @@ import typer
 import seasync
 from seasync import options
 from seasync.cli import output, parameters
+from seasync.cli.output import print
 from seasync.cli.parameters import OUTPUT, output_option
 from seasync.errors import DataError, RenderError
 from seasync.files import Location, expect_writable

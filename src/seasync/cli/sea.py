@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasync.cli import evaluate as learning, output, parameters
-from seasync.cli.output import counted
+from seasync.cli.output import counted, print
 from seasync.options import IndexKind
 
 if TYPE_CHECKING:

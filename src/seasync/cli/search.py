@@ -10,6 +10,7 @@ import typer
 import seasync
 from seasync.alignment.judge import per_cent
 from seasync.cli import output, parameters
+from seasync.cli.output import print
 from seasync.errors import RenderError, SeaError
 from seasync.files import Location, is_uri
 from seasync.options import Rerank

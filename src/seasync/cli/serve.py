@@ -1,6 +1,7 @@
 """`seasync serve` and `seasync mcp`: the web page, the HTTP API, and tools for assistants."""
 
 import os
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,16 +41,22 @@ def serve(
     ],
     encoder: Annotated[str | None, typer.Option(help="Encoder of a sea that does not exist yet.")] = None,
     host: Annotated[
-        str, access_option(help="Address to bind to. Other than loopback needs a token.")
+        str, access_option(help="Address to bind to. 0.0.0.0: other machines can reach it.")
     ] = "127.0.0.1",
     port: Annotated[int, access_option(min=0, max=65535, help="Port. 0 takes any free one.")] = 8080,
     token: Annotated[
         str | None,
         access_option(
             envvar="SEASYNC_TOKEN",
-            help="Access token that clients must send. Generated if the server is not on loopback.",
+            show_default="one that the state folder keeps",
+            help="Access token that clients must send. Other users of the machine can read it here.",
         ),
     ] = None,
+    token_file: Annotated[
+        Path | None, access_option(metavar="FILE", help="File with the access token.")
+    ] = None,
+    no_token: Annotated[bool, access_option("--no-token", help="Ask for no token. Loopback only.")] = False,
+    print_token: Annotated[bool, access_option("--print-token", help="Print the token too.")] = False,
     root: Annotated[
         list[str] | None,
         access_option(
@@ -76,9 +83,21 @@ def serve(
     """Serve seas as a web page and an HTTP API.
 
     On the page you can search, play videos in step, correct and mark them, and download films. Two videos
-    of your own need no sea.
+    of your own need no sea. The address that is printed opens the page once.
     """
     from seasync.serve import Limits, serve as run
+    from seasync.serve.app import default_state
+    from seasync.serve.tokens import kept_token, read_token
+
+    if token_file:
+        token = read_token(token_file)
+    if no_token:
+        print("seasync: warning: without a token, every user of this machine may change all", file=sys.stderr)
+
+    def ready(address: str) -> None:
+        if print_token and not no_token:
+            print(f"Token: {token or kept_token(state or default_state(sea))}")
+        print(f"{address}\nPress Ctrl-C to stop.", flush=True)
 
     run(
         *sea,
@@ -86,13 +105,14 @@ def serve(
         host=host,
         port=port,
         token=token,
+        no_token=no_token,
         roots=root or None,
         state=state,
         names=allow_host or [],
         root_path=root_path.rstrip("/"),
         limits=replace(Limits(), upload_bytes=int(max_upload * 1e9), quota_bytes=int(quota * 1e9)),
         open_browser=open_browser,
-        ready=lambda address: print(f"{address}\nPress Ctrl-C to stop.", flush=True),
+        ready=ready,
     )
 
 

@@ -4,20 +4,19 @@ import errno
 import hashlib
 import json
 import re
-import secrets
 import socket
 import sqlite3
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import platformdirs
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -29,8 +28,9 @@ from seasync.errors import SeasyncError, ServeError
 from seasync.serve.backend import Backend
 from seasync.serve.connections import Server
 from seasync.serve.routes import PROBLEMS, alignments, marks, media, seas
-from seasync.serve.security import Access, Guard, Hosts, Limits, is_loopback
+from seasync.serve.security import Access, Guard, Hosts, Limits
 from seasync.serve.tasks import SeaLocation
+from seasync.serve.tokens import findable, is_loopback, kept_token, servers_folder
 
 WEB = Path(__file__).parent / "web"
 THREADS = 128  # requests that may wait for a worker process or a search at once
@@ -63,7 +63,7 @@ def create_app(
     root_path
         Path below which a proxy serves it, such as "/sync", if not at the root of its host.
     token
-        Access token that every request to the API must send.
+        Access token that every request to the API must send. None: every request is answered.
     limits
         Limits on what requests may use.
     warm
@@ -74,13 +74,9 @@ def create_app(
     places = {
         name: at if isinstance(at, SeaLocation) else SeaLocation(str(at)) for name, at in seas_at.items()
     }
+    access = Access(host, root_path, token)
     backend = Backend(
-        places,
-        state=Path(state).absolute(),
-        roots=roots,
-        limits=limits,
-        access=Access(host, root_path, token),
-        warm=warm,
+        places, state=Path(state).absolute(), roots=roots, limits=limits, access=access, warm=warm
     )
 
     @asynccontextmanager
@@ -112,9 +108,7 @@ def create_app(
     app.openapi = cache(lambda: finish_schema(plain_schema()))  # type: ignore[method-assign]
     app.mount("/", GZipMiddleware(_Page(directory=WEB, html=True), compresslevel=6))
     _handle_errors(app, backend)
-    app.add_middleware(
-        Guard, hosts=Hosts(host, names), token=token, root_path=root_path, body_bytes=limits.body_bytes
-    )
+    app.add_middleware(Guard, hosts=Hosts(host, names), access=access, body_bytes=limits.body_bytes)
     return app
 
 
@@ -124,6 +118,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
     token: str | None = None,
+    no_token: bool = False,
     roots: Sequence[str | Path] | None = None,
     state: str | Path | None = None,
     names: Sequence[str] = (),
@@ -144,7 +139,10 @@ def serve(
     host, port
         Address to listen on. Port 0 takes any free port.
     token
-        Access token that every request must send. Generated if other machines can reach `host`.
+        Access token that every request must send. Default: one in the file `token` of the state folder,
+        where a `Client` of the same user finds it.
+    no_token
+        Ask for no token: every user of this machine may see and change everything.
     roots
         Folders whose files may be shown and added. Default: the folders that hold the seas' files.
     state
@@ -160,41 +158,45 @@ def serve(
     open_browser
         Whether to open the page in a browser.
     ready
-        Called with the address of the page, token included, as soon as the server answers.
+        Called with the address of the page as soon as the server answers. The address has a code that
+        opens the page once.
 
     Raises
     ------
     ServeError
-        If the port is taken, the state folder is in use, or the root path is malformed.
+        If the port is taken, the state folder is in use, the root path is malformed, or other machines
+        could reach the server without a token.
     """
     if not seas:
         raise ServeError("serve: name at least one sea")
     if root_path and not re.fullmatch(r"(/[\w.~-]+)+", root_path):
         raise ServeError(f"root path {root_path!r}: expected one such as /sync")
-    if token is None and not is_loopback(host):
-        token = secrets.token_urlsafe(24)
+    if no_token and (token or not is_loopback(host)):
+        raise ServeError("no token: only on loopback, where no token is given; leave --no-token out")
+    state = Path(state or default_state(seas)).absolute()
+    named = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
     options = tuple(sorted((storage_options or {}).items()))
     with _listening(host, port) as listening:  # first: a taken port leaves the state folder alone
         app = create_app(
             {name: SeaLocation(uri, encoder, options) for name, uri in _named(seas).items()},
-            state=state or default_state(seas),
+            state=state,
             roots=roots,
             host=host,
-            names=names,
+            names=[*names, named],
             root_path=root_path,
-            token=token,
+            token=token or (None if no_token else kept_token(state)),
             limits=limits,
         )
-        named = socket.gethostname() if host in ("0.0.0.0", "::") else host  # nosec B104
-        address = Access(named, root_path, token).address(listening.getsockname()[1])
+        access, port = replace(app.state.backend.access, host=named), listening.getsockname()[1]
 
         def announce() -> None:
-            ready(address)
+            ready(access.address(port))
             if open_browser:
-                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+                threading.Thread(target=webbrowser.open, args=(access.address(port),), daemon=True).start()
 
         server = Server(app, limits or Limits(), announce)
-        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        told = nullcontext() if token or no_token else findable(port, state)
+        with told, suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
             server.run(sockets=[listening])
 
 
@@ -202,7 +204,7 @@ def default_state(seas: Sequence[str | Path]) -> Path:
     """The default folder for the jobs and uploads of a server of these seas."""
     uris = [str(sea) if "://" in str(sea) else str(Path(sea).absolute()) for sea in seas]
     key = hashlib.sha256("\n".join(sorted(uris)).encode()).hexdigest()[:12]
-    return Path(platformdirs.user_data_dir("seasync", appauthor=False)) / "serve" / key
+    return servers_folder() / key
 
 
 def _named(seas: Sequence[str | Path]) -> dict[str, str]:

@@ -69,13 +69,13 @@ class Backend:
     def _open(
         self, seas: Mapping[str, tasks.SeaLocation], roots: Sequence[str | Path] | None, limits: Limits
     ) -> None:
-        wait = limits.wait_seconds
-        self.inspector = WorkerProcess("inspect", memory_bytes=limits.memory_bytes, wait_seconds=wait)
-        self._encoder = WorkerProcess("encode", wait_seconds=wait)
+        memory = limits.memory_bytes
+        waiting: dict[str, Any] = {"memory_bytes": memory, "wait_seconds": limits.wait_seconds}
+        self.inspector, self._encoder = (WorkerProcess(name, **waiting) for name in ("inspect", "encode"))
         self._adder, self._maker, self._carrier = (
-            WorkerProcess(name, low_priority=True) for name in ("add", "make", "carry")
+            WorkerProcess(name, memory_bytes=memory, low_priority=True) for name in ("add", "make", "carry")
         )
-        self._searches = SearchProcesses(limits.search_processes, wait_seconds=wait)
+        self._searches = SearchProcesses(limits.search_processes, **waiting)
         self.seas = {name: self._serve(name, location) for name, location in seas.items()}
         for folder in sorted(self.state.seas.glob("*.sea")):
             self.seas.setdefault(folder.stem, self._serve(folder.stem, tasks.SeaLocation(str(folder))))

@@ -17,6 +17,7 @@ from seasync.files import Location, Place, atomic_write, fetch
 from seasync.options import MarkKind, RecipeName, Side, TimelineFormat
 from seasync.serve import models
 from seasync.serve.models import AlignmentRequest, Comparison, JobForm
+from seasync.serve.tokens import find_token
 
 if TYPE_CHECKING:
     from seasync.group.timing import Report
@@ -36,12 +37,14 @@ class Connection:
     address
         Address of the server, such as "http://127.0.0.1:8080".
     token
-        Access token, if the server asks for one.
+        Access token, if the server asks for one. Default: that of your own server on this machine.
     timeout
         Seconds to wait for an answer.
     """
 
     def __init__(self, address: str, *, token: str | None, timeout: float) -> None:
+        address = address.partition("?")[0]  # the one that `seasync serve` prints has a code
+        token = token or find_token(address)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # Servers close connections after five idle seconds; a request sent at that moment would fail.
         limits = httpx.Limits(keepalive_expiry=2.0)
@@ -269,7 +272,7 @@ class Client:
     address
         Address of the server, such as "http://127.0.0.1:8080".
     token
-        Access token, if the server asks for one.
+        Access token, if the server asks for one. Default: that of your own server on this machine.
     timeout
         Seconds to wait for an answer.
 
@@ -299,7 +302,7 @@ class Client:
         return self._http.get(models.ServerInfo, "")
 
     def phone(self) -> models.Phone:
-        """The address for a phone on the same network, with the token, also as a QR code."""
+        """The address that opens the page on a phone once, also as a QR code."""
         return self._http.get(models.Phone, "/phone")
 
     def seas(self) -> list[models.SeaInfo]:

@@ -1,7 +1,7 @@
 """The connections of a server: how many there may be, and how long a client may take over a request.
 
-uvicorn has no limits on that. Without them, a client that never finishes its headers keeps a connection for
-good, and a few hundred of those keep everybody else out.
+uvicorn has no limits on that. Without them, a client that never finishes its headers keeps a connection
+permanently, and a few hundred of those keep everybody else out.
 """
 
 import asyncio

@@ -163,7 +163,7 @@ class SeaRequest(Model):
 class Phone(Model):
     """How a phone on the same network opens the page."""
 
-    address: str = Field(description="Address of the page, with the access token.")
+    address: str = Field(description="Address of the page, with a code that opens it once.")
     qr: str = Field(description="The address as a QR code: an SVG picture.")
 
 

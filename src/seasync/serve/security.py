@@ -8,11 +8,11 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from time import monotonic
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from seasync.errors import MissingExtra, ServeError, StoreError
 from seasync.files import Location, is_uri
 from seasync.serve.models import Phone
+from seasync.serve.tokens import OneTimeCodes, is_loopback
 from seasync.serve.worker import INTERNAL_ERROR
 
 log = logging.getLogger("seasync.serve")
@@ -53,16 +54,6 @@ HTTPS_ONLY = "max-age=31536000"  # a browser that has once come by HTTPS does no
 # Wrong tokens of one address, and the seconds in which they count. ASVS 2.2.1 asks for 100 an hour at most.
 WRONG_TOKEN_LIMITS = ((20, 60.0), (100, 3600.0))
 MOST_ADDRESSES = 1_000  # that are remembered
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server bound to `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Hosts:
@@ -133,11 +124,10 @@ class WrongTokens:
 class Guard:
     """ASGI middleware that checks Host, token, origin and body size, and adds security headers."""
 
-    def __init__(
-        self, app: ASGIApp, *, hosts: Hosts, token: str | None, root_path: str, body_bytes: int
-    ) -> None:
-        self._app, self._hosts, self._token, self._body_bytes = app, hosts, token, body_bytes
-        self._place = {"root_path": root_path} if root_path else {}
+    def __init__(self, app: ASGIApp, *, hosts: Hosts, access: "Access", body_bytes: int) -> None:
+        self._app, self._hosts, self._token, self._body_bytes = app, hosts, access.token, body_bytes
+        self._codes = access.codes
+        self._place = {"root_path": access.root_path} if access.root_path else {}
         self._wrong_tokens = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -177,7 +167,10 @@ class Guard:
         self._check_site(scope, headers)
         is_api = _path(scope).startswith("/api")  # the page itself is public: it asks for the token
         if is_api and self._token is not None and not self._is_token(_given_token(headers, scope), scope):
-            raise ServeError("a token is needed; open the address that `seasync serve` printed", status=401)
+            raise ServeError(
+                "a token is needed; open the address that `seasync serve` printed, or send the token",
+                status=401,
+            )
         length = headers.get("content-length", "0")
         if _path(scope).rstrip("/") not in UPLOADS:
             if "transfer-encoding" in headers:
@@ -192,8 +185,12 @@ class Guard:
         if site not in ("none", "same-origin") and not (opens_page and scope["method"] in SAFE_METHODS):
             raise ServeError("requests from other sites are refused", status=403)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
-            raise ServeError("Origin: requests from other sites are refused", status=403)
+        if origin is not None and origin != f"{scope['scheme']}://{headers.get('host')}":
+            raise ServeError(
+                "Origin: requests from other sites are refused; a proxy must pass on Host and "
+                "X-Forwarded-Proto",
+                status=403,
+            )
 
     def _is_token(self, given: str, scope: Scope) -> bool:
         """Whether this is the token. Raises ServeError if its address has sent too many wrong ones."""
@@ -206,12 +203,23 @@ class Guard:
             log.warning("wrong token from %s", address)
         return right
 
+    def _is_code(self, given: str, scope: Scope) -> bool:
+        """Whether this code opens the page. It does so once; a wrong one counts as a wrong token."""
+        address = scope["client"][0] if scope.get("client") else ""
+        right = not self._wrong_tokens.wait_seconds(address) and self._codes.take(given)
+        if not right:
+            self._wrong_tokens.note(address, given)
+        return right
+
     def _entry(self, scope: Scope, headers: Headers) -> Response | None:
-        """`/?token=…`: turn the right token into a cookie and remove it from the address bar."""
+        """`/?token=…` and `/?code=…`: turn the right one into a cookie and remove it from the address bar."""
         if self._token is None or _path(scope) != "/" or not self._hosts.allow(headers.get("host", "")):
             return None
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if not given or not self._is_token(given[0], scope):
+        given = parse_qs(scope["query_string"].decode("latin-1"))
+        codes, tokens = given.get("code"), given.get("token")
+        if not (codes and scope["method"] == "GET" and self._is_code(codes[0], scope)) and not (
+            tokens and self._is_token(tokens[0], scope)
+        ):
             return None
         answer = RedirectResponse("./", 303)
         place, secure = f"{scope.get('root_path', '')}/", scope["scheme"] == "https"
@@ -221,8 +229,13 @@ class Guard:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Browsers let nobody but this host set a `__Host-` cookie; it needs HTTPS, and the path "/"."""
-    return f"__Host-{COOKIE}" if scope["scheme"] == "https" and not scope.get("root_path") else COOKIE
+    """Browsers let nobody but this host set a `__Host-` cookie; it needs HTTPS, and the path "/".
+
+    Without HTTPS, servers at other ports of this machine have the same cookies.
+    """
+    if scope["scheme"] != "https":
+        return f"{COOKIE}_{scope['server'][1]}" if scope.get("server") else COOKIE
+    return COOKIE if scope.get("root_path") else f"__Host-{COOKIE}"
 
 
 def _given_token(headers: Headers, scope: Scope) -> str:
@@ -375,7 +388,7 @@ class Limits:
     wait_seconds
         How long a request waits for its turn to have something inspected or encoded; then it is refused.
     memory_bytes
-        Memory of a process that inspects files, where the system can enforce it.
+        Memory of each worker process, where the system can enforce it.
     body_bytes
         Size of a request that is not an upload.
     connections, address_connections
@@ -419,7 +432,7 @@ class Limits:
     job_records: int = 1000
 
 
-# How a phone on the same network opens the page: an address with the token, as a QR code.
+# How a phone on the same network opens the page: an address with a code, as a QR code.
 
 
 @dataclass(frozen=True)
@@ -429,12 +442,13 @@ class Access:
     host: str = "127.0.0.1"
     root_path: str = ""
     token: str | None = None
+    codes: OneTimeCodes = field(default_factory=OneTimeCodes, repr=False, compare=False)
 
     def address(self, port: int | None) -> str:
-        """The address of the page, with the token."""
+        """The address of the page, with a new code that opens it once."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         place = f"http://{name}" + (f":{port}" if port else "") + f"{self.root_path}/"
-        return place + (f"?token={quote(self.token)}" if self.token else "")
+        return place + (f"?code={self.codes.make()}" if self.token else "")
 
 
 def phone(access: Access, port: int | None) -> Phone:

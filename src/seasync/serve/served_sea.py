@@ -268,6 +268,8 @@ class SearchProcesses:
     ----------
     count
         How many processes. 0: the server searches by itself only.
+    memory_bytes
+        Limit on the memory of each.
     wait_seconds
         How long a search waits for its turn at most.
 
@@ -277,8 +279,8 @@ class SearchProcesses:
         Whether the processes are up.
     """
 
-    def __init__(self, count: int, *, wait_seconds: float | None) -> None:
-        self._workers = [WorkerProcess(f"search-{number}") for number in range(count)]
+    def __init__(self, count: int, *, wait_seconds: float | None, memory_bytes: int | None = None) -> None:
+        self._workers = [WorkerProcess(f"search-{n}", memory_bytes=memory_bytes) for n in range(count)]
         self._turn = Turn(wait_seconds, places=max(count, 1))
         self._guard = threading.Lock()
         self._starting = self.ready = False

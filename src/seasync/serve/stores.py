@@ -353,7 +353,7 @@ class UploadStore:
         return [_upload(row) for row in self._state("SELECT * FROM uploads ORDER BY used DESC")]
 
     def keep_used(self, uploads: Iterable[str]) -> None:
-        """Keep those of these uploads that a sea uses for good, even while that sea is out of reach."""
+        """Keep those of these uploads that a sea uses permanently, even while that sea is out of reach."""
         try:
             used = self._in_seas()
         except (SeasyncError, OSError) as error:

@@ -145,7 +145,7 @@ class WorkerProcess:
     name
         Name of the process, for logs and process lists.
     memory_bytes
-        Limit on the address space of the process. Only Linux enforces it.
+        Limit on the memory that the process writes to. Only Linux enforces it.
     low_priority
         Whether the process leaves the cores to others that need them.
     wait_seconds
@@ -296,7 +296,8 @@ def _serve_calls(pipe: Connection, memory_bytes: int | None, low_priority: bool)
     if memory_bytes and sys.platform == "linux":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        # Not the address space: drivers and allocators reserve much more of it than they use.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     while True:
         try:
             function, args, limited, reports = pipe.recv()

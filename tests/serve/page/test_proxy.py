@@ -13,7 +13,7 @@ import pytest
 from seasync.serve import Client
 from tests.serve.browser import Tab, drop
 from tests.serve.films import film, pace
-from tests.serve.live import live
+from tests.serve.live import live, process
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -54,3 +54,20 @@ def test_all_of_the_page_works_at_a_prefix(
         assert all(path.startswith("/sync/") for path in asked if path), asked
         with Client(f"{address}/sync", token="open-sesame") as client:
             assert client.server().seas == ["small"]
+
+
+def test_the_printed_address_opens_the_page_once(browser: Browser, sea: Path, tmp_path: Path) -> None:
+    with process("--sea", sea, "--state", tmp_path / "state") as (_, told):
+        place, code = told.split("/?")
+        tab = Tab(browser.new_page(), place)
+        for where in (f"?{code}", "", f"?{code}"):  # it stays logged in
+            tab.open(where)
+            tab.page.wait_for_selector(".slot")
+        tab.open("#/small/sea")
+        tab.page.wait_for_selector(".clip")
+        tab.close()
+        other = Tab(browser.new_context().new_page(), place)
+        other.expected = ["401"]
+        other.open(f"?{code}")
+        other.page.get_by_text("A token is needed").wait_for()
+        other.close()

@@ -38,7 +38,7 @@ def get_server(backend: BackendDep) -> models.ServerInfo:
 
 @seas.get("/phone")
 def get_phone(request: Request, backend: BackendDep) -> models.Phone:
-    """The address for a phone on the same network, with the token, also as a QR code."""
+    """The address that opens the page on a phone once, also as a QR code."""
     return phone(backend.access, request.url.port)
 
 

@@ -63,7 +63,7 @@ function askForToken() {
   const form = h("form.token", { method: "get", action: "./" },
     h("label", {}, "Token", h("input", { name: "token", type: "password", autocomplete: "current-password", required: true })),
     h("button.primary", {}, "Open"));
-  return notice("note", "A token is needed", "Other machines can reach this server, so it asks for the token that `seasync serve` printed.", form);
+  return notice("note", "A token is needed", "The address that `seasync serve` prints opens the page once. Start the server again for another one, or enter the token: `seasync serve --print-token` prints it.", form);
 }
 
 function drawBar(sea, view) {
