@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from stress.mutate import mutated
 
 TOKEN = "stress-token"
 SEA = "/api/v1/seas/served"
+LONGEST_SECONDS = 60.0  # for the page, on an overloaded machine
 REFUSALS = (504, 507)  # it took too long, no room: said on purpose
 
 
@@ -83,6 +85,7 @@ class Asker:
             self.search: 6, self.align: 4, self.pictures: 4, self.film: 2, self.add: 2, self.remove: 1,
             self.upload: 3, self.upload_hostile: 4, self.comparison: 2, self.open_hostile_file: 1,
             self.marks: 2, self.nonsense: 3, self.wrong_token: 1, self.break_off: 3, self.jobs: 1,
+            self.slow: 1,
         }  # fmt: skip
         self._actions, self._weights = list(weights), list(weights.values())
 
@@ -232,3 +235,27 @@ class Asker:
             else:
                 raw.sendall(f"GET {SEA}/footage/{self._ref()}/video HTTP/1.1\r\n{head}\r\n".encode())
                 raw.recv(100)
+
+    def slow(self) -> None:
+        """From another address: many connections on which little comes. Others must be answered."""
+        at = urlsplit(str(self._http.base_url))
+        head = f"Host: {at.netloc}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        upload = f"POST /api/v1/uploads?name=a.mp4 HTTP/1.1\r\n{head}Content-Length: 900000\r\n\r\na"
+        first = self._rng.choice(["", f"GET / HTTP/1.1\r\n{head}X-", upload, f"GET / HTTP/1.1\r\n{head}\r\n"])
+        with ExitStack() as stack:
+            opened = []
+            for _ in range(self._rng.choice([10, 150])):
+                with suppress(OSError):
+                    place = (str(at.hostname), at.port or 80)
+                    raw = socket.create_connection(place, timeout=10, source_address=("127.0.0.3", 0))
+                    opened.append(stack.enter_context(raw))
+                    raw.sendall(first.encode())
+            for _ in range(5):
+                began = time.monotonic()
+                self._send("GET", "/")
+                if (seconds := time.monotonic() - began) > LONGEST_SECONDS:
+                    raise httpx.HTTPError(f"the page took {seconds:.0f} s beside {len(opened)} slow clients")
+                for raw in opened:
+                    with suppress(OSError):
+                        raw.sendall(b"a")
+                time.sleep(1)
