@@ -56,6 +56,7 @@ def _films(place: Path) -> None:
 def _tables(place: Path) -> None:
     written = {
         "list.csv": "file,start,end,label\nmore/take-0.mp4,0.0,1.0,test\n",
+        "token.txt": "open-sesame\n",
         "keys.csv": "name,seconds\nup,0.5\ndown,1.2\n",
         "marks.csv": "clip,name,seconds\nserve-01.mp4,toss,0.80\nserve-01.mp4,impact,1.90\n",
         "model.csv": "clip,name,seconds\nmodel.mp4,start,0.2\nmodel.mp4,top,1.2\n",

@@ -127,7 +127,6 @@ def test_the_commands_of_a_page_run(
     moved = shutil.copytree(place, tmp_path / "moved")
     meant = {
         "8fdab719": some[:8],
-        "$TOKEN": "secret",
         "/new/place": str(moved),
         "/mnt/new/videos": str(moved / "clips"),
         "~/videos": str(place / "videos"),

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,14 +24,18 @@ SLOW_BODY = b"POST /api/v1/uploads?name=a.mp4 HTTP/1.1\r\nHost: 127.0.0.1\r\nCon
 
 
 @contextmanager
-def opened(address: str, count: int, first: bytes) -> Iterator[list[socket.socket]]:
+def opened(
+    address: str, count: int, first: bytes, *, source: str = "127.0.0.1"
+) -> Iterator[list[socket.socket]]:
     """Connections on which a client has sent no more than this."""
     at = urlsplit(address)
     with ExitStack() as stack:
         sockets = []
         for _ in range(count):
-            sockets.append(stack.enter_context(socket.create_connection((at.hostname, at.port), 30)))
-            sockets[-1].sendall(first)
+            one = socket.create_connection((at.hostname, at.port), 30, source_address=(source, 0))
+            sockets.append(stack.enter_context(one))
+            with suppress(ConnectionError):  # closed already
+                one.sendall(first)
         yield sockets
 
 
@@ -65,6 +69,18 @@ def test_of_too_many_connections_the_oldest_idle_one_is_closed(served: Served, l
         assert httpx.get(address, timeout=10).status_code == 200
         assert is_closed(many[0])
         assert is_closed(many[15])
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="has one address of its own")
+def test_those_who_open_many_connections_lose_theirs(served: Served) -> None:
+    limits = Limits(connections=40, address_connections=30)
+    with served(live, limits=limits) as address, opened(address, 1, b"") as (own,):
+        own.sendall(b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert own.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        with opened(address, 60, HALF, source="127.0.0.2"), opened(address, 60, HALF, source="127.0.0.3"):
+            assert httpx.get(address, timeout=10).status_code == 200
+            own.sendall(b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert own.recv(1 << 16).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
@@ -76,12 +77,20 @@ class Connections:
         self._open: dict[LimitedConnection, str] = {}  # with their addresses
 
     def add(self, connection: "LimitedConnection", address: str) -> None:
-        """Count a connection. Where there are too many, the oldest that asks for nothing is closed."""
-        own = [other for other, its in self._open.items() if its == address]
-        full = own if len(own) >= self._most_of_one else list(self._open)
+        """Count a connection. Where there are too many, one that asks for nothing is closed.
+
+        It is the oldest of the same address, or of the address that has the most.
+        """
         self._open[connection] = address
-        if len(own) >= self._most_of_one or len(self._open) > self._most:
-            next((other for other in full if other.is_idle), connection).transport.abort()
+        counts = Counter(self._open.values())
+        if counts[address] <= self._most_of_one and len(self._open) <= self._most:
+            return
+        if counts[address] <= self._most_of_one:
+            address = max(counts, key=counts.__getitem__)
+        its = (other for other, place in self._open.items() if place == address and other.is_idle)
+        closed = next(its, connection)
+        self.remove(closed)  # at once: the next one may come before the loop tells that it is lost
+        closed.transport.abort()
 
     def remove(self, connection: "LimitedConnection") -> None:
         """Forget a connection."""
