@@ -290,7 +290,8 @@ class UploadStore:
             If the file is too large or does not fit into the quota.
         """
         part = self._incoming / secrets.token_hex(16)
-        self._expect_room(part, size)
+        if size:
+            self._expect_room(part, size)
         try:
             self._reserve(part, size)
             yield part
