@@ -97,6 +97,10 @@ def main() -> int:
     arguments.add_argument("--out", type=Path, required=True, help="where models are kept")
     arguments.add_argument("--parts", type=int, default=PARTS, choices=range(1, PARTS + 1))
     arguments.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
+    frozen_names = (FROZEN, CLASS, POSE)
+    arguments.add_argument(
+        "--frozen", nargs="+", default=frozen_names, choices=frozen_names, help="shown beside"
+    )
     options = arguments.parse_args()
     if options.joints:
         return Goals(options).finish(on_joints(options.joints, options.queries, options.out))
@@ -104,7 +108,10 @@ def main() -> int:
         arguments.error("expected GOLF, or --joints PENN")
     warnings.simplefilter("ignore", SubjectNotFound)
     names, events = load_events(options.golf / "events.csv")
-    frozen = {name: encode_all(options.golf / "clips", names, name) for name in (FROZEN, CLASS, POSE)}
+    frozen = {
+        name: encode_all(options.golf / "clips", names, name)
+        for name in {FROZEN: 0, **dict.fromkeys(options.frozen)}
+    }
     rows: Rows = {PAPER.name: {}, MOTION.name: {}}
     tested = parts(players(options.golf / "events.csv"))[: options.parts]
     for part, test in enumerate(tested):

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from seasync.alignment import MOTION, PAPER, align_encodings, align_many
 from seasync.alignment.judge import Verdict, per_cent, shipped_calibrations, shown
+from tests.alignment.clips import encoding as sampled
 from tests.sea.footage import encoding
 
 SHARES = st.floats(0, 1)
@@ -91,3 +92,18 @@ def test_the_same_movement_is_likelier_the_more_alike_and_the_better_aligned() -
     assert align_encodings(first, bare).likelihood is None
     assert align_encodings(first, again, recipe=PAPER).likelihood is None
     assert align_many(first, [again])[0].likelihood == pytest.approx(alike)
+
+
+@pytest.mark.parametrize("frames", [15, 60])
+def test_clips_in_which_nothing_moves_do_not_align_although_context_is_a_clock(frames: int) -> None:
+    random = np.random.default_rng(0)
+    picture = random.normal(size=64)
+    pair = [sampled(picture + 0.05 * random.normal(size=(frames, 64))) for _ in range(2)]
+    still = align_encodings(*pair, recipe=PAPER, partial="never")
+    assert still.draq < PAPER.threshold
+    assert still.likelihood == 0
+    assert not still.alignable
+    course = np.cumsum(random.normal(size=(frames, 64)), axis=0)
+    moving = align_encodings(sampled(course), sampled(course[::2]), recipe=PAPER, partial="never")
+    assert moving.likelihood is None
+    assert moving.alignable

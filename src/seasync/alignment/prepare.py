@@ -192,6 +192,11 @@ class PreparedClip:
     def __len__(self) -> int:
         return len(self.seconds)
 
+    @property
+    def features(self) -> Floats:
+        """Features of the leading stream as it was sampled, shape (T, d)."""
+        return self.lead.features
+
     @cached_property
     def uninterrupted(self) -> NDArray[np.bool_] | None:
         """Which grid points are left without what interrupts the longest scene that continues, shape (n,).

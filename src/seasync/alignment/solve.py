@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from seasync.alignment.costs import BatchedCosts, CostPair, StoredMatches, batch_blocks, in_threads
-from seasync.alignment.judge import Scores, likelihood, product_of, shipped_calibration
+from seasync.alignment.judge import Scores, likelihood, nothing_moves, product_of, shipped_calibration
 from seasync.alignment.kernels import LANES
 from seasync.alignment.matrix import Cells, Path, SolvedPath, random_cost, solve_rows
 from seasync.alignment.partial import Flags, choose_pieces, rejoin_scenes, score_batch, score_pair
@@ -390,7 +390,9 @@ def as_alignment(pair: CostPair, scores: Scores, k: int, recipe: Recipe) -> Alig
         pieces=tuple(pieces),
         coverage=(float(scores.query_coverage[k]), float(scores.match_coverage[k])),
         product=product,
-        likelihood=likelihood(product, shipped_calibration(query.encoder, recipe)),
+        likelihood=0.0
+        if nothing_moves(query, match, recipe)
+        else likelihood(product, shipped_calibration(query.encoder, recipe)),
         cost=scores.costs[k] if scores.costs else None,
         pair=pair,
     )

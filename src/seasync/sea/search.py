@@ -22,7 +22,7 @@ import numpy as np
 
 from seasync.alignment import MOTION, Alignment, Recipe, Scores, score_many
 from seasync.alignment.consensus import apply_consensus
-from seasync.alignment.judge import LIKELY, RawVector, likelihood, per_cent, product_of
+from seasync.alignment.judge import LIKELY, RawVector, likelihood, nothing_moves, per_cent, product_of
 from seasync.alignment.prepare import PreparedClip, grid_of, prepare
 from seasync.alignment.result import Fit
 from seasync.alignment.solve import align_pairs
@@ -602,7 +602,8 @@ def answer(
     products, keys, fits = ranking.keys("product"), ranking.in_company(), list[Fit]()
     for each in shown:
         product = product_of(query.encoding, each.encoding or each.vector, each.best_score)
-        fit = replace(each.fit, product=product, likelihood=likelihood(product, curve))
+        still = nothing_moves(query.encoding, each.encoding or each.vector, recipe)
+        fit = replace(each.fit, product=product, likelihood=0.0 if still else likelihood(product, curve))
         fits.append(fit.until((query.end, each.end)))
     rated = ratings(fits, keys[[each.candidate for each in shown]], keys)
     matches = list[Match]()
