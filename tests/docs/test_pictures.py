@@ -17,7 +17,7 @@ from tests.docs.test_messages import texts
 FIXED = {
     "align mine.mp4 reference.mp4": (
         "path cost",
-        "a typical moment is certain to",
+        "usually off by about",
         "query match match plays at",
     ),
     "find query.mp4 film.mp4": ("DRAQ timing similarity from to film",),

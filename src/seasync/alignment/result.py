@@ -23,6 +23,11 @@ from seasync.options import Side, expect
 # How well two clips fit, without the path between them.
 
 
+# Mean errors of key events against `typical_width`, in seconds, of the ten nearest clips of falls, robots and
+# golf swings: nine of ten of a set that was left out stay below the bound.
+USUAL_ERROR, MOST_ERROR, ERROR_GROWS = 0.28, 0.67, 0.65
+
+
 @dataclass(frozen=True)
 class Piece:
     """A stretch of the path without a jump.
@@ -329,6 +334,15 @@ class Alignment(Judged):
         """By how many seconds the partner of a typical moment could be off, weighted by what moves."""
         return typical_width(self)
 
+    @property
+    def expected_error(self) -> tuple[float, float] | None:
+        """By how many seconds its moments are off on average: what is usual, and what nine of ten stay below.
+
+        Both grow with `typical_uncertainty`. None without a cost matrix.
+        """
+        width = typical_width(self)
+        return None if width is None else (USUAL_ERROR * width**ERROR_GROWS, MOST_ERROR * width**ERROR_GROWS)
+
     def _anchors_in(self, cells: NDArray[np.int32]) -> Iterator[tuple[float, float]]:
         """The anchors whose cell is among these."""
         for query, match in self.anchors:
@@ -351,6 +365,7 @@ class Alignment(Judged):
             path=list(rows),
             warnings=list(self.warnings),
             uncertainty=uncertainty_rows(self),
+            expected_error=self.expected_error,
         )
         return asdict(form)
 

@@ -83,8 +83,8 @@ def _print(alignment: "seasync.Alignment") -> None:
     output.print_bold(verdict)
     output.print_lines(warnings)
     print(f"path cost {alignment.dtw_cost:.2f}, random paths cost {alignment.random_cost:.2f}")
-    if (width := alignment.typical_uncertainty) is not None:
-        print(f"a typical moment is certain to ±{width:.2f} s")
+    if (off := alignment.expected_error) is not None and alignment.alignable:
+        print(f"usually off by about {off[0]:.2f} s, in nine of ten alignments by less than {off[1]:.2f} s")
     warp = alignment.warp(keep="query")
     rows = []
     covered = sum(last - first for first, last in warp.spans)

@@ -9,6 +9,7 @@ class Alignment(Judged):
     draq: float
     dtw_cost: float
     ends: tuple[float, float]
+    expected_error: tuple[float, float] | None
     likelihood: float | None
     match: Clip | None
     match_frames: Indices

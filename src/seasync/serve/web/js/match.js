@@ -22,6 +22,7 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
   const pick = h("input", { type: "checkbox", "aria-label": `Choose ${clip.name} for the grid`, onchange: () => chosen(clip.ref, pick.checked) });
   const says = { same: say("same", true, "Same", "It shows the same movement"), other: say("other", false, "Other", "It shows another movement") };
   const fit = h("div", {}, fitBar(match));
+  const details = h("div", {}, numbers(match));
   const meaning = h("p.words", {}, words(match));
   const item = h("li.found", { class: `found ${match.alignable && isLikely(match) ? "good" : "poor"}`, data: { ref: clip.ref }, onpointerenter: start, onpointerleave: rest, onfocusin: start, onfocusout: rest },
     open,
@@ -31,7 +32,7 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
       meaning,
       gauge(match),
       isPartial(match) ? partsBar(match.pieces, ranges()) : null,
-      numbers(match),
+      details,
       h("div.line", {},
         h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), match.alignable ? "Open in step" : "Open both", spoken(` with ${clip.name}`)),
         h("span.space"),
@@ -102,6 +103,7 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
         openReel(sea, { ref: clip.ref, start: stretch.match_start, end: stretch.match_end }, { signal: mine.signal }),
       ]);
       reels = opening;
+      details.replaceChildren(numbers({ ...match, expected_error: alignment.expected_error }));
       if (mine.signal.aborted) return reels.forEach((reel) => reel.close());
       const warp = new Warp(alignment.warps.query);
       pair = new InStep(reels[0], [[reels[1], warp]], warp, drawer(canvas, reels));

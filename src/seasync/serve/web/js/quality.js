@@ -48,6 +48,7 @@ export function numbers(scores) {
   const rows = [
     ["DRAQ", h("span.value", {}, scores.draq.toFixed(3)), `Cost of the path over that of random paths: 0 is perfect, 1 is chance.`],
     ["Decision", scores.reason, "The number that decides, and its limit"],
+    scores.alignable && scores.expected_error && ["Usually off by", `${scores.expected_error[0].toFixed(2)} s`, `In nine of ten alignments by less than ${scores.expected_error[1].toFixed(2)} s`],
     scores.similarity !== undefined && ["Similarity", scores.similarity.toFixed(2), "How alike the clips are as a whole: the cosine of their clip vectors"],
   ];
   return h("details.numbers", {}, h("summary", {}, "Details"), h("dl", {}, rows.filter(Boolean).map(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", { title: hint }, value)])));
