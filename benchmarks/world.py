@@ -283,7 +283,7 @@ def summary(values: Sequence[float]) -> Figures:
 
 
 def views(folder: Path, encoder: CachedEncoder) -> Figures:
-    """Mean error in ms of aligning one camera with the other's replay, and how often it says that they align."""
+    """Mean error in ms of aligning one camera with the other's replay, and how often they align."""
     report: dict[str, dict[str, list[float]]] = {}
     for view in planted_views(folder, encoder, CURVES):
         rows = report.setdefault(view.name, {})

@@ -15,11 +15,7 @@ from tests.docs.test_messages import texts
 
 # What each command prints whatever the videos are.
 FIXED = {
-    "align mine.mp4 reference.mp4": (
-        "path cost",
-        "usually off by about",
-        "query match match plays at",
-    ),
+    "align mine.mp4 reference.mp4": ("path cost", "usually off by about", "query match match plays at"),
     "find query.mp4 film.mp4": ("DRAQ timing similarity from to film",),
     "group model.mp4 pupils/ --marks model.csv": ("takes on the clock of", "take DRAQ off the group tempo"),
     "sea info --sea footage.sea": (
