@@ -3,9 +3,14 @@
 # docker build --build-arg WEIGHTS=1 .  (weights are part of the image)
 FROM python:3.12-slim AS build
 WORKDIR /source
+COPY requirements ./requirements
+RUN python -m venv /opt/seasync && python -m venv /opt/build \
+  && /opt/seasync/bin/pip install --no-cache-dir --require-hashes -r requirements/image.txt \
+  && /opt/build/bin/pip install --no-cache-dir --require-hashes -r requirements/build.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
-RUN python -m venv /opt/seasync && /opt/seasync/bin/pip install --no-cache-dir '.[serve,pose]'
+RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist . \
+  && /opt/seasync/bin/pip install --no-cache-dir --no-deps dist/*.whl
 ARG WEIGHTS=
 RUN mkdir -p /cache && if [ -n "$WEIGHTS" ]; then SEASYNC_CACHE=/cache /opt/seasync/bin/seasync models pull; fi
 

@@ -12,7 +12,7 @@ READY := $(VENV)/.ready-$(EXTRAS)
 # One more than there are cores: tests wait for browsers, servers and nodes.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 
-.PHONY: demo test test-latest check coverage lock kernels wheel wheels stress bench figures docs
+.PHONY: demo test test-latest check coverage lock pin kernels wheel wheels stress bench figures docs
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -49,11 +49,19 @@ check: $(READY)
 coverage:  ## the tests, with the share of lines and branches they run; subprocesses count
 	$(MAKE) test COVERAGE=1
 
-lock: $(READY)  ## newest versions that fit together, into constraints.txt
+HASHED := pip compile --quiet --universal --no-annotate --no-header --generate-hashes --python-version 3.12 -c constraints.txt
+BUILT_WITH := import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], 'ziglang', sep='\n')
+
+lock: $(READY)  ## newest versions that fit together, into constraints.txt; with hashes, those of the image
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@echo '# Written by `make lock`: versions that fit together, for every system and Python. Users are not bound by them.' > constraints.txt
 	$(BIN)/uv pip compile --quiet --universal --no-annotate --no-header --python-version 3.11 \
 		$(foreach extra,dev evaluate serve pose ray train models mcp,--extra $(extra)) pyproject.toml >> constraints.txt
+	$(BIN)/uv $(HASHED) --extra serve --extra pose pyproject.toml > requirements/image.txt
+	@$(BIN)/python -c "$(BUILT_WITH)" | $(BIN)/uv $(HASHED) - > requirements/build.txt
+
+pin:  ## actions to commits, the base image to its digest; needs git, docker and a network
+	$(PYTHON) .github/pin.py
 
 kernels: $(READY)  ## the kernels in C, for this machine, after a change in them
 	$(BIN)/python hatch_build.py

@@ -19,10 +19,12 @@ from seasync.sea.copies import copy
 from seasync.sea.record import Record
 from seasync.sea.rows import CHECKSUMS, FACTS
 from seasync.sea.sea import Sea
+from stress import server_steps
 from stress.bench import Bench, lost, rows
 from stress.failing import Failing, Photographed
 from stress.journal import Round
 from stress.kind import Kind, Play
+from stress.server_steps import failing_server
 from tests.sea.footage import encoding, facts
 
 LOST, DOUBLED, WRONG, OTHER = "lost", "doubled", "wrong answers", "other errors"
@@ -196,8 +198,11 @@ def opened(work: Path) -> Iterator[Play]:
     with Bench(work) as bench:
 
         def play(seed: int) -> Round:
-            flow, kind = FLOWS[seed // 3], seed % 3
-            if kind == 0:
+            flow, kind = FLOWS[seed // 3 % len(FLOWS)], seed % 3
+            if seed >= 3 * len(FLOWS):
+                with failing_server(bench) as server:
+                    played = server.fail_everywhere(server_steps.FLOWS[seed - 3 * len(FLOWS)])
+            elif kind == 0:
                 played = fail_everywhere(bench, flow)
             else:
                 played = lose_power_everywhere(bench, flow, empty=kind == 2)
@@ -207,4 +212,6 @@ def opened(work: Path) -> Iterator[Play]:
         yield play
 
 
-KIND = Kind("steps", (LOST, DOUBLED, WRONG, OTHER), 3 * len(FLOWS), opened, " flows")
+KIND = Kind(
+    "steps", (LOST, DOUBLED, WRONG, OTHER), 3 * len(FLOWS) + len(server_steps.FLOWS), opened, " flows"
+)
