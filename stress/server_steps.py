@@ -85,11 +85,7 @@ class FailingServer:
             ask("DELETE", f"/uploads/{done['id']}")
 
     def _comparison(self, number: int, played: Round, again: str) -> None:
-        pair = {
-            "query": self._query,
-            "match": self._match,
-            "anchor": [f"0.1={number / 1e4}"],
-        }
+        pair = {"query": self._query, "match": self._match, "anchor": [f"0.1={number / 1e4}"]}
         ask, name = partial(self._ask, played, again), f"number {number}"
         done = ask("POST", "/comparisons", json={"sea": "small", "alignment": pair, "name": name})
         if done is not None:

@@ -115,5 +115,8 @@ def test_the_image_is_locked_with_hashes_to_the_versions_that_are_tested() -> No
     assert names([*project["project"]["dependencies"], *extras["serve"], *extras["pose"]]) <= image.keys()
     assert names([*project["build-system"]["requires"], "ziglang"]) <= build.keys()
     said = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    shown = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", said, re.MULTILINE)
+    assert {f"!{name}" for line in copied for name in line.split()} <= set(shown)
     assert said.count("--require-hashes") == 2
     assert "--no-deps" in said
