@@ -108,7 +108,7 @@ class StateFolder:
         self._database.execute("BEGIN EXCLUSIVE")
         self._database.execute("COMMIT")
         for number, script in enumerate(MIGRATIONS[version:], version + 1):
-            self._database.executescript(script + f"PRAGMA user_version = {number};")
+            self._database.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
 
     def __call__(self, sql: str, *values: Any) -> list[sqlite3.Row]:
         """Run one statement in its own transaction."""
@@ -355,11 +355,7 @@ class UploadStore:
 
     def keep_used(self, uploads: Iterable[str]) -> None:
         """Keep those of these uploads that a sea uses permanently, even while that sea is out of reach."""
-        try:
-            used = self._in_seas()
-        except (SeasyncError, OSError) as error:
-            log.warning("which uploads the seas use cannot be told: %s", error)
-            used = set(uploads)
+        used = self._in_seas()
         for upload in used.intersection(uploads):
             self._state("UPDATE uploads SET kept = 1 WHERE id = ?", upload)
 
@@ -402,8 +398,13 @@ class UploadStore:
         old = time.time() - self._limits.upload_hours * 3600
         unused = f"kept = 0 AND used < ? AND NOT {_IN_COMPARISON} AND NOT {_IN_JOB}"
         found = [row["id"] for row in self._state(f"SELECT id FROM uploads WHERE {unused}", old)]
-        if found:
+        if not found:
+            return
+        try:
             self.keep_used(found)
+        except (SeasyncError, OSError) as error:
+            log.warning("no upload expires while it cannot be told which ones the seas use: %s", error)
+            return
         for upload in found:
             self._forget(upload, unused, old)
 
