@@ -24,6 +24,8 @@ Each form is defined once, in `seasync.forms`. The HTTP API adds what only a ser
 | `seasync search QUERY --json`, `Matches.to_json()` | [a search](#search), or a list of them |
 | `Match.to_json()` | [a match](#match) |
 | `seasync find QUERY FILM… --json` | `query` ([clip](#clip)), `found` ([matches](#match)), `failed` |
+| `seasync reps FILM --json` | `movements`, a list of [repetitions](#repetitions) |
+| `RepeatedMovement.to_json()` | [repetitions](#repetitions) |
 | `seasync sea list --json` | a list of [clips](#clip) |
 | `seasync replace … --json` | `to`, `old` and `new` ([clips](#clip)), `alignment` ([scores](#scores)) |
 

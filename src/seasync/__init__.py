@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seasync.encoders.pose import Body, find_body
     from seasync.encoding import Encoding
     from seasync.film import FoundSpan, find
-    from seasync.group import Group, align_group
+    from seasync.group import Group, RepeatedMovement, align_group, find_repetitions
     from seasync.sea.sea import Sea
     from seasync.sea.search import Match
 
@@ -29,7 +29,7 @@ _HOMES = {
     "encoders.pose": ("Body", "find_body"),
     "encoding": ("Encoding",),
     "film": ("FoundSpan", "find"),
-    "group": ("Group", "align_group"),
+    "group": ("Group", "RepeatedMovement", "align_group", "find_repetitions"),
     "sea.sea": ("Sea",),
     "sea.search": ("Match",),
 }
@@ -46,6 +46,7 @@ __all__ = [
     "Group",
     "Match",
     "Recipe",
+    "RepeatedMovement",
     "Sea",
     "SeasyncError",
     "Warp",
@@ -54,6 +55,7 @@ __all__ = [
     "encode_clip",
     "find",
     "find_body",
+    "find_repetitions",
     "get_encoder",
     "render",
     "sample",

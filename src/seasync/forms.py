@@ -144,3 +144,49 @@ class SearchForm:
     """In words: how many matches align, or why none does."""
     matches: list[MatchForm]
     """The matches, best first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepetitionForm:
+    """One time that a film shows a movement. Seconds count from the film's first frame."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
+
+    number: int
+    """Its place in the film, from 1."""
+    start: float
+    """When it begins, in seconds."""
+    end: float
+    """When it ends."""
+    fit: float
+    """How well it fits the template: 1 if the path between them costs nothing, 0 is chance."""
+    tempo: float
+    """How fast it is beside the median repetition: 2 is twice as fast."""
+    oddness: float
+    """How far it is from the others, in their usual deviations; 0 if there are fewer than five."""
+    odd: bool
+    """Whether it differs from the others: `oddness` is above 3.5."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepetitionsForm:
+    """A movement that a film repeats."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
+
+    film: ClipForm
+    """The film."""
+    count: int
+    """Number of complete repetitions."""
+    at_least: int
+    """How many of them surely fit."""
+    at_most: int
+    """How many there are if all that might fit count."""
+    template: Span | None
+    """The stretch of the film that the others were found by; null if the template came from elsewhere."""
+    reference: int
+    """Number of the repetition that is most like the others; its clock is that of the group."""
+    repetitions: list[RepetitionForm]
+    """The repetitions, in order of time."""
+    summary: list[str]
+    """The count, how the tempo changes, and which repetitions differ, in sentences."""

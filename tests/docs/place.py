@@ -51,10 +51,13 @@ def _films(place: Path) -> None:
     (place / "films").mkdir()
     for name in ("another-film.mp4", "match-day.mp4", "films/one.mp4"):
         write(place / name, [*pictures("dive", 1, 20), *pictures("circle", 3, 40)], fps=15)
+    squats = (picture for _ in range(6) for picture in pictures("circle", 3, 30))
+    write(place / "squats.mp4", squats, fps=15)
 
 
 def _tables(place: Path) -> None:
     written = {
+        "bottom.csv": "clip,name,seconds\nsquats.mp4,bottom,3.0\n",
         "list.csv": "file,start,end,label\nmore/take-0.mp4,0.0,1.0,test\n",
         "token.txt": "open-sesame\n",
         "keys.csv": "name,seconds\nup,0.5\ndown,1.2\n",

@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 
 _PANELS = {
-    "Two videos": ("pair.align", "pair.render", "pair.export", "pair.transfer", "group.group"),
+    "Two videos": ("pair.align", "pair.render", "pair.export", "pair.transfer", "group.group", "group.reps"),
     "A sea of footage": (
         *("sea.add", "search.search", "search.find", "search.replace", "sea.sea", "sea.calibrate"),
         *("serve.serve", "serve.mcp"),

@@ -1,4 +1,4 @@
-"""`seasync group`: several takes on one clock."""
+"""`seasync group` and `reps`: several takes, or the repetitions of one film, on one clock."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,13 @@ seasync group model.mp4 pupils/ --film together.mp4
 
 seasync group model.mp4 pupils/ --marks model.csv --timing timing.html
 
-seasync group --sea footage.sea --label serve"""
+seasync group --sea footage.sea --label serve""",
+    "reps": """\
+seasync reps squats.mp4
+
+seasync reps squats.mp4 --like 2.0=4.1 --film reps-in-step.mp4
+
+seasync reps squats.mp4 --marks bottom.csv --carried bottoms.csv""",
 }
 LONGEST_FILM = 25  # takes
 FASTEST = 4.0  # a higher tempo is not printed
@@ -168,3 +174,116 @@ def tempo_range(tempo: "Seconds") -> str:
 def _percent(tempo: float) -> str:
     """Where a take skips a stretch of the reference, its tempo is a huge number that means nothing."""
     return f"over {FASTEST:.0%}" if tempo > FASTEST else f"{tempo:.0%}"
+
+
+def reps(
+    film: Annotated[Location, parameters.file_argument("FILM", "The film, by path or URI.")],
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|START=END",
+            help="One repetition: another video, or a stretch of the film in seconds, such as `2.0=4.1`.",
+            show_default="found in the film",
+        ),
+    ] = None,
+    movement: Annotated[
+        int, typer.Option(min=1, help="Which movement the files are of, if the film repeats several.")
+    ] = 1,
+    to: Annotated[
+        Location | None,
+        parameters.file_option(
+            "Write where each repetition begins and ends: .csv, .srt, .vtt or .eaf.", OUTPUT
+        ),
+    ] = None,
+    film_to: Annotated[
+        Location | None,
+        typer.Option(
+            "--film",
+            parser=parameters.path_or_uri,
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write a film of all repetitions in step.",
+        ),
+    ] = None,
+    marks: Annotated[
+        Location | None, parameters.file_option("Marks of one or more repetitions, in seconds of the film.")
+    ] = None,
+    carried: Annotated[
+        Location | None,
+        parameters.file_option("Write these marks for all repetitions. Needs --marks.", OUTPUT),
+    ] = None,
+    encoder: parameters.EncoderName = "dinov2-small",
+    recipe: parameters.RecipeName = "motion",
+    fps: parameters.Fps = None,
+    start: parameters.Start = None,
+    end: parameters.End = None,
+    device: parameters.Device = None,
+    storage_option: parameters.StorageOptions = None,
+    as_json: parameters.Json = False,
+) -> None:
+    """Find the repetitions in one film, count them, and put them on one clock."""
+    from seasync.group.repeated import repeated
+
+    if bool(marks) != bool(carried):
+        raise typer.BadParameter("--marks and --carried belong together")
+    asked = seasync.Clip.of(film, start, end)
+    with output.progress(f"reading {film.name}") as show:
+        found = seasync.find_repetitions(
+            asked,
+            like=None if like is None else _like(like, asked),
+            encoder=encoder,
+            recipe=parameters.recipe_named(recipe),
+            fps=fps,
+            progress=show,
+        )
+        if to or film_to or carried:
+            chosen = repeated(found, movement)
+            if to:
+                chosen.save(to)
+            if marks and carried:
+                chosen.carry_marks(str(marks), carried)
+            if film_to:
+                seasync.render.group_film(
+                    chosen.group,
+                    film_to,
+                    most=LONGEST_FILM,
+                    progress=lambda done, all_: show("film", done, all_),
+                )
+    if as_json:
+        output.print_json({"movements": [each.to_json() for each in found]})
+        return
+    if not found:
+        print("Nothing repeats here. If something does, give one repetition with --like.")
+    for number, each in enumerate(found, 1):
+        _print_repetitions(each, f"Movement {number}: " if len(found) > 1 else "")
+    for written in (to, carried, film_to):
+        if written:
+            print(f"written: {written}")
+
+
+def _like(text: str, film: seasync.Clip) -> "seasync.Clip | str":
+    """A template as the command names it: a stretch of the film, or a file."""
+    begin, equals, stop = text.partition("=")
+    try:
+        return seasync.Clip.of(film, float(begin), float(stop)) if equals else text
+    except ValueError:
+        return text
+
+
+def _print_repetitions(found: "seasync.RepeatedMovement", name: str) -> None:
+    form = found.form()
+    output.print_lines([name + form.summary[0], *form.summary[1:]])
+    rows = [
+        (
+            str(one.number),
+            f"{one.start:.2f} s",
+            f"{one.end:.2f} s",
+            f"{one.end - one.start:.2f} s",
+            f"{one.tempo:.0%}",
+            f"{one.fit:.2f}",
+            "odd" if one.odd else "the typical one" if one.number == form.reference else "",
+        )
+        for one in form.repetitions
+    ]
+    columns = ("", "from", "to", "lasts", "tempo", "fit", "")
+    output.print_table(columns, rows, right=columns[:6])

@@ -2,6 +2,7 @@
 
 from seasync.group.carry import CarriedMarks, Carrier, LabeledClip, carry_over_sea, doubtful_first
 from seasync.group.clock import AlignedTake, Group, LeftOut, Take, align_group
+from seasync.group.repeated import RepeatedMovement, find_repetitions
 
 __all__ = [
     "AlignedTake",
@@ -10,8 +11,10 @@ __all__ = [
     "Group",
     "LabeledClip",
     "LeftOut",
+    "RepeatedMovement",
     "Take",
     "align_group",
     "carry_over_sea",
     "doubtful_first",
+    "find_repetitions",
 ]
