@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from seasync.cli.output import StandardError, end_in_order, exit_code, print, print_downloads
-from seasync.cli.parameters import spread
+from seasync.cli.parameters import add_command
 from seasync.errors import SeasyncError
 
 app = typer.Typer(
@@ -44,8 +44,7 @@ for _panel, _places in _PANELS.items():
         if isinstance(_found, typer.Typer):
             app.add_typer(_found, name=_name, rich_help_panel=_panel)
         else:
-            _epilog = f"Examples:\n\n{_module.EXAMPLES[_name]}"
-            app.command(_name, epilog=_epilog, rich_help_panel=_panel)(spread(_found))
+            add_command(app, _found, _name, panel=_panel)
 
 
 def _print_version(asked: bool) -> None:

@@ -16,17 +16,6 @@ from seasync.cli.output import print
 if TYPE_CHECKING:
     from seasync.demo import Result
 
-EXAMPLES = {
-    "demo": """\
-seasync demo
-
-seasync demo --out try --clips 24 --serve""",
-    "doctor": """\
-seasync doctor
-
-seasync doctor --json""",
-    "version": "seasync version --all",
-}
 _PARTS = (
     "seasync numpy av onnxruntime protobuf pylance pyarrow python-stretch "
     "pysubs2 pillow typer rich torch timm transformers ai-edge-litert fastapi uvicorn ray lance-ray"
@@ -45,6 +34,12 @@ def demo(
     """Try everything on a sea of generated clips.
 
     Makes the clips, searches the sea, syncs the best match, and compares the results with the truth.
+
+    Examples:
+
+    seasync demo
+
+    seasync demo --out try --clips 24 --serve
     """
     from rich.console import Console
     from rich.markup import escape
@@ -138,6 +133,12 @@ def doctor(as_json: parameters.Json = False) -> None:
     """Check FFmpeg, devices, weights, folders, disk space, extras and plugins.
 
     Exits with 1 if something that every user needs does not work. Nothing is downloaded.
+
+    Examples:
+
+    seasync doctor
+
+    seasync doctor --json
     """
     from seasync.doctor import examine
 
@@ -208,7 +209,12 @@ def version(
     ] = False,
     as_json: parameters.Json = False,
 ) -> None:
-    """Print the version of Seasync."""
+    """Print the version of Seasync.
+
+    Examples:
+
+    seasync version --all
+    """
     facts = _facts() if everything else {"seasync": seasync.__version__}
     if as_json:
         output.print_json(facts, indent=2)

@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from seasync.evaluate.results import Table
     from seasync.train.fit import TrainingResult
 
-EXAMPLES = {
-    "train": """\
-seasync train taught --sea footage.sea --out model.onnx
-
-seasync train nms videos/ --out nms.onnx --steps 1000""",
-    "adapt": "seasync sea adapt --sea footage.sea --to adapted.sea",
-}
 training_option = partial(typer.Option, rich_help_panel="Training")
 ADAPT_OPTIONS = ("steps", "views", "width", "layers", "rate", "held_out", "seed", "restart")
 UNLEARNED = (
@@ -103,6 +96,12 @@ def train(
     If it is interrupted, run the same command again: it continues exactly where it stopped. The result is an
     encoder like any other: ENCODER+KIND:OUT, such as dinov2-small+taught:OUT. With --steps 0 the
     weights stay as they begin.
+
+    Examples:
+
+    seasync train taught --sea footage.sea --out model.onnx
+
+    seasync train nms videos/ --out nms.onnx --steps 1000
     """
     settings = how.settings("seasync train")
     from seasync.train import train_on
@@ -148,6 +147,10 @@ def adapt(
     """Train an encoder on a sea and, if it aligns held-out clips better, encode the sea with it.
 
     If it is interrupted, run the same command again to continue.
+
+    Examples:
+
+    seasync sea adapt --sea footage.sea --to adapted.sea
     """
     settings = how.settings("seasync sea adapt")
     from seasync.train.adapt import adapt as adapt_sea

@@ -14,20 +14,6 @@ if TYPE_CHECKING:
     from seasync.encoding import Seconds
     from seasync.group.timing import Timing
 
-EXAMPLES = {
-    "group": """\
-seasync group model.mp4 pupils/ --film together.mp4
-
-seasync group model.mp4 pupils/ --marks model.csv --timing timing.html
-
-seasync group --sea footage.sea --label serve""",
-    "reps": """\
-seasync reps squats.mp4
-
-seasync reps squats.mp4 --like 2.0=4.1 --film reps-in-step.mp4
-
-seasync reps squats.mp4 --marks bottom.csv --carried bottoms.csv""",
-}
 LONGEST_FILM = 25  # takes
 FASTEST = 4.0  # a higher tempo is not printed
 FEW_WORDS = 8  # sentences printed; the timing file has all
@@ -99,6 +85,14 @@ def group(
     """Put several takes of one movement on one clock.
 
     Prints how each take differs from the group, and which takes do not align.
+
+    Examples:
+
+    seasync group model.mp4 pupils/ --film together.mp4
+
+    seasync group model.mp4 pupils/ --marks model.csv --timing timing.html
+
+    seasync group --sea footage.sea --label serve
     """
     if (sea is None) == (not takes):
         raise typer.BadParameter("give TAKES (videos or folders) beside the reference, or --sea SEA")
@@ -221,7 +215,16 @@ def reps(
     storage_option: parameters.StorageOptions = None,
     as_json: parameters.Json = False,
 ) -> None:
-    """Find the repetitions in one film, count them, and put them on one clock."""
+    """Find the repetitions in one film, count them, and put them on one clock.
+
+    Examples:
+
+    seasync reps squats.mp4
+
+    seasync reps squats.mp4 --like 2.0=4.1 --film reps-in-step.mp4
+
+    seasync reps squats.mp4 --marks bottom.csv --carried bottoms.csv
+    """
     from seasync.group.repeated import repeated
 
     if bool(marks) != bool(carried):

@@ -23,28 +23,6 @@ ANIMATIONS = options.suffixes(options.AnimationFormat)
 PICTURES = options.suffixes(options.PictureFormat)
 MARKS_SHOWN = 3  # of a clip
 DOUBTFUL_SHOWN = 10
-EXAMPLES = {
-    "align": """\
-seasync align mine.mp4 reference.mp4
-
-seasync align mine.mp4 reference.mp4 --anchor 1.2=3.4 --picture both.png""",
-    "export": """\
-seasync export mine.mp4 better.mp4 --to sync.otio
-
-seasync export mine.mp4 better.mp4 --to frames.csv --keep match""",
-    "transfer": """\
-seasync transfer keys.csv mine.mp4 other.mp4 --to other-keys.csv
-
-seasync transfer talk.srt mine.mp4 other.mp4 --to other.srt
-
-seasync transfer marks.csv --sea footage.sea --to all.csv""",
-    "render": """\
-seasync render mine.mp4 reference.mp4 --to sync.mp4
-
-seasync render mine.mp4 a.mp4 b.mp4 c.mp4 --layout grid --to all.mp4
-
-seasync render mine.mp4 reference.mp4 --layout retime --to retimed.mp4""",
-}
 
 
 def align(
@@ -62,6 +40,12 @@ def align(
     """Align two videos of the same action.
 
     Prints the verdict, DRAQ, and a table of moments that belong together.
+
+    Examples:
+
+    seasync align mine.mp4 reference.mp4
+
+    seasync align mine.mp4 reference.mp4 --anchor 1.2=3.4 --picture both.png
     """
     if picture:
         expect_writable(picture, sources=[query, match], error=RenderError)  # before minutes are spent
@@ -113,6 +97,12 @@ def export(
 
     The name decides the format: .otio (OpenTimelineIO), .fcpxml (Final Cut Pro, Resolve), .edl (CMX3600),
     .mlt (Shotcut, melt), .xml (Premiere), .csv or .json (frame by frame).
+
+    Examples:
+
+    seasync export mine.mp4 better.mp4 --to sync.otio
+
+    seasync export mine.mp4 better.mp4 --to frames.csv --keep match
     """
     from seasync.render import timelines
 
@@ -155,6 +145,14 @@ def transfer(
 
     The two videos are aligned first; every label moves to the moment that corresponds to it. With `--sea`,
     the marks of a few labeled clips go to every clip of the sea that aligns, each with a confidence.
+
+    Examples:
+
+    seasync transfer keys.csv mine.mp4 other.mp4 --to other-keys.csv
+
+    seasync transfer talk.srt mine.mp4 other.mp4 --to other.srt
+
+    seasync transfer marks.csv --sea footage.sea --to all.csv
     """
     if sea is not None:
         if query is not None:
@@ -293,7 +291,16 @@ def render(
     ] = 18,
     how: parameters.PairOptions,
 ) -> None:
-    """Make a film of videos in step, or a picture of how they align."""
+    """Make a film of videos in step, or a picture of how they align.
+
+    Examples:
+
+    seasync render mine.mp4 reference.mp4 --to sync.mp4
+
+    seasync render mine.mp4 a.mp4 b.mp4 c.mp4 --layout grid --to all.mp4
+
+    seasync render mine.mp4 reference.mp4 --layout retime --to retimed.mp4
+    """
     from seasync.video.writer import expect_codec
 
     if len(matches) > 1 and layout != "grid":

@@ -63,6 +63,19 @@ def spread(command: Callable[..., None], only: Sequence[str] | None = None) -> C
     return run
 
 
+def add_command(
+    to: typer.Typer,
+    command: Callable[..., None],
+    name: str | None = None,
+    only: Sequence[str] | None = None,
+    panel: str | None = None,
+) -> None:
+    """Make a function a command of `to`; `only` is as in `spread`. The end of its docstring are examples."""
+    text, heading, examples = (inspect.getdoc(command) or "").partition("Examples:")
+    register = to.command(name, help=text, epilog=heading + examples, rich_help_panel=panel)
+    register(spread(command, only))
+
+
 def path_or_uri(text: str) -> Location:
     """An argument that names a file; the help shows this function's name as its type."""
     return Location(text)

@@ -15,14 +15,6 @@ from seasync.options import IndexKind
 if TYPE_CHECKING:
     from seasync.sea.ingest import Added
 
-EXAMPLES = {
-    "add": """\
-seasync add videos/ --sea footage.sea --labels folder
-
-seasync add s3://bucket/films/ --sea s3://bucket/films.sea --split shots""",
-    "calibrate": "seasync calibrate --sea footage.sea",
-}
-
 
 def add(
     paths: Annotated[
@@ -78,6 +70,12 @@ def add(
     """Add videos to a sea.
 
     Re-adding files costs nothing. If it is interrupted, run the same command again to continue.
+
+    Examples:
+
+    seasync add videos/ --sea footage.sea --labels folder
+
+    seasync add s3://bucket/films/ --sea s3://bucket/films.sea --split shots
     """
     began = time.monotonic()
     with output.resumable(), output.progress() as bar:
@@ -129,6 +127,10 @@ def calibrate(
     """Learn from a sea's labels how likely a match is the same kind of movement.
 
     `seasync search` then shows this probability. The sea needs 20 labeled clips or more.
+
+    Examples:
+
+    seasync calibrate --sea footage.sea
     """
     fitted = parameters.open_sea(sea).calibrate(parameters.recipe_named(recipe), seed=seed)
     if as_json:
@@ -148,9 +150,7 @@ def calibrate(
 
 
 sea = typer.Typer(help="Look after a sea: list, check, copy, rebuild, remove.", no_args_is_help=True)
-sea.command(epilog=f"Examples:\n\n{learning.EXAMPLES['adapt']}")(
-    parameters.spread(learning.adapt, only=learning.ADAPT_OPTIONS)
-)
+parameters.add_command(sea, learning.adapt, only=learning.ADAPT_OPTIONS)
 
 
 @sea.command(epilog="Examples:\n\nseasync sea info --sea footage.sea")
@@ -270,15 +270,18 @@ def rebuild(
     where: parameters.RayOptions,
     storage_option: parameters.StorageOptions = None,
 ) -> None:
-    """Rebuild the search index of a sea."""
+    """Rebuild the search index of a sea.
+
+    Examples:
+
+    seasync sea rebuild --sea footage.sea --index ivf_rq
+    """
     opened = parameters.open_sea(sea)
     opened.rebuild(index, on=where.cluster())
     print(f"{sea}: index {opened.info()['index']}")
 
 
-sea.command(epilog="Examples:\n\nseasync sea rebuild --sea footage.sea --index ivf_rq")(
-    parameters.spread(rebuild, only=("on", "cpus"))
-)
+parameters.add_command(sea, rebuild, only=("on", "cpus"))
 
 
 @sea.command(epilog="Examples:\n\nseasync sea relocate --sea footage.sea --root /mnt/new/videos")

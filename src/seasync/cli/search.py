@@ -18,20 +18,6 @@ from seasync.options import Rerank
 if TYPE_CHECKING:
     from seasync.sea.search import Matches
 
-EXAMPLES = {
-    "search": """\
-seasync search query.mp4 --sea footage.sea
-
-seasync search query.mp4 --sea s3://bucket/footage.sea -k 5 --start 2 --end 6 --json""",
-    "find": """\
-seasync find serve.mp4 match-day.mp4
-
-seasync find serve.mp4 films/*.mp4 -k 20 --json""",
-    "replace": """\
-seasync replace edit.otio interview.mp4 --sea footage.sea --to new.otio
-
-seasync replace edit.edl 3 --sea footage.sea --rank 2 --to new.edl""",
-}
 SAID = {True: "the same movement", False: "another movement", None: "taken back"}
 BAR = 5  # letters of the bar of a rating
 REPLACEMENTS = 10  # matches that are looked at for one that aligns
@@ -86,7 +72,14 @@ def search(
     storage_option: parameters.StorageOptions = None,
     as_json: parameters.Json = False,
 ) -> None:
-    """Find the clips of a sea that move in step with a video, best first."""
+    """Find the clips of a sea that move in step with a video, best first.
+
+    Examples:
+
+    seasync search query.mp4 --sea footage.sea
+
+    seasync search query.mp4 --sea s3://bucket/footage.sea -k 5 --start 2 --end 6 --json
+    """
     said = [(rank, True) for rank in same or ()] + [(rank, False) for rank in different or ()]
     answers: list[tuple[int, bool | None]] = [*said, *((rank, None) for rank in unsaid or ())]
     if answers and (len(query) > 1 or max(answers)[0] > k):
@@ -175,7 +168,14 @@ def find(
     storage_option: parameters.StorageOptions = None,
     as_json: parameters.Json = False,
 ) -> None:
-    """Find the stretches of long films that move in step with a video, best first."""
+    """Find the stretches of long films that move in step with a video, best first.
+
+    Examples:
+
+    seasync find serve.mp4 match-day.mp4
+
+    seasync find serve.mp4 films/*.mp4 -k 20 --json
+    """
     bad: list[str] = []
     asked, chosen = seasync.Clip.of(query, start, end), parameters.recipe_named(recipe)
     with output.progress(f"reading {query.name}") as show:
@@ -231,6 +231,12 @@ def replace(
     """Replace a clip of an edit with its best match from a sea.
 
     The new clip is retimed to the old one and keeps its duration.
+
+    Examples:
+
+    seasync replace edit.otio interview.mp4 --sea footage.sea --to new.otio
+
+    seasync replace edit.edl 3 --sea footage.sea --rank 2 --to new.edl
     """
 
     def choose(query: seasync.Clip) -> seasync.Alignment:

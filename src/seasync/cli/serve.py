@@ -12,16 +12,6 @@ import typer
 from seasync.cli import parameters
 
 access_option = partial(typer.Option, rich_help_panel="Access")
-EXAMPLES = {
-    "serve": """\
-seasync serve --sea footage.sea --open
-
-seasync serve --sea footage.sea --host 0.0.0.0 --allow-host videos.example.org""",
-    "mcp": """\
-seasync mcp --root ~/videos
-
-seasync mcp --root ~/videos --http --port 8770""",
-}
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -84,6 +74,12 @@ def serve(
 
     On the page you can search, play videos in step, correct and mark them, and download films. Two videos
     of your own need no sea. The address that is printed opens the page once.
+
+    Examples:
+
+    seasync serve --sea footage.sea --open
+
+    seasync serve --sea footage.sea --host 0.0.0.0 --allow-host videos.example.org
     """
     from seasync.serve import Limits, serve as run
     from seasync.serve.app import default_state
@@ -127,7 +123,14 @@ def mcp(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port for --http.")] = 8770,
     encoder: parameters.EncoderName = "dinov2-small",
 ) -> None:
-    """Serve search, align, find, group, render and export as tools for assistants (MCP)."""
+    """Serve search, align, find, group, render and export as tools for assistants (MCP).
+
+    Examples:
+
+    seasync mcp --root ~/videos
+
+    seasync mcp --root ~/videos --http --port 8770
+    """
     if host not in LOOPBACK:
         raise typer.BadParameter(
             f"--host {host}: expected one of {', '.join(LOOPBACK)}; the server has no password"
