@@ -101,6 +101,7 @@ def create_app(
     app.state.backend = backend
     for router in (
         *(seas.seas, media.footage, seas.searches, alignments.alignments, marks.report, media.bodies),
+        alignments.repetitions,
         *(marks.marks, marks.labeling, alignments.comparisons, media.uploads, seas.jobs),
     ):
         app.include_router(router, prefix="/api/v1", responses=PROBLEMS)

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from seasync.encoding import Floats
 from seasync.errors import ServeError
 from seasync.files import Location, Place, atomic_write, fetch
+from seasync.forms import RepetitionsForm
 from seasync.options import MarkKind, RecipeName, Side, TimelineFormat
 from seasync.serve import models
 from seasync.serve.models import AlignmentRequest, Comparison, JobForm
@@ -422,6 +423,11 @@ class Client:
         span = models.SpanForm(ref=query, start=start, end=end)
         asked = models.AnswerRequest(query=span, match=match, same=same, recipe=recipe).model_dump()
         return self._http.read(models.AnswerResult, "POST", f"/seas/{sea}/answers", json=asked)
+
+    def repetitions(self, sea: str, ref: str, **span: float) -> list[RepetitionsForm]:
+        """The movements that a video repeats. `RepetitionsQuery` has the span and the template."""
+        asked = models.RepetitionsQuery(ref=ref, **span)
+        return self._http.get(list[RepetitionsForm], f"/seas/{sea}/repetitions", **dict(asked))
 
     def align(self, sea: str, query: str, match: str, **options: Any) -> models.ServedAlignment:
         """Align two videos. Other calls about an alignment take its `request`, which has the options."""

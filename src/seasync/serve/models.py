@@ -201,6 +201,19 @@ class SpanForm(Model):
     end: Moment | None = Field(default=None, description="Seconds. Default: the end of the clip.")
 
 
+class RepetitionsQuery(SpanForm):
+    """A video, or a part of it, and perhaps one repetition as a template; without one it is found."""
+
+    like_start: Moment | None = Field(default=None, description="Where one repetition begins, in seconds.")
+    like_end: Moment | None = Field(default=None, description="Where it ends. It needs `like_start`.")
+
+    @model_validator(mode="after")
+    def _template_is_whole(self) -> Self:
+        if (self.like_start is None) != (self.like_end is None):
+            raise ValueError("like_start and like_end belong together")
+        return self
+
+
 def recipe_named(name: RecipeName) -> "Recipe":
     """The recipe that a request names."""
     from seasync.alignment import RECIPES

@@ -16,14 +16,19 @@ from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
 
 from seasync.alignment import Alignment, warp
+from seasync.alignment.spans import Span
 from seasync.encoding import Floats, Seconds
 from seasync.errors import ServeError
+from seasync.forms import RepetitionsForm
+from seasync.group.repeated import RepeatedMovement
 from seasync.options import Side, TimelineFormat, values
+from seasync.repetitions import find_movements
 from seasync.serve import comparison_file, mark_tables, models, routes, tasks
 from seasync.serve.backend import Backend
 from seasync.serve.routes import BackendDep, IdPath, SeaDep
 
 alignments = APIRouter(prefix="/seas/{sea}/alignment", tags=["alignment"])
+repetitions = APIRouter(prefix="/seas/{sea}/repetitions", tags=["alignment"])
 comparisons = APIRouter(prefix="/comparisons", tags=["comparisons"])
 RequestQuery = Annotated[models.AlignmentRequest, Query()]
 TIMELINE_TYPES = sorted(
@@ -168,6 +173,28 @@ def _stretch(stretch: warp.Stretch) -> models.StretchForm:
 def _axis(seconds: Seconds, step: float) -> models.Axis:
     half = float(np.median(np.diff(seconds))) / 2 if len(seconds) > 1 else step / 2
     return models.Axis(start=float(seconds[0]) - half, end=float(seconds[-1]) + half, count=len(seconds))
+
+
+# Repetitions.
+
+
+@repetitions.get("")
+def get_repetitions(
+    sea: SeaDep, backend: BackendDep, request: Annotated[models.RepetitionsQuery, Query()]
+) -> list[RepetitionsForm]:
+    """The movements that a video repeats, with every repetition of each; empty if nothing repeats."""
+    snapshot = sea.latest()
+    clip = backend.library.clip(sea, request, snapshot)
+    film = sea.query(clip, snapshot=snapshot)
+    template = None
+    if request.like_start is not None and request.like_end is not None:
+        template = Span(request.like_start, request.like_end)
+        if not clip.start <= template.start < template.end <= film.end:
+            raise ServeError(
+                f"like_start, like_end: expected a stretch within {clip.start:g}–{film.end:g} s", status=422
+            )
+    movements = find_movements(film.encoding, template=template)
+    return [RepeatedMovement(clip, movement, film.encoding, film.end).form() for movement in movements]
 
 
 # Comparisons.
