@@ -90,7 +90,7 @@ def make_sea(place: Path, *, indexed: bool) -> None:
         )
     first, second = (str(row(n).entry.clip.id) for n in (2, 9))
     sea.remove(clips=[first])
-    edit_clip(sea.record, second, label="another", tags=["changed"])
+    edit_clip(sea.record, second, {"label": "another", "tags": ["changed"]})
     if indexed:
         sea.rebuild("ivf_pq")
 

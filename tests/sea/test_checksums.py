@@ -84,10 +84,10 @@ def test_vectors_that_changed_are_not_searched_by(sea: Sea) -> None:
 def test_labels_and_moves_keep_checksums_right(sea: Sea, tmp_path: Path) -> None:
     damage(sea, "label", "b", clip=2)
     name, damaged = (str(row(n).entry.clip.id) for n in (1, 2))
-    edit_clip(sea.record, name, label="c", tags=["new", "ones"])
-    edit_clip(sea.record, damaged, label="b", tags=[])
+    edit_clip(sea.record, name, {"label": "c", "tags": ["new", "ones"]})
+    edit_clip(sea.record, damaged, {"label": "b", "tags": []})
     assert list(problems(sea)) == [damaged]  # only what is replaced becomes right
-    edit_clip(sea.record, damaged, label="d", tags=[])
+    edit_clip(sea.record, damaged, {"label": "d", "tags": []})
     assert problems(sea) == {}
     (tmp_path / "new").mkdir()
     (tmp_path / "new/1.mp4").touch()
