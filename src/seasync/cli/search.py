@@ -127,9 +127,9 @@ def _print(matches: "Matches") -> None:
     calibrated = any(match.alignability is not None for match in matches)
     share = "same movement" if calibrated else "better than"
     labelled = ["label"] if any(match.clip.label for match in matches) else []  # there is little room
-    columns = ["", "fit", "", share, "timing", "DRAQ", *labelled, "seconds", "file"]
+    columns = ["", "fit", "", share, "timing", "off by", *labelled, "seconds", "file"]
     rows = [_row(rank, match, calibrated, bool(labelled)) for rank, match in enumerate(matches, 1)]
-    output.print_table(columns, rows, right=("DRAQ", share, "seconds"))
+    output.print_table(columns, rows, right=("off by", share, "seconds"))
 
 
 def _row(rank: int, match: "seasync.Match", calibrated: bool, labelled: bool) -> list[str]:
@@ -140,7 +140,7 @@ def _row(rank: int, match: "seasync.Match", calibrated: bool, labelled: bool) ->
         match.grade,
         "" if share is None else per_cent(share) if calibrated else f"{share:.0%} of random pairs",
         match.fit.brief,
-        f"{match.draq:.3f}",
+        f"{off[0]:.2f} s" if match.alignable and (off := match.alignment.expected_error) else "",
         *([match.clip.label or ""] if labelled else []),
         f"{match.clip.start:.2f}–{match.end:.2f}",
         _short(match.clip.file),

@@ -231,7 +231,7 @@ class PoseEncoder:
     def __init__(self, *, heavy: bool = False) -> None:
         landmarks = BLAZEPOSE_HEAVY if heavy else BLAZEPOSE_FULL
         self.name = "pose-heavy" if heavy else "pose"
-        self.fingerprint = f"{self.name}/{BLAZEPOSE_DETECTOR.sha256[:8]}/{landmarks.sha256[:8]}/4"
+        self.fingerprint = f"{self.name}/{BLAZEPOSE_DETECTOR.sha256[:8]}/{landmarks.sha256[:8]}/5"
         self._model = BlazePose(landmarks)
 
     def encode(self, batches: Iterable[Frames]) -> Encoding:
@@ -339,21 +339,24 @@ class Follower:
 def actor(model: PoseModel, pictures: Picture) -> tuple[int, Box | None]:
     """Where the person who moves most is seen best: the picture's index, and the box; (0, None) if nobody is.
 
-    Of all people found in five pictures, and in a closer look at where most happens in them: the largest
-    product of the detector's score and the energy of what changes around that moment and in all five, under a
-    Gaussian on the body, over the body's size: else who stands in front of a crowd has all of its energy.
+    Of all people found in five pictures, or, if there are none, in a closer look at where most happens there:
+    the largest product of the detector's score and the energy of what changes around that moment and in all
+    five, under a Gaussian on the body, over the square root of the body's size. Without that, who stands in
+    front of a crowd has all of its energy; with the size itself, a spectator far away has too much.
     """
     looks = np.unique(np.linspace(0, len(pictures) - 1, _LOOKS + 2).round().astype(int)[1:-1])
     energies = np.stack([_energy(pictures[max(at - 1, 0) : at + 2]) for at in looks])
     best = -1.0
     where: tuple[int, Box | None] = 0, None
-    for at, energy in zip(looks.tolist(), energies + energies.mean(0), strict=True):
-        for view in (Box.whole(energy.shape), _liveliest(energy)):
-            for person in model.people(pictures[at], view):
+    for view_of in (lambda energy: Box.whole(energy.shape), _liveliest):
+        for at, energy in zip(looks.tolist(), energies + energies.mean(0), strict=True):
+            for person in model.people(pictures[at], view_of(energy)):
                 glow = person.box.glow(energy.shape)
-                worth = person.score * (1 + float((energy * glow).sum())) / person.box.side
+                worth = person.score * (1 + float((energy * glow).sum())) / person.box.side**0.5
                 if worth > best:
                     best, where = worth, (at, person.box)
+        if best >= 0:
+            break
     return where
 
 
@@ -498,7 +501,7 @@ class JointsEncoder:
     """
 
     name = "joints"
-    fingerprint = f"joints/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/1"
+    fingerprint = f"joints/{BLAZEPOSE_DETECTOR.sha256[:8]}/{BLAZEPOSE_FULL.sha256[:8]}/2"
     dimension = 3 * len(JOINT_NAMES)
     input_size = (512, 512)
     fit: Literal["within"] = "within"
