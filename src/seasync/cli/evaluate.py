@@ -256,6 +256,18 @@ def _rate(text: str) -> float:
     return rate
 
 
+Encoders = Annotated[list[str] | None, typer.Option("--encoder", help="Encoder of the frames. Repeatable.")]
+Limit = Annotated[int | None, typer.Option(min=2, help="Use at most this many clips of each split.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")]
+Csv = Annotated[bool, parameters.output_option("--csv", help="Print CSV.")]
+Latex = Annotated[bool, parameters.output_option("--latex", help="Print LaTeX.")]
+Report = Annotated[
+    Location | None,
+    parameters.file_option("Also write a report with plots, .html or .md.", parameters.OUTPUT),
+]
+
+
 def measure(
     context: typer.Context,
     data: Annotated[str, typer.Argument(help="A data set (see docs/evaluation.md), or a sea.")],
@@ -267,10 +279,8 @@ def measure(
         DatasetKind | None,
         typer.Option(show_default="recognized from the files", help="Layout of the data set."),
     ] = None,
-    encoder: Annotated[list[str] | None, typer.Option(help="Encoder of the frames. Repeatable.")] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=2, help="Use at most this many clips of each split.")
-    ] = None,
+    encoder: Encoders = None,
+    limit: Limit = None,
     candidates_by: Annotated[
         str | None,
         typer.Option(metavar="ENCODER", help="Retrieve candidates by this encoder, align by the others."),
@@ -284,16 +294,13 @@ def measure(
             help="Frames to sample per second; `native` takes all. For ready-made .npy features: their rate.",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")] = 0,
+    jobs: Jobs = 2,
+    seed: Seed = 0,
     own: TableOptions,
     as_json: parameters.Json = False,
-    csv: Annotated[bool, parameters.output_option("--csv", help="Print CSV.")] = False,
-    latex: Annotated[bool, parameters.output_option("--latex", help="Print LaTeX.")] = False,
-    report: Annotated[
-        Location | None,
-        parameters.file_option("Also write a report with plots, .html or .md.", parameters.OUTPUT),
-    ] = None,
+    csv: Csv = False,
+    latex: Latex = False,
+    report: Report = None,
 ) -> None:
     """One function for all tables; each table has only the options that concern it."""
     from seasync.evaluate.data import open_dataset
@@ -332,6 +339,58 @@ for _name, (_help, _options) in TABLES.items():
     evaluate.command(_name, help=_help, epilog=f"Examples:\n\nseasync evaluate {_name} my-clips/")(
         parameters.spread(measure, only=_options)
     )
+
+
+@evaluate.command(
+    epilog="Examples:\n\nseasync evaluate paper --penn Penn_Action/ --ucf UCF-101/ --byol byol.pth"
+)
+def paper(
+    *,
+    penn: Annotated[str | None, typer.Option(metavar="DIR", help="Penn Action.")] = None,
+    ucf: Annotated[str | None, typer.Option(metavar="DIR", help="UCF101.")] = None,
+    kinetics: Annotated[str | None, typer.Option(metavar="DIR", help="Kinetics-700.")] = None,
+    byol: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Checkpoint of BYOL, as byol:FILE.")
+    ] = None,
+    carl: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Checkpoint of CARL, as carl:FILE.")
+    ] = None,
+    nms: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Model of `seasync train nms`. It retrieves candidates."),
+    ] = None,
+    encoder: Encoders = None,
+    limit: Limit = None,
+    fps: Annotated[
+        float | None,
+        typer.Option(
+            parser=_rate,
+            metavar="RATE|native",
+            show_default="native, as in the paper",
+            help="Frames to sample per second.",
+        ),
+    ] = None,
+    jobs: Jobs = 2,
+    seed: Seed = 0,
+    as_json: parameters.Json = False,
+    csv: Csv = False,
+    latex: Latex = False,
+    report: Report = None,
+) -> None:
+    """Make every table of the paper and Figure 5, as far as the given data and encoders allow."""
+    from seasync.evaluate.data import open_dataset
+    from seasync.evaluate.tables.paper import paper_tables
+
+    places: dict[DatasetKind, str | None] = {"penn": penn, "ucf101": ucf, "kinetics": kinetics}
+    data = {
+        kind.removesuffix("101"): open_dataset(place, kind=kind).limited(limit, seed=seed)
+        for kind, place in places.items()
+        if place
+    }
+    files = {name: file for name, file in (("BYOL", byol), ("CARL", carl), ("NMS", nms)) if file}
+    made = paper_tables(data, files, encoder or (), fps=fps, seed=seed, jobs=jobs, progress=_progress)
+    form: Any = "json" if as_json else "csv" if csv else "latex" if latex else None
+    _show(made, "Sync from the Sea, measured by Seasync", form=form, report=report)
 
 
 def _show(
