@@ -18,6 +18,7 @@ from seasync.alignment import kernels
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src/seasync/alignment/kernels"
 CHECKED = "dtw costs half partial spans stored warp"
+ADDRESSED = "dtw half spans"  # watched, the others take minutes
 in_a_checkout = pytest.mark.skipif(
     not Path(kernels.__file__).with_name("path.c").exists(), reason="the installed package has no sources"
 )
@@ -75,22 +76,52 @@ def test_libraries_that_are_old_missing_or_broken_are_one_clear_line(tmp_path: P
     assert importing(tmp_path).endswith("reinstall with `pip install --force-reinstall --no-deps seasync`")
 
 
+def pass_their_tests(place: Path, flags: list[str], cc: str | None, tests: str, **environment: str) -> None:
+    """Compile the kernels of a copy of the package with these flags, and run tests with them."""
+    program = (
+        "import hatch_build, pathlib\n"
+        f"hatch_build.FLAGS[:] = ['-std=gnu11', '-O1', '-Wall', '-Wextra', *{flags!r}]\n"
+        f"hatch_build.compile_kernels(hatch_build.native_platform(), pathlib.Path({str(place)!r}))"
+    )
+    compiling = {name: value for name, value in os.environ.items() if name != "SEASYNC_CC"}
+    compiling |= {"SEASYNC_CC": cc} if cc else {}
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=compiling, check=True)
+    run = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    run += [f"tests/alignment/test_{name}.py" for name in tests.split()]
+    package = place.parents[2]
+    environment |= os.environ | {"PYTHONPATH": os.pathsep.join((str(package), str(ROOT)))}
+    done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
 @in_a_checkout
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(find_spec("ziglang") is None, reason="needs ziglang, which is in the extra dev")
 def test_kernels_keep_to_defined_behavior(tmp_path: Path) -> None:
     """Compiled without a warning, and so that undefined behavior ends the process, they pass their tests."""
-    place = copy_of_the_package(tmp_path)
-    program = (
-        "import hatch_build, pathlib\n"
-        "hatch_build.FLAGS[:] = ['-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror',\n"
-        "    '-fsanitize=undefined', '-fsanitize-trap=undefined']\n"
-        f"hatch_build.compile_kernels(hatch_build.native_platform(), pathlib.Path({str(place)!r}))"
-    )
-    without = {name: value for name, value in os.environ.items() if name != "SEASYNC_CC"}
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=without, check=True)
-    run = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    run += [f"tests/alignment/test_{name}.py" for name in CHECKED.split()]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
-    done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    flags = ["-Werror", "-fsanitize=undefined", "-fsanitize-trap=undefined"]
+    pass_their_tests(copy_of_the_package(tmp_path), flags, None, CHECKED)
+
+
+def address_sanitizer() -> str | None:
+    """The runtime of the system's compiler that watches addresses."""
+    for compiler in ("gcc", "clang"):
+        if shutil.which(compiler):
+            name = "libasan.so" if compiler == "gcc" else "libclang_rt.asan-x86_64.so"
+            said = subprocess.run(
+                [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=False
+            )
+            if os.path.isabs(said.stdout.strip()):
+                return f"{compiler} {said.stdout.strip()}"
+    return None
+
+
+@in_a_checkout
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(address_sanitizer() is None, reason="needs gcc or clang with its address sanitizer")
+def test_kernels_stay_inside_their_arrays(tmp_path: Path) -> None:
+    """With every address watched, they pass the tests of all shapes of matrices."""
+    compiler, runtime = (address_sanitizer() or "").split()
+    flags = ["-g", "-fsanitize=address", "-fno-omit-frame-pointer"]
+    watched = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
+    pass_their_tests(copy_of_the_package(tmp_path), flags, compiler, ADDRESSED, **watched)

@@ -21,16 +21,23 @@ class DatasetFolder:
         self._synced: set[Path] = set()
 
     def sync(self) -> None:
-        """Wait until all files are on the disk, then the folders that name them."""
-        files = (file for part in PARTS for file in (self._folder / part).rglob("*"))
-        new = {file for file in files if file not in self._synced and not file.is_dir()}
-        folders = {folder for file in new for folder in file.parents if self._folder in folder.parents}
-        if new and not self._synced:  # the folder itself may be new
-            folders |= {self._folder, self._folder.parent}
-        for place in (*new, *folders):
-            with suppress(FileNotFoundError):  # deleted meanwhile, as when fragments are joined
-                flush(place)
-        self._synced |= new
+        """Wait until all files are on the disk: first what a manifest names, files before their names."""
+        began = not self._synced
+        for part in PARTS:
+            files = (self._folder / part).rglob("*")
+            new = {file for file in files if file not in self._synced and not file.is_dir()}
+            folders = {folder for file in new for folder in file.parents if self._folder in folder.parents}
+            if new and began:  # the folder itself may be new
+                folders |= {self._folder, self._folder.parent}
+            for place in (*new, *folders):
+                with suppress(FileNotFoundError):  # deleted meanwhile, as when fragments are joined
+                    flush(place)
+            self._synced |= new
+
+    def is_torn(self) -> bool:
+        """Whether the power failed before the newest manifest was written."""
+        newest = self._newest()
+        return newest is not None and not newest.read_bytes()[-len(UNWRITTEN) :].strip(b"\0")
 
     def drop_torn_commit(self) -> bool:
         """Delete the newest manifest if the power failed before it was written; whether that was so.
@@ -38,12 +45,13 @@ class DatasetFolder:
         Then it is empty, or zeros are where its end should be, and nobody was told that the commit went
         through. A manifest that is damaged in another way stays: its commit may have been reported.
         """
+        torn = False
+        while self.is_torn() and (newest := self._newest()):
+            newest.unlink()
+            torn = True
+        return torn
+
+    def _newest(self) -> Path | None:
         found = {file.stem: file for file in (self._folder / "_versions").glob("[0-9]*.manifest")}
         down = [name for name in found if len(name) == INVERTED_DIGITS]
-        if not found:
-            return False
-        newest = found[min(down, key=int) if down else max(found, key=int)]
-        if newest.read_bytes()[-len(UNWRITTEN) :].strip(b"\0"):
-            return False
-        newest.unlink()
-        return True
+        return found[min(down, key=int) if down else max(found, key=int)] if found else None

@@ -66,7 +66,10 @@ class Record:
         """Whether anything has been written here."""
         if self.folder is not None:
             # By number: a copy that was killed leaves a part of one, under another name.
-            return any((self.folder / "_versions").glob("[0-9]*.manifest"))
+            manifests = (self.folder / "_versions").glob
+            if any(manifests("[0-9]*.manifest")) and self._snapshot is None:
+                self._drop_torn_commit()
+            return any(manifests("[0-9]*.manifest"))
         try:
             self.snapshot()
         except SeaError as error:
@@ -130,8 +133,10 @@ class Record:
     def _drop_torn_commit(self) -> bool:
         if self._disk is None or self.folder is None:
             return False
-        with suppress(OSError, SeaError), writers.lock_folder(self.folder, wait=False):
-            return self._disk.drop_torn_commit()
+        with suppress(OSError, SeaError):
+            if self._disk.is_torn():
+                with writers.lock_folder(self.folder, wait=False):
+                    return self._disk.drop_torn_commit()
         return False
 
     def sync(self) -> None:
@@ -241,7 +246,13 @@ class Record:
             self.open().update_schema_metadata(with_entry_checksums(values))
 
 
-def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str] | None) -> bool:
+def create_dataset(
+    table: pa.Table,
+    uri: str,
+    storage_options: Mapping[str, str] | None,
+    *,
+    before_commit: Callable[[], None] = lambda: None,
+) -> bool:
     """Begin a dataset with these rows, in one commit; false if somebody else has begun it meanwhile.
 
     `lance.write_dataset` looks first and commits later: a dataset that another writer begins in between is
@@ -252,6 +263,7 @@ def create_dataset(table: pa.Table, uri: str, storage_options: Mapping[str, str]
         begun = lance.fragment.write_fragments(
             table, uri, mode="create", return_transaction=True, storage_options=options
         )
+        before_commit()
         lance.LanceDataset.commit(uri, begun, storage_options=options, max_retries=0)
     except (OSError, ValueError, RuntimeError):
         with suppress(OSError, ValueError, RuntimeError):
@@ -303,7 +315,8 @@ class Appender:
         facts = SeaFacts.from_json(table.schema.metadata[FACTS.encode()].decode())
         with plain_errors(self._record.uri):
             table = with_checksums(table, facts)
-            created = create_dataset(table, self._record.uri, self._record.storage_options)
+            place = self._record.uri, self._record.storage_options
+            created = create_dataset(table, *place, before_commit=self._record.sync)
         if created:
             self._version = 1
             self._record.sync()

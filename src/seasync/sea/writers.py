@@ -41,7 +41,10 @@ def lock_folder(
     with ExitStack() as held:
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            began = not (folder / LOCK_NAME).exists()
             held.enter_context(lock(folder / LOCK_NAME, wait=wait, waiting=waiting))
+            if began:  # what tells that a sea has begun here comes to the disk before all else
+                local.flush(folder / LOCK_NAME, folder, folder.parent)
         except local.Locked as error:
             raise Busy(
                 f"{folder}: another process is writing to this sea; try again when it is done"
