@@ -74,6 +74,24 @@ def test_search_by_clip_equals_the_library(server: Server, films: Path, encoder:
     assert {match["clip"]["label"] for match in answer["matches"][:2]} == {"right"}
 
 
+def test_answers_are_kept_with_the_sea_and_can_be_taken_back(start: Start, sea: Path, films: Path) -> None:
+    server = start(sea, roots=[films])
+    query = {"ref": server.clip("right/a")}
+    matches = server.client.post(f"{API}/search", json={"query": query, "k": 3}).json()["matches"]
+    said = {"query": query, "match": matches[0]["clip"]["ref"], "same": True}
+    answered = server.client.post(f"{API}/answers", json=said)
+    assert (answered.status_code, answered.json()["before"]) == (200, matches[0]["likelihood"])
+    assert Sea(sea).info()["answers"] == 1
+    taken_back = server.client.post(f"{API}/answers", json=said | {"same": None})
+    assert taken_back.json()["after"] == answered.json()["before"]
+    assert Sea(sea).info()["answers"] == 0
+    own = server.client.post(f"{API}/answers", json=said | {"match": query["ref"]})
+    assert (own.status_code, own.json()["detail"]) == (
+        422,
+        f"{query['ref']}: not in the sea, or the query's own footage",
+    )
+
+
 def test_search_by_upload_and_by_span(server: Server, tmp_path: Path) -> None:
     new = film(tmp_path / "new.mp4", pace(40, bend=0.3), action="arc", tint=25)
     ref = server.upload(new).json()["ref"]

@@ -246,7 +246,7 @@ class AnswerRequest(Model):
     """What somebody says of a match: whether it shows the query's movement."""
 
     query: SpanForm
-    match: Name = Field(description="Id of the clip that was found.")
+    match: Ref = Field(description="The clip that was found.")
     same: bool | None = Field(description="What is true; null takes an earlier answer back.")
     recipe: RecipeName = "motion"
 

@@ -185,11 +185,11 @@ def search(sea: SeaDep, backend: BackendDep, request: models.SearchRequest) -> m
 def answer(sea: SeaDep, backend: BackendDep, request: models.AnswerRequest) -> models.AnswerResult:
     """Say whether a match shows the query's movement. Answers move the likelihoods of this sea's searches."""
     asked = sea.query(backend.library.query_clip(sea, request.query))
-    clip = sea.clip(request.match)
+    clip = backend.library.query_clip(sea, models.SpanForm(ref=request.match))
     where, recipe = one_of("id", [str(clip.id)]), models.recipe_named(request.recipe)
     found = sea.sea.search(asked, k=1, recipe=recipe, where=where)
     if not found:
-        raise ServeError(f"{clip.name}: shows the query's own footage, so it is no match", status=422)
+        raise ServeError(f"{request.match}: not in the sea, or the query's own footage", status=422)
     with _unless_busy():
         after = sea.sea.confirm(found[0], same=request.same, wait=False)
     return models.AnswerResult(before=found[0].alignability, after=after)

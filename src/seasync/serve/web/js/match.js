@@ -33,10 +33,10 @@ export function matchCard(sea, match, { how, span, playing, chosen }) {
       gauge(match),
       isPartial(match) ? partsBar(match.pieces, ranges()) : null,
       details,
+      h("div.line.says", {}, h("span.faint", {}, "Movement"), says.same, says.other),
       h("div.line", {},
         h("a.button.small", { href: place(), onclick: (event) => (event.currentTarget.href = place()) }, icon("film"), match.alignable ? "Open in step" : "Open both", spoken(` with ${clip.name}`)),
         h("span.space"),
-        ...["same", "other"].map((what) => says[what]),
         h("label.tick", { title: "Play several matches together in a grid" }, pick, "Grid"))));
   let said = null;
   let touched = false;
