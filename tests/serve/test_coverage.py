@@ -62,6 +62,7 @@ def samples(folder: Path) -> dict[str, Any]:
     )
     return {
         "sea": "none", "name": "new", "clip": ID, "upload": ID, "query": f"clip:{ID}", "match": f"clip:{ID}",
+        "same": True,
         "ref": f"clip:{ID}", "form": "otio", "anchors": [], "marks": [], "drawings": [], "at": [0.5],
         "file": folder / "video.mp4", "comparison": kept, "job": job, "request": request,
     }  # fmt: skip
