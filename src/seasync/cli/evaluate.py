@@ -213,6 +213,10 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
         "Align real videos with copies that have another look and a known warp: error in ms, and retrieval.",
         ("films",),
     ),
+    "aligners": (
+        "Compare aligners on clips with events: ours, plain ones, any features, and ready warps of others.",
+        ("k", "warps"),
+    ),
     "all": ("Make every table that the data allow.", ()),
 }
 
@@ -235,6 +239,12 @@ class TableOptions:
         int | None, own_option(help="Pairs of each kind per query.", min=1, show_default="5")
     ] = None
     clips: Annotated[int | None, own_option(help="Queries to measure.", min=1, show_default="4")] = None
+    warps: Annotated[
+        list[Path] | None,
+        own_option(
+            help="Warps of another system, CSV: query, match, query_seconds, match_seconds. Repeatable."
+        ),
+    ] = None
     films: Annotated[Path | None, own_option(help="Keep the planted films here.", metavar="FOLDER")] = None
 
 

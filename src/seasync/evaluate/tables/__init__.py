@@ -12,12 +12,15 @@ from seasync.evaluate.proxies import PROTOCOLS, in_paper_order, phases
 from seasync.evaluate.results import Table, merge_tables
 from seasync.evaluate.study import Progress, Study
 from seasync.evaluate.tables.agreement import agreement, apa, indicators
+from seasync.evaluate.tables.aligners import aligners, each_once
 from seasync.evaluate.tables.planted import planted
 from seasync.evaluate.tables.retrieval import avr, cost, rerank
 
 OF_A_STUDY: Mapping[str, Callable[..., Table]] = {
     table.__name__: table for table in (rerank, avr, apa, agreement, indicators, cost, phases)
 }
+PLAIN = "dinov2-small-cls"  # the plain features beside ours
+ALONE = {"aligners": aligners}  # tables that `all` leaves out
 PLANTED_CLIPS = 40  # clips of each split: their planted films must be encoded too
 
 
@@ -39,7 +42,7 @@ def make_table(
     Parameters
     ----------
     name : str
-        Of `OF_A_STUDY`, or "planted".
+        Of `OF_A_STUDY` or `ALONE`, or "planted".
     dataset, gallery, encoders, fps, candidates_by, seed, jobs, progress
         As in `all_tables`.
     options
@@ -52,12 +55,17 @@ def make_table(
     if name == "phases":
         dataset = dataset.halved()
         options["protocol"] = PROTOCOLS[options.get("protocol", "carl")]
+    if name == "aligners" and not encoders and dataset.encoder == PLAIN.removesuffix("-cls"):
+        encoders = [PLAIN, dataset.encoder]
     studies = _studies(dataset, gallery, encoders, candidates_by, fps=fps, jobs=jobs, progress=progress)
-    return _merged([OF_A_STUDY[name](study, seed=seed, **options) for study in studies])
+    table = {**OF_A_STUDY, **ALONE}[name]
+    return _merged([table(study, seed=seed, **options) for study in studies])
 
 
 def _merged(tables: Sequence[Table]) -> Table:
     merged = merge_tables(tables)
+    if merged.name == "aligners":
+        return replace(merged, rows=each_once(merged.rows))
     if merged.name == "phases" and len(tables) > 1:
         return replace(merged, rows=in_paper_order(merged.rows))
     return merged
