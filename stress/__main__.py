@@ -14,7 +14,7 @@ from pathlib import Path
 from stress.journal import Finding, Journal, Round
 from stress.kind import Kind
 
-KINDS = ("kills", "hostile", "server", "faults", "flips", "steps", "models")
+KINDS = ("kills", "hostile", "server", "faults", "flips", "steps", "models", "schema")
 TOLD_EVERY = 10.0  # seconds
 
 
