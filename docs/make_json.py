@@ -65,6 +65,7 @@ def _in_json(kind: str) -> str:
         (r"list\[tuple\[float, float, float\]\]", "list of `[number, number, number]`"),
         (r"list\[(\w+)\]", r"list of \1"),
         (r"dict\[Side, float\]", '`{"query": number, "match": number}`'),
+        (r"tuple\[float, float\]", "`[number, number]`"),
         (r"\bSpan\b", "`[start, end]`"),
         (r"\bPathRow\b", "`[integer, number, integer, number]`"),
         (r"(\w+)Form\b", lambda found: f"[{found[1]}](#{found[1].lower()})"),

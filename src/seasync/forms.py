@@ -81,13 +81,33 @@ class ScoresForm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunnerUpForm:
+    """Another way to pair two videos that fits about as well, in seconds of each file."""
+
+    __pydantic_config__ = _FOR_PYDANTIC
+
+    query: Span
+    """From when to when in the query."""
+    match: Span
+    """From when to when in the match."""
+    later: float
+    """How much later in the match moments of the query come than the alignment says."""
+    draq: float
+    """DRAQ of this part alone."""
+    coverage: tuple[float, float]
+    """Share of the movement in the query and in the match that it covers, from 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlignmentForm(ScoresForm):
     """Which moment of the query goes with which moment of the match."""
 
     path: list[PathRow]
     """Rows of query frame, query seconds, match frame, match seconds. Frames count from 0 in their file."""
     warnings: list[str]
-    """What to check, in words: long stretches at an absurd speed."""
+    """What to check, in words: long stretches at an absurd speed, and movements that may repeat."""
+    runners_up: list[RunnerUpForm]
+    """Other ways to pair the videos that fit about as well, the best first, as where a movement repeats."""
     uncertainty: list[tuple[float, float, float]] | None
     """Rows of query seconds and the earliest and latest match seconds that could go with them; null if the
     cost matrix was not kept."""

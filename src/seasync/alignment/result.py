@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasync.alignment.costs import CostPair
-from seasync.alignment.judge import Scores, Verdict, draq_of, score_of
+from seasync.alignment.judge import Scores, Verdict, draq_of, draq_ratio, score_of
+from seasync.alignment.matrix import Path, random_cost
+from seasync.alignment.partial import LARGEST, Prices, best_pieces
 from seasync.alignment.prepare import Grid, end_of
 from seasync.alignment.recipe import Recipe
 from seasync.alignment.warp import Stretch, Warp, speed_warnings
 from seasync.clip import Clip
 from seasync.encoding import Floats, Indices, Seconds
-from seasync.forms import AlignmentForm, PieceForm, ScoresForm
+from seasync.forms import AlignmentForm, PieceForm, RunnerUpForm, ScoresForm
 from seasync.options import Side, expect
 
 # How well two clips fit, without the path between them.
@@ -192,6 +194,29 @@ def _span(seconds: tuple[float, float]) -> str:
     return f"{seconds[0]:.1f}–{seconds[1]:.1f} s"
 
 
+@dataclass(frozen=True)
+class RunnerUp:
+    """Another way to pair two clips that fits about as well.
+
+    Attributes
+    ----------
+    query, match : (float, float)
+        From when to when it goes, in seconds of each file.
+    later : float
+        How much later in the match moments of the query come than the alignment says, in seconds.
+    draq : float
+        DRAQ of this part alone.
+    coverage : (float, float)
+        Share of the movement in the query, and in the match, that it covers.
+    """
+
+    query: tuple[float, float]
+    match: tuple[float, float]
+    later: float
+    draq: float
+    coverage: tuple[float, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Alignment(Judged):
     """How two clips correspond in time.
@@ -272,10 +297,24 @@ class Alignment(Judged):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What to check, in words: long stretches at an absurd speed. None if the clips do not align."""
+        """What to check, in words: long stretches at an absurd speed, and movements that may repeat.
+
+        None if the clips do not align.
+        """
         if not self.alignable:
             return ()
-        return tuple(speed_warnings(self.warp(keep="query"), self.warp(keep="match")))
+        found = speed_warnings(self.warp(keep="query"), self.warp(keep="match"))
+        return (*found, *([runner_up_warning(self.runners_up)] if self.runners_up else []))
+
+    @cached_property
+    def runners_up(self) -> tuple[RunnerUp, ...]:
+        """Other ways to pair the clips that fit about as well, as where a movement repeats.
+
+        None without a cost matrix, with anchors, in any order, or if the clips do not align.
+        """
+        if not self.alignable or self.anchors or self.recipe.order == "any":
+            return ()
+        return find_runners_up(self)
 
     def of(self, query: Clip | None, match: Clip | None, *, ends: tuple[float, float]) -> "Alignment":
         """The alignment as one of these clips; nothing reaches beyond their `ends`, in seconds."""
@@ -364,10 +403,76 @@ class Alignment(Judged):
             **vars(self.scores()),
             path=list(rows),
             warnings=list(self.warnings),
+            runners_up=[RunnerUpForm(**vars(one)) for one in self.runners_up],
             uncertainty=uncertainty_rows(self),
             expected_error=self.expected_error,
         )
         return asdict(form)
+
+
+# Runners-up: other ways to pair the clips. In a series of push-ups, one cycle looks like the next, and the
+# best path may be off by whole cycles. The best path that stays away from it tells: where nothing repeats, it
+# fits much worse, or a small part only.
+
+
+MOST_RUNNERS_UP = 4
+AWAY = 0.5  # seconds from the path, and its typical uncertainty more, that a runner-up stays away
+# Of 32 pairs of series it names 26 with these, of 57 pairs of single movements 2.
+AS_GOOD, COVERED = 0.9, 0.5  # share of what the path saves per frame; of the movement of one of the clips
+
+
+def find_runners_up(alignment: Alignment) -> tuple[RunnerUp, ...]:
+    """The runners-up of an alignment that has its cost matrix, the best first; none if it has not."""
+    cost, width = alignment.cost, alignment.typical_uncertainty
+    if cost is None or width is None or cost.size > LARGEST or len(alignment.match_seconds) < 2:
+        return ()
+    prices = Prices.of(cost, alignment.recipe)
+    step = float(np.median(np.diff(alignment.match_seconds)))
+    reach = max(1, round((AWAY + width) / step))
+    left = cost.copy()
+    barred = 1 + float(prices.anchor)  # a cell that costs as much as all prices together is never worth it
+    own = np.sum(prices.measure(cost, [alignment.path[one.start : one.stop] for one in alignment.pieces]), 0)
+    saved, totals = 1 - own[0] / max(own[1] + own[2], 1e-12), prices.totals[0]
+    warp = alignment.warp(keep="query")
+    found: list[RunnerUp] = []
+    path = alignment.path
+    while saved > 0 and len(found) < MOST_RUNNERS_UP:
+        _bar(left, path, reach, barred)
+        pieces = best_pieces(left, prices)[1]
+        measured = prices.measure(cost, pieces)
+        best = int(np.argmax([rows + columns - along for along, rows, columns in measured]))
+        path, (along, rows, columns) = pieces[best], measured[best]
+        coverage = rows / max(totals[0], 1e-12), columns / max(totals[1], 1e-12)
+        if 1 - along / max(rows + columns, 1e-12) < AS_GOOD * saved or max(coverage) < COVERED:
+            break
+        (top, first), (bottom, last) = path[0], path[-1]
+        query, match = alignment.query_seconds[path[:, 0]], alignment.match_seconds[path[:, 1]]
+        random = random_cost(cost[top : bottom + 1, first : last + 1])
+        found.append(
+            RunnerUp(
+                (float(query[0]), float(query[-1])),
+                (float(match[0]), float(match[-1])),
+                float(np.median(match - warp.at(query))),
+                float(draq_ratio(along, random)),
+                coverage,
+            )
+        )
+    return tuple(found)
+
+
+def _bar(cost: Floats, path: Path, reach: int, price: float) -> None:
+    """Make the cells around a path too expensive."""
+    for i, j in path.tolist():
+        cost[i, max(0, j - reach) : j + reach + 1] = price
+
+
+def runner_up_warning(found: tuple[RunnerUp, ...]) -> str:
+    """What the runners-up mean, in words."""
+    apart = " or ".join(f"{abs(one.later):.2f} s {'later' if one.later > 0 else 'earlier'}" for one in found)
+    return (
+        f"the movement may repeat: {found[0].query[0]:.1f}–{found[0].query[1]:.1f} s of the query would fit "
+        f"about as well {apart} in the match; an anchor says which repetition belongs to which"
+    )
 
 
 # How an alignment shows itself in a notebook: its verdict and its path, as one small picture.
