@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 FOUND = Path("stress-state") / "fuzz"
+CORPUS = Path(__file__).parents[1] / "tests/corpus"
 LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096")
 # Only these are instrumented: compiled kernels must stay as they are.
 OURS = (
@@ -99,6 +101,8 @@ def fuzz(name: str, seconds: int) -> None:
     corpus = work / "corpus"
     corpus.mkdir()
     (corpus / name).write_bytes((work / name).read_bytes())
+    for known in (CORPUS / name).glob("*"):
+        shutil.copy(known, corpus)
     file = work / f"fuzzed {name}"
 
     def once(data: bytes) -> None:
