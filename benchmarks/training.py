@@ -168,6 +168,7 @@ def train(name: str, design: Design, clips: Sequence[Path], file: Path) -> None:
         kind=design.kind,
         file=file,
         encoder=design.encoder,
+        views=0,  # as the published figures
         size={"reach": design.reach} if design.reach else {},
         plan=TrainingPlan(steps=design.steps, held_out=HELD_OUT),
     )

@@ -34,8 +34,13 @@ class TrainingOptions:
     batch: Annotated[int, training_option(help="Clips per step.", min=2)] = 16
     rate: Annotated[float, training_option(help="Highest learning rate.")] = 1e-4
     views: Annotated[
-        int, training_option(help="Altered views of each clip to encode and to draw frames from.", min=0)
-    ] = 0
+        int | None,
+        training_option(
+            help="Altered views of each clip to encode and to draw frames from.",
+            min=0,
+            show_default="2 for nms on videos, otherwise 0",
+        ),
+    ] = None
     held_out: Annotated[
         float, training_option(help="Share of the files that is used for validation only.", min=0.05, max=0.9)
     ] = 0.2

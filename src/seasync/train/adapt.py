@@ -69,7 +69,7 @@ def adapt(
     *,
     kind: TrainKind = "taught",
     recipe: Recipe = MOTION,
-    views: int = 0,
+    views: int | None = None,
     size: Mapping[str, int] | None = None,
     plan: TrainingPlan | None = None,
     restart: bool = False,

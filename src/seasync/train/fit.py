@@ -17,6 +17,7 @@ from seasync.alignment import PAPER
 from seasync.clip import Clip
 from seasync.encoders import (
     DEFAULT,
+    TakesFrames,
     clip_vector_parts,
     encoder_for,
     get_encoder,
@@ -129,7 +130,7 @@ def train_on(
     file: Place,
     encoder: str | None = None,
     fps: float | None = None,
-    views: int = 0,
+    views: int | None = None,
     size: Mapping[str, int] | None = None,
     plan: TrainingPlan | None = None,
     restart: bool = False,
@@ -154,8 +155,9 @@ def train_on(
         What makes the frame features of videos. Default: `dinov2-small`. A sea has its own.
     fps : float, optional
         Sampled frames per second of videos.
-    views : int
-        Altered views of each clip that are encoded first and drawn from.
+    views : int, optional
+        Altered views of each clip that are encoded first and drawn from. Default: what the task asks for (2
+        for "nms"), if the clips are videos whose pictures the encoder takes.
     size : mapping of str to int, optional
         Sizes other than the task's own, such as ``{"width": 256, "layers": 2}``.
     plan : TrainingPlan, optional
@@ -191,8 +193,11 @@ def train_on(
     if restart:
         working.with_suffix(".ckpt").unlink(missing_ok=True)
     footage = _footage(source, encoder, fps, progress)
-    frames = encoder_for(*footage.lead) if views else None
-    clip_views = ClipViews(footage, encoder=frames, views=views, progress=progress)
+    asked = task.views if views is None and isinstance(footage, VideoFootage) else views or 0
+    frames = encoder_for(*footage.lead) if asked else None
+    if views is None and not isinstance(frames, TakesFrames):
+        asked = 0
+    clip_views = ClipViews(footage, encoder=frames, views=asked, progress=progress)
     plan = plan or TrainingPlan()
     training = Training(footage, task, plan, working, views=clip_views, progress=progress)
 

@@ -51,6 +51,7 @@ class FrameTask:
     taught: ClassVar[float] = 0.0
     stretch: ClassVar[int] = 0
     same_action: ClassVar[bool] = True
+    views: ClassVar[int] = 0
     unit: ClassVar[bool] = False
     width: int = 128
     hidden: tuple[int, ...] = (512, 512)

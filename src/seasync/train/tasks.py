@@ -127,7 +127,7 @@ def _over_known(norm: Any, x: Any, known: Any) -> Any:
 # The transformer answers two questions at every frame. *Order*: some frames have changed places, is this one
 # of them? *Speed*: the clip runs at changing speed, how many frames were skipped after this one? Each frame
 # takes its look from one of several views at random, and positions begin anywhere, so that neither appearance
-# nor position gives the answer away. The NMS paper does not publish its hyper-parameters; these are ours.
+# nor position gives the answer away. docs/training.md says what is known of the NMS paper's settings.
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ class NmsTask:
     kind = "nms"
     taught = 0.0
     same_action = False
+    views = 2
     stretch = 0
     earlier = 0
     width: int = 256
@@ -271,6 +272,7 @@ class CarlTask:
     kind = "carl"
     taught = 0.0
     same_action = False
+    views = 0
     earlier = 0
     width: int = 256
     layers: int = 3
