@@ -23,7 +23,7 @@ DeviceName = Literal["auto", "cpu", "cuda", "coreml", "directml", "openvino"]
 
 # Search and seas
 Rerank = Literal["order", "product", "draq", "dtw", "none", "evidence"]
-Split = Literal["none", "shots"]  # or a number of seconds
+Split = Literal["none", "shots", "reps"]  # or a number of seconds
 IndexKind = Literal["auto", "exact", "ivf_rq", "ivf_pq"]
 MarkKind = Literal["moment", "phase"]
 

@@ -415,3 +415,18 @@ def test_features_beyond_half_precision_are_refused(tmp_path: Path, clips: Path,
     added = Sea(tmp_path / "s.sea", Loud(encoder)).add(clips / "dive")
     assert added.added == 0
     assert "half precision" in added.failed[0].reason
+
+
+def test_a_film_becomes_a_clip_per_repetition(tmp_path: Path, encoder: str) -> None:
+    film = write(
+        tmp_path / "five.mp4", (each for _ in range(5) for each in pictures("circle", 1, 30)), fps=15
+    )
+    once = video(tmp_path / "once.mp4", "dive", 2)
+    sea = Sea(tmp_path / "s.sea", encoder)
+    added = sea.add(film, once, split="reps")
+    clips = [clip for clip in sea.clips() if clip.file == str(film)]
+    assert len(clips) in (4, 5)
+    assert added.added == len(clips) + 1
+    assert all(1 < (clip.end or 0) - clip.start < 3 for clip in clips)
+    assert sea.add(film, once, split="reps").added == 0
+    assert sea.search(Clip(str(film), 2.0, 4.0), k=1)[0].clip.file == str(film)

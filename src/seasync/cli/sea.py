@@ -27,7 +27,10 @@ def add(
     *,
     sea: parameters.Sea = "footage.sea",
     split: Annotated[
-        str, typer.Option(help="How to split long videos: `none`, `shots`, or a length in seconds.")
+        str,
+        typer.Option(
+            help="How to split videos: `none`, `shots`, `reps` (repetitions), or a length in seconds."
+        ),
     ] = "none",
     labels: Annotated[
         str | None,

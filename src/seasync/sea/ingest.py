@@ -33,6 +33,7 @@ from seasync.encoders.encode import AHEAD, read_for
 from seasync.encoders.encoder import TakesFrames
 from seasync.errors import FeatureError, SeaError, SeasyncError, StoreError, VideoError
 from seasync.files import is_uri, location, store
+from seasync.repetitions import find_movements
 from seasync.sea.index import EXACT_UP_TO
 from seasync.sea.maintenance import relabel, tidy, tidy_after_add
 from seasync.sea.record import Appender, Record
@@ -129,25 +130,30 @@ class KnownClips:
 
 
 def split_name(split: str | float) -> str:
-    """`none`, `shots` or a number of seconds, as the record spells it."""
-    if split in ("none", "shots"):
+    """`none`, `shots`, `reps` or a number of seconds, as the record spells it."""
+    if split in ("none", "shots", "reps"):
         return str(split)
     try:
         seconds = float(split)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise SeaError(f"split {split!r}: expected none, shots, or a number of seconds such as 5")
+        raise SeaError(f"split {split!r}: expected none, shots, reps, or a number of seconds such as 5")
     return repr(seconds)
 
 
 def plan(
-    sources: Sequence[SourceVideo], split: str, known: KnownClips, contents: Mapping[str, str] | None = None
+    sources: Sequence[SourceVideo],
+    making: "Making",
+    known: KnownClips,
+    encoder: encoders.Encoder,
+    contents: Mapping[str, str] | None = None,
 ) -> Iterator[Step]:
     """Go through the videos: clips to encode, clips the sea has, files that cannot be read.
 
-    `contents` has the hashes of files that have been hashed before.
+    `contents` has the hashes of files that have been hashed before. The encoder is used to find repetitions.
     """
+    split = making.split
     for source in sources:
         file, size = str(source.file), size_of(source)
         if (shown := location.printable(file)) != file:  # the record holds text
@@ -158,7 +164,8 @@ def plan(
             if present := known.of(source, content, split):
                 yield PresentClips(len(present), size, _update(source, present))
                 continue
-            pending = list(_cut(source, content, split, size))
+            spans = _spans(source, split, encoder, making.fps)
+            pending = list(_cut(source, content, split, size, spans))
         except (VideoError, StoreError, OSError) as error:
             reason = f"{file}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
             yield Failure(file, reason, size)
@@ -201,11 +208,12 @@ def size_of(source: SourceVideo) -> int:
         return 0
 
 
-def _cut(source: SourceVideo, content: str, split: str, size: int) -> Iterator[PendingClip]:
+def _cut(
+    source: SourceVideo, content: str, split: str, size: int, spans: Sequence[tuple[float, float | None]]
+) -> Iterator[PendingClip]:
     file = str(source.file)
     rate, length = video.probe(file).fps, video.frame_table(file).end
     split = "none" if source.has_span else split
-    spans = _spans(source, split)
     for part, (start, end) in enumerate(spans):
         entry = ClipEntry(
             Clip(file, start, end, source.label, clip_id(content, start, end)),
@@ -220,11 +228,17 @@ def _cut(source: SourceVideo, content: str, split: str, size: int) -> Iterator[P
         yield PendingClip(entry, size * (part + 1) // len(spans) - size * part // len(spans))
 
 
-def _spans(source: SourceVideo, split: str) -> list[tuple[float, float | None]]:
-    if split == "none":
+def _spans(
+    source: SourceVideo, split: str, encoder: encoders.Encoder, fps: float
+) -> list[tuple[float, float | None]]:
+    if split == "none" or source.has_span:
         return [(source.start or 0.0, source.end)]
     if split == "shots":
         return list(video.shots(source.file))
+    if split == "reps":
+        found = find_movements(encoders.encode_clip(Clip(str(source.file)), encoder, fps=fps))
+        spans = [(one.start, one.end) for movement in found for one in movement.repetitions]
+        return [*sorted(spans)] or [(0.0, None)]
     return list(video.windows(source.file, float(split)))
 
 
@@ -500,7 +514,7 @@ class _LocalRun:
 
     def shards(self, sources: Sequence[SourceVideo]) -> Generator[Shard]:
         """What comes of the videos, in their order. Closed early, it stops."""
-        fps, steps = self._making.fps, plan(sources, self._making.split, KnownClips(self._record))
+        fps, steps = self._making.fps, plan(sources, self._making, KnownClips(self._record), self._encoder)
         if self._jobs == 1:
             outcomes = encode_here(steps, self._encoder, fps)
         else:

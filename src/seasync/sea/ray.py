@@ -206,7 +206,7 @@ def planned(task: Task, sources: Sequence[SourceVideo]) -> list[Step]:
             continue  # `plan` reports it
     asked = sorted(set(contents.values()))
     known = ingest.KnownClips(record, snapshot.one_of("content", asked) if asked else "false")
-    return list(ingest.plan(sources, task.making.split, known, contents))
+    return list(ingest.plan(sources, task.making, known, encoders.get_encoder(task.encoder), contents))
 
 
 def first_facts(task: Task, clip: PendingClip) -> SeaFacts | None:

@@ -301,7 +301,8 @@ class Sea:
         paths
             Files, folders, patterns, and lists (.csv, .tsv) of videos; see `seasync.sea.sources`.
         split
-            How to split long videos: ``"none"``, ``"shots"``, or a length in seconds.
+            How to split long videos: ``"none"``, ``"shots"``, ``"reps"`` (a clip per repetition; a
+            video in which nothing repeats stays whole), or a length in seconds.
         labels
             ``"folder"`` (the name of a video's folder), or a list with the columns file and label.
         tags

@@ -181,7 +181,8 @@ class AddRequest(Model):
     paths: list[FilePath] = Field(default=[], max_length=1000)
     uploads: list[Id] = Field(default=[], max_length=1000)
     split: options.Split | Annotated[float, Field(ge=0.2, le=3600, allow_inf_nan=False)] = Field(
-        default="none", description="How to split long videos: `none`, `shots`, or a length in seconds."
+        default="none",
+        description="How to split videos: `none`, `shots`, `reps` (repetitions), or a length in seconds.",
     )
     label: Name | None = Field(default=None, description="Label of all clips.")
     labels: Literal["folder"] | None = Field(
