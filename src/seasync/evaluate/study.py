@@ -1,10 +1,8 @@
 """A study: queries and a gallery, encoded once; every table is computed from one."""
 
-import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +12,7 @@ from seasync import ranking
 from seasync.alignment import MOTION, PAPER, Alignment, Recipe, align_many
 from seasync.encoding import Encoding
 from seasync.errors import DataError
+from seasync.evaluate import described
 from seasync.evaluate.dataset import Dataset, Item
 from seasync.evaluate.results import Row, Table, paper_rows, run_settings
 from seasync.options import Partial, Rerank
@@ -226,11 +225,11 @@ class Study:
             "labels": len(labels),
             "gallery_is_queries": self.leave_one_out,
         }
-        text = files("seasync.evaluate").joinpath("tables/tables.toml").read_text("utf-8")
-        said = tomllib.loads(text)[name]
-        title = said.pop("title").format(**(data | settings))
-        notes = (*before, *said.pop("notes"), *after)
-        compare = tuple(said.pop("compare", ()))
+        said = described()[name]
+        title = said["title"].format(**(data | settings))
+        notes = (*before, *said["notes"], *after)
+        compare = tuple(said.get("compare", ()))
+        shown |= {key: said[key] for key in ("main", "lower") if key in said}
         paper = paper_rows(name, self.paper)
         if paper and compare and not self.every_frame:
             rate = f"Ours at {self.fps:.3g} frames per second, the paper's at every frame (--fps native)"
@@ -239,7 +238,7 @@ class Study:
                 *notes,
             )
         made = run_settings(**data, fps=round(self.fps, 3), **settings)
-        return Table(name, title, rows, made, paper, compare=compare, notes=notes, **said, **shown)
+        return Table(name, title, rows, made, paper, compare=compare, notes=notes, **shown)
 
     def row(self, recipe: Recipe, **settings: Any) -> Row:
         """The beginning of a table's row: features, recipe and further settings."""
