@@ -87,27 +87,15 @@ def align(
     # This reports a file that is no video before weights are fetched and the other clip is encoded.
     ends = end_of(clips[0]), end_of(clips[1])
     model = encoders.get_encoder(encoder) if isinstance(encoder, str) else encoder
+    rates = [fps or pair_fps(model, end - clip.start) for clip, end in zip(clips, ends, strict=True)]
     first, second = (
-        encoders.encode_clip(
-            clip,
-            model,
-            fps=fps or pair_fps(model, end - clip.start),
-            cache=cache,
-            progress=reading(clip, progress),
-        )
-        for clip, end in zip(clips, ends, strict=True)
+        encoders.encode_clip(clip, model, fps=rate, cache=cache, progress=reading(clip, progress))
+        for clip, rate in zip(clips, rates, strict=True)
     )
     if progress is not None:
         progress("aligning", 0, 0)
-    alignment = method.align_encodings(
-        first,
-        second,
-        recipe=refined(recipe or method.MOTION, first),
-        anchors=anchors,
-        band=band,
-        partial=partial,
-        order=order,
-    )
+    asked = refined(recipe or method.MOTION, first).asked(partial=partial, order=order)
+    alignment = method.align_encodings(first, second, recipe=asked, anchors=anchors, band=band)
     return alignment.of(*clips, ends=ends)
 
 

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -162,14 +162,8 @@ def adapt(
     from seasync.train.adapt import adapt as adapt_sea
 
     with output.resumable(), output.progress() as show:
-        adapted = adapt_sea(
-            parameters.open_sea(sea),
-            to,
-            kind=kind,
-            recipe=parameters.recipe_named(recipe),
-            progress=show,
-            **settings,
-        )
+        settings |= {"kind": kind, "recipe": parameters.recipe_named(recipe), "progress": show}
+        adapted = adapt_sea(parameters.open_sea(sea), to, **settings)
     if as_json:
         output.print_json({"sea": to if adapted.better else sea, **vars(adapted)})
         return
@@ -311,12 +305,8 @@ def measure(
         made = all_tables(mine, theirs, **how)
     else:
         made = [make_table(name, mine, theirs, **how, **given)]
-    _show(
-        made,
-        f"Seasync on {Path(data).absolute().name}",
-        form="json" if as_json else "csv" if csv else "latex" if latex else None,
-        report=report,
-    )
+    form = "json" if as_json else "csv" if csv else "latex" if latex else None
+    _show(made, f"Seasync on {Path(data).absolute().name}", form, report)
 
 
 for _name, _said in described().items():
@@ -374,16 +364,10 @@ def paper(
     files = {name: file for name, file in (("BYOL", byol), ("CARL", carl), ("NMS", nms)) if file}
     made = paper_tables(data, files, encoder or (), fps=fps, seed=seed, jobs=jobs, progress=_progress)
     form: Any = "json" if as_json else "csv" if csv else "latex" if latex else None
-    _show(made, "Sync from the Sea, measured by Seasync", form=form, report=report)
+    _show(made, "Sync from the Sea, measured by Seasync", form, report)
 
 
-def _show(
-    tables: list["Table"],
-    title: str,
-    *,
-    form: Literal["json", "csv", "latex"] | None,
-    report: Location | None,
-) -> None:
+def _show(tables: list["Table"], title: str, form: str | None, report: Location | None) -> None:
     """Print tables in the format asked for; write the report."""
     from seasync.evaluate import results as table_text
 

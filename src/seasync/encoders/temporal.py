@@ -532,16 +532,9 @@ def _temporal(file: Path, state: dict[str, Array], settings: dict[str, Any], fra
         output=len(weights["output.bias"]),
         unit=model.get("L2_NORMALIZE", True),
     )
-    about = About(
-        kind="carl",
-        encoder=frames.name,
-        fingerprint=frames.fingerprint,
-        shape=shape,
-        window=LONGEST,
-        stride=LONGEST // 2,
-        fps=frames.fps,
-        stretch=settings.get("TRAIN", {}).get("NUM_FRAMES", 80),
-    )
+    stretch = settings.get("TRAIN", {}).get("NUM_FRAMES", _STRETCH)
+    name, fingerprint, fps = frames.name, frames.fingerprint, frames.fps
+    about = About("carl", name, fingerprint, shape, LONGEST, LONGEST // 2, fps, stretch)
     return transformer_graph(shape, weights, about.to_json())
 
 

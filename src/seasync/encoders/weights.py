@@ -232,7 +232,9 @@ _SOURCES: dict[str, Callable[..., Source]] = {"hub": Hub, "url": Url, "wheel": W
 
 def _described(sources: list[list[str]], by_tensors: bool = False, **fields: Any) -> Weights:
     """Weights as weights.toml describes them."""
-    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    plain: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
     digest = dinov2_hash if by_tensors else file_hash
     return Weights(**plain, sources=tuple(_SOURCES[kind](*of) for kind, *of in sources), digest=digest)
 

@@ -248,17 +248,9 @@ def load_events(root: Path) -> Dataset:
             raise DataError(f"{folder / clip}: named in {file.name} but not there")
         row = rows[clip]
         label = row.get("label") or Path(clip).parent.name or root.resolve().name
-        items.append(
-            Item(
-                clip,
-                label,
-                row.get("split") or None,
-                group=row.get("group") or row.get("player") or None,
-                clip=Clip(str(videos[clip]), label=label),
-                phases=Phases.between(moments),
-                events=moments,
-            )
-        )
+        split, group = row.get("split") or None, row.get("group") or row.get("player") or None
+        footage, phases = Clip(str(videos[clip]), label=label), Phases.between(moments)
+        items.append(Item(clip, label, split, group=group, clip=footage, phases=phases, events=moments))
     return Dataset(root.resolve().name, tuple(items), "dinov2-small")
 
 

@@ -26,18 +26,8 @@ from seasync.clip import Clip
 from seasync.encoding import Encoding, Seconds
 from seasync.errors import DataError, RenderError, UnknownClips
 from seasync.files import Location, Place, atomic_write, expect_writable, fetch
-from seasync.group.clock import (
-    Group,
-    Judge,
-    PairProgress,
-    Progress,
-    align_judged,
-    clips_of,
-    has_partner,
-    nearest,
-    over_takes,
-    weighted_median,
-)
+from seasync.group import clock
+from seasync.group.clock import Group, Judge, PairProgress, Progress, align_judged, clips_of
 from seasync.marks import Encodings, FrameSeconds, Mark, MarkedClips, MarkTable, Row
 from seasync.options import Side
 from seasync.sea.calibration import judged
@@ -237,7 +227,7 @@ class Carrier:
         wrong, apart = np.stack(errors), np.stack(spreads)
         known = np.isfinite(wrong).sum(0)
         trust = known / (known + PRIOR_ERRORS)
-        typical = trust * over_takes(np.nanmedian, wrong) + (1 - trust) * PRIOR_SECONDS
+        typical = trust * clock.over_takes(np.nanmedian, wrong) + (1 - trust) * PRIOR_SECONDS
         self._typical = np.where(known > 0, typical, PRIOR_SECONDS)
         ratios = wrong / np.hypot(apart, self._typical)
         self._ratios = ratios[np.isfinite(ratios)]
@@ -464,7 +454,7 @@ class Votes:
             known = np.isfinite(self.moments[:, column])
             values, weights = self.moments[known, column], self.weights[known]
             if len(values):
-                away = (values - weighted_median(values, weights)) / NEAR_SECONDS
+                away = (values - clock.weighted_median(values, weights)) / NEAR_SECONDS
                 # The smallest distance is taken out, so that far apart answers keep their weight.
                 near = weights * np.exp((np.min(away**2) - away**2) / 2)
                 middle[column] = np.average(values, weights=near)
@@ -708,18 +698,18 @@ class _TimeMap:
     def placed(self, row: Row, **times: float) -> Row:
         """`row` with these times, and their frames, in the columns it has for them."""
         new = {name: f"{time:.6f}" for name, time in times.items()}
-        frames = nearest(self.target, np.asarray(list(times.values()))).tolist()
+        frames = clock.nearest(self.target, np.asarray(list(times.values()))).tolist()
         new |= {marking.FRAMES[name]: str(frame) for name, frame in zip(times, frames, strict=True)}
         return {column: new.get(column, value) for column, value in row.items()}
 
 
-def _carry_rows(table: MarkTable, clock: FrameSeconds, time_map: _TimeMap) -> Iterator[tuple[int, Row]]:
+def _carry_rows(table: MarkTable, frames: FrameSeconds, time_map: _TimeMap) -> Iterator[tuple[int, Row]]:
     """(number of the old row, new row)."""
     begin = "start" if table.has_spans else "seconds"
     numbers = range(len(table.rows))
-    times = np.array([table.moment(number, begin, clock) for number in numbers], np.float64)
-    ends = {number: table.moment(number, "end", clock) for number in numbers if table.lasts(number)}
-    shown = nearest(time_map.source, times)
+    times = np.array([table.moment(number, begin, frames) for number in numbers], np.float64)
+    ends = {number: table.moment(number, "end", frames) for number in numbers if table.lasts(number)}
+    shown = clock.nearest(time_map.source, times)
     # Consecutive frames have a row each: key moments leave frames between them.
     if not ends and len(times) >= 3 and (np.diff(shown) == 1).all():
         yield from _propagate(table, times, time_map)
@@ -739,9 +729,9 @@ def _carry_rows(table: MarkTable, clock: FrameSeconds, time_map: _TimeMap) -> It
 def _propagate(table: MarkTable, times: Seconds, time_map: _TimeMap) -> Iterator[tuple[int, Row]]:
     """Each frame of the target with the row of the frame it corresponds to, if that has one."""
     partners = time_map.back.at(time_map.target)
-    rows = nearest(times, partners)
+    rows = clock.nearest(times, partners)
     is_there = np.abs(times[rows] - partners) < np.diff(times).max()
-    for frame in np.flatnonzero(has_partner(time_map.back, time_map.target) & is_there).tolist():
+    for frame in np.flatnonzero(clock.has_partner(time_map.back, time_map.target) & is_there).tolist():
         number = int(rows[frame])
         yield number, time_map.placed(table.rows[number], seconds=float(time_map.target[frame]))
 

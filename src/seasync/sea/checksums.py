@@ -13,16 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seasync.sea.rows import (
-    CHECKSUMS,
-    CLIP_COLUMNS,
-    FACTS,
-    SeaFacts,
-    flat_lists,
-    matrix,
-    one_array,
-    stream_columns,
-)
+from seasync.sea.rows import CHECKSUMS, CLIP_COLUMNS, FACTS, SeaFacts, lists, matrix, stream_columns
 
 COLUMNS = [*CLIP_COLUMNS, "content", "split", "part", "parts", "fps", "tags", "damage", "frames", "mean"]
 ENTRY_END = ".checksum"  # at the end of the metadata's key
@@ -115,13 +106,12 @@ def _sums(table: pa.Table, names: Iterable[str], facts: SeaFacts) -> NDArray[np.
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
     """The bytes of each value of a column; None for null."""
-    array = one_array(column)
+    array = column.combine_chunks()
     kind, there = array.type, array.is_valid().to_pylist()
     if pa.types.is_fixed_size_list(kind):
         values: Iterable[Any] = matrix(array)
     elif pa.types.is_list(kind) and not pa.types.is_string(kind.value_type):
-        flat, spans = flat_lists(column)
-        values = (flat[start:end] for start, end in spans.tolist())
+        values = lists(column)
     elif pa.types.is_primitive(kind):
         values = array.fill_null(0).to_numpy(zero_copy_only=False)[:, None]
     else:  # text, and lists of it

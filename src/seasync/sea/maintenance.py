@@ -21,15 +21,7 @@ from numpy.typing import NDArray
 from seasync.encoders import content_hash
 from seasync.errors import FeatureError, SeaError, VideoError
 from seasync.files import Place, is_uri, location, store
-from seasync.sea import calibration, copies, index
-from seasync.sea.checksums import (
-    changed_columns,
-    changed_entries,
-    checked_columns,
-    with_changed,
-    with_checksums,
-    without_entry_checksums,
-)
+from seasync.sea import calibration, checksums, copies, index
 from seasync.sea.record import Record
 from seasync.sea.rows import CHECKSUMS, ID_DIGITS, SEALING, SeaFacts, clip_id, encodings, matrix
 from seasync.sea.snapshot import MOVES, Move, Snapshot, one_of, plain_errors, quoted, relocated
@@ -105,7 +97,7 @@ def _change(record: Record, clips: Sequence[str], changed: Callable[[dict[str, A
         some = one_of("id", clips[start : start + VALUES_AT_ONCE])
         table = snapshot.table(["id", "label", "tags", CHECKSUMS], some).drop_columns("_rowid")
         rows = [row | changed(row) for row in table.to_pylist()]
-        tables.append(with_changed(table, pa.Table.from_pylist(rows, table.schema), snapshot.facts))
+        tables.append(checksums.with_changed(table, pa.Table.from_pylist(rows, table.schema), snapshot.facts))
     both = pa.concat_tables(tables)
     record.check_still_writer()
     with plain_errors(record.uri):
@@ -236,15 +228,12 @@ def info(record: Record) -> dict[str, Any]:
         "with_frame_features": with_features,
         "damaged": damaged,
         "bytes": copies.bytes_of(record),
-        "encoder": snapshot.facts.encoder,
-        "fingerprint": snapshot.facts.fingerprint,
-        "fps": snapshot.facts.fps,
+        **{name: getattr(snapshot.facts, name) for name in ("encoder", "fingerprint", "fps", "format")},
         "streams": dict(snapshot.facts.streams),
         "index": index.kind if index else "exact",
         "unindexed": index.unindexed_rows(snapshot) if index else 0,
         "calibrated": calibration.calibrated_recipes(snapshot),
         "answers": len(calibration.answers_of(snapshot)),
-        "format": snapshot.facts.format,
         "version": snapshot.version,
     }
 
@@ -261,7 +250,7 @@ def verify(
     total, done = len(snapshot), 0
     problems = [
         SeaProblem("", record.uri, f"its entry {entry} has changed since it was written")
-        for entry in changed_entries(snapshot.metadata)
+        for entry in checksums.changed_entries(snapshot.metadata)
     ]
     problems += [
         SeaProblem(
@@ -274,7 +263,7 @@ def verify(
     contents: dict[str, str | None] = {}
     for table in _whole_rows(snapshot, problems):
         rows = table.select(["content", "frames"]).to_pylist()
-        changed = changed_columns(table, snapshot.facts)
+        changed = checksums.changed_columns(table, snapshot.facts)
         unlike = _wrong_vectors(table, snapshot)
         for at, (clip, row) in enumerate(zip(snapshot.clips_of(table), rows, strict=True)):
             name, content = str(clip.id), row["content"]
@@ -307,7 +296,7 @@ def verify(
 
 def _whole_rows(snapshot: Snapshot, problems: list[SeaProblem]) -> Iterator[pa.Table]:
     """All rows with all they hold; a part of the record that cannot be read is a problem, not the end."""
-    columns = [*checked_columns(snapshot.facts), CHECKSUMS]
+    columns = [*checksums.checked_columns(snapshot.facts), CHECKSUMS]
     columns += [snapshot.index.column] if snapshot.index else []
     for fragment in snapshot.dataset.get_fragments():
         try:
@@ -353,11 +342,11 @@ def seal(record: Record, *, but: Container[str] = ()) -> int:
         if SEALING in dataset.schema.names:
             dataset.drop_columns([SEALING])
         if count:
-            columns = [*checked_columns(snapshot.facts), CHECKSUMS]
+            columns = [*checksums.checked_columns(snapshot.facts), CHECKSUMS]
             dataset.add_columns(_sealed(snapshot.facts, but), read_columns=columns)
             dataset.drop_columns([CHECKSUMS])
             dataset.alter_columns({"path": SEALING, "name": CHECKSUMS})
-        if entries := without_entry_checksums(snapshot.metadata):
+        if entries := checksums.without_entry_checksums(snapshot.metadata):
             record.put_metadata(entries)
     return count
 
@@ -367,7 +356,7 @@ def _sealed(facts: SeaFacts, but: Container[str]) -> Any:
 
     def sealed(batch: pa.RecordBatch) -> pa.RecordBatch:
         table = pa.table(batch)
-        new = with_checksums(table, facts)[CHECKSUMS].to_pylist()
+        new = checksums.with_checksums(table, facts)[CHECKSUMS].to_pylist()
         rows = zip(table["id"].to_pylist(), table[CHECKSUMS].to_pylist(), new, strict=True)
         kept = [old or (None if clip in but else made) for clip, old, made in rows]
         return pa.record_batch([pa.array(kept, pa.binary())], names=[SEALING])

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,8 @@ import torch
 
 from seasync.alignment import PAPER
 from seasync.clip import Clip
-from seasync.encoders import (
-    DEFAULT,
-    TakesFrames,
-    clip_vector_parts,
-    encoder_for,
-    get_encoder,
-    onnx,
-    temporal,
-    torch_models,
-)
+from seasync.encoders import DEFAULT, TakesFrames, clip_vector_parts, encoder_for, get_encoder, onnx, temporal
+from seasync.encoders.torch_models import best_device
 from seasync.encoding import Encoding, Stream
 from seasync.errors import EncoderError, SeaError
 from seasync.files import Location, Place, atomic_write, expect_writable, local, store
@@ -111,15 +103,8 @@ class TrainingResult:
         return int(self.best.get("step", 0))
 
 
-TASKS: Mapping[TrainKind, Any] = {
-    "taught": TaughtTask,
-    "nms": NmsTask,
-    "carl": CarlTask,
-    "tcc": TccTask,
-    "tcn": TcnTask,
-    "sal": SalTask,
-    "lav": LavTask,
-    "gta": GtaTask,
+TASKS: Mapping[str, Any] = {
+    task.kind: task for task in (TaughtTask, NmsTask, CarlTask, TccTask, TcnTask, SalTask, LavTask, GtaTask)
 }
 
 
@@ -272,7 +257,7 @@ class Training:
         self.views = views or ClipViews(footage)
         self.train, self.held_out = split(footage.clips, plan.held_out, plan.seed)
         self._training = set(self.train)
-        self.device = torch_models.best_device()
+        self.device = best_device()
         torch.manual_seed(plan.seed)
         self.model = Temporal(task.shape(footage.dimension), dropout=task.dropout).to(self.device)
         self.head = task.head().to(self.device)
@@ -293,12 +278,10 @@ class Training:
 
         They are made at the first step: a finished training needs none.
         """
-        return [
-            Teacher(self.footage, numbers, seed=self.plan.seed, progress=self._progress)
-            if self.task.taught
-            else None
-            for numbers in (self.train, self.held_out)
-        ]
+        if not self.task.taught:
+            return [None, None]
+        teach = partial(Teacher, self.footage, seed=self.plan.seed, progress=self._progress)
+        return [teach(self.train), teach(self.held_out)]
 
     def run(self, *, until: int | None = None, report: Report | None = None) -> TrainingResult:
         """Train to the end, or `until` a step; an interruption keeps what was reached."""
@@ -325,18 +308,9 @@ class Training:
 
     def about(self) -> temporal.About:
         """What the model's file says about it."""
-        footage, window = self.footage, self.task.window
-        return temporal.About(
-            kind=self.task.kind,
-            encoder=footage.lead[0],
-            fingerprint=footage.lead[1],
-            shape=self.model.shape,
-            window=window,
-            stride=window // 2,
-            fps=footage.fps,
-            stretch=self.task.stretch,
-            earlier=self.task.earlier,
-        )
+        task, shape = self.task, self.model.shape
+        windows, moments = (task.window, task.window // 2), (task.stretch, task.earlier)
+        return temporal.About(task.kind, *self.footage.lead, shape, *windows, self.footage.fps, *moments)
 
     def _step(self) -> dict[str, float]:
         """Run one step; all randomness in it follows from the seed and the step's number."""
@@ -369,13 +343,7 @@ class Training:
             others = [self._of_one_action(n, rng) for n in chosen]
         seen = self.views.of([*chosen, *others])
         return [
-            Pair(
-                one.looks,
-                other.looks,
-                one.seconds,
-                other.seconds,
-                other.seconds if partner is None else partner[1],
-            )
+            Pair(one.looks, other.looks, one.seconds, other.seconds, partner[1] if partner else other.seconds)
             for one, other, partner in zip(seen[: len(chosen)], seen[len(chosen) :], partners, strict=True)
         ]
 

@@ -83,11 +83,8 @@ def media_rate(media: Media, rate: Fraction) -> Fraction:
 
 
 def span(start: Fraction, seconds: Fraction, rate: Fraction) -> Node:
-    return {
-        "OTIO_SCHEMA": "TimeRange.1",
-        "start_time": rational(start, rate),
-        "duration": rational(seconds, rate),
-    }
+    begin, length = rational(start, rate), rational(seconds, rate)
+    return {"OTIO_SCHEMA": "TimeRange.1", "start_time": begin, "duration": length}
 
 
 def rational(seconds: Fraction, rate: Fraction) -> Node:
@@ -95,25 +92,13 @@ def rational(seconds: Fraction, rate: Fraction) -> Node:
 
 
 def _item(schema: str, name: str, source_range: Node | None = None, **more: Any) -> Node:
-    common: Node = {
-        "metadata": {},
-        "source_range": source_range,
-        "effects": [],
-        "markers": [],
-        "enabled": True,
-    }
-    return {"OTIO_SCHEMA": schema, "name": name, **common, **more}
+    common: Node = {"metadata": {}, "source_range": source_range, "effects": [], "markers": []}
+    return {"OTIO_SCHEMA": schema, "name": name, **common, "enabled": True, **more}
 
 
 def _time_effect(kind: str, name: str, speed: Fraction) -> Node:
-    return {
-        "OTIO_SCHEMA": f"{kind}.1",
-        "name": name,
-        "metadata": {},
-        "effect_name": kind,
-        "enabled": True,
-        "time_scalar": float(speed),
-    }
+    common: Node = {"OTIO_SCHEMA": f"{kind}.1", "name": name, "metadata": {}, "effect_name": kind}
+    return common | {"enabled": True, "time_scalar": float(speed)}
 
 
 DEEPEST = 256  # levels of JSON; a timeline within a timeline takes about four

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from seasync.errors import ServeError
 from seasync.group.timing import Report, compare_timing, report_csv
 from seasync.options import MarkKind, Side
-from seasync.serve import mark_tables, mark_tables as tables, models, served_sea
+from seasync.serve import mark_tables as tables, models, routes, served_sea
 from seasync.serve.backend import Backend
 from seasync.serve.routes import BackendDep, RefPath, SeaDep
 
@@ -16,7 +16,7 @@ report = APIRouter(prefix="/seas/{sea}/alignment", tags=["report"])
 marks = APIRouter(prefix="/seas/{sea}", tags=["marks"])
 labeling = APIRouter(prefix="/seas/{sea}", tags=["labeling"])
 ReportQuery = Annotated[models.ReportRequest, Query()]
-CSV: dict[int | str, dict[str, object]] = {200: {"content": {"text/csv": {}}}}
+CSV = routes.announce("text/csv")
 
 
 @report.get("/report")
@@ -31,13 +31,7 @@ def get_report(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> Report
 @report.get("/report.csv", response_class=Response, responses=CSV)
 def get_report_table(sea: SeaDep, backend: BackendDep, request: ReportQuery) -> Response:
     """The compare report as a table."""
-    return _download(report_csv(_report(backend, sea, request)), "report.csv")
-
-
-def _download(text: str, name: str) -> Response:
-    """A table that browsers save under this name."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type="text/csv", headers=headers)
+    return routes.send_table(report_csv(_report(backend, sea, request)), "report")
 
 
 def _report(backend: Backend, sea: served_sea.ServedSea, request: models.ReportRequest) -> Report:
@@ -47,7 +41,7 @@ def _report(backend: Backend, sea: served_sea.ServedSea, request: models.ReportR
     names: dict[Side, str] = {side: Path(clip.file).name if (clip := clips[side]) else side for side in refs}
     if names["query"] == names["match"]:
         names = {"query": "The query", "match": "The match"}
-    found = {side: mark_tables.read_forms(mark_tables.marks_of(sea, refs[side])) for side in refs}
+    found = {side: tables.read_forms(tables.marks_of(sea, refs[side])) for side in refs}
     return compare_timing(alignment, found, names, since=request.since)
 
 
@@ -78,7 +72,7 @@ def get_marks_table(
 ) -> Response:
     """All marks as `seasync evaluate` reads them: events.csv (clips with all key moments) or phases.csv."""
     text = tables.events_csv(sea) if form == "events" else tables.phases_csv(sea)
-    return _download(text, f"{form}.csv")
+    return routes.send_table(text, form)
 
 
 @marks.get("/mark-names")
@@ -90,7 +84,7 @@ def get_mark_names(sea: SeaDep) -> dict[MarkKind, list[str]]:
 @marks.get("/marks/{ref}")
 def get_marks(sea: SeaDep, ref: RefPath) -> models.Marks:
     """The marks of one video."""
-    return models.Marks(ref=ref, marks=mark_tables.marks_of(sea, ref))
+    return models.Marks(ref=ref, marks=tables.marks_of(sea, ref))
 
 
 @marks.put("/marks/{ref}")
@@ -139,20 +133,16 @@ def list_carried(
         label=found.label,
         tolerance=found.tolerance,
         offset=offset,
-        clips=[
-            models.CarriedClip(
-                clip=clips[row.clip],
-                confidence=row.confidence,
-                sure=row.sure,
-                sources=row.sources,
-                marks=row.marks,
-            )
-            for row in shown
-        ],
+        clips=[_shown(row, clips[row.clip]) for row in shown],
     )
+
+
+def _shown(row: tables.CarriedRow, clip: models.ServedClip) -> models.CarriedClip:
+    judged = {"confidence": row.confidence, "sure": row.sure}
+    return models.CarriedClip(**vars(row) | judged | {"clip": clip})
 
 
 @labeling.get("/carried.csv", response_class=Response, responses=CSV)
 def get_carried_table(sea: SeaDep, backend: BackendDep) -> Response:
     """All marks, set by people or carried with their confidence, as `seasync transfer` writes them."""
-    return _download(tables.carried_csv(sea, backend.carried.get(sea.name)), "marks.csv")
+    return routes.send_table(tables.carried_csv(sea, backend.carried.get(sea.name)), "marks")
