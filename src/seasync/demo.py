@@ -121,12 +121,8 @@ def score(sea: Sea, sample: Sample, *, recipe: Recipe = MOTION, rerank: Rerank |
             fooled.append(others[0].look == query.look and not same[0])
         if same[0]:
             errors.append(median_error(matches[0].alignment, query, others[0], snapshot.facts.fps))
-    return Score(
-        float(np.mean(first)),
-        float(np.mean(of_ten)),
-        float(np.mean(fooled)) if fooled else 0.0,
-        float(np.median(errors)),
-    )
+    one, ten, misled = (float(np.mean(each)) for each in (first, of_ten, fooled or [False]))
+    return Score(one, ten, misled, float(np.median(errors)))
 
 
 def median_error(alignment: Alignment, query: SampleClip, match: SampleClip, fps: float) -> float:

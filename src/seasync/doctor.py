@@ -43,20 +43,13 @@ class Check:
 
 def examine() -> list[Check]:
     """Look at everything that Seasync stands on. Nothing is fetched."""
-    checks: list[Callable[[], Check]] = [
-        _python,
-        _ffmpeg,
-        _sound,
-        _device,
-        _weights,
-        _encoder,
+    programs: tuple[Callable[[], Check], ...] = _python, _ffmpeg, _sound, _device, _weights, _encoder
+    folders: tuple[Callable[[], Check], ...] = (
         lambda: _folder("cache folder", cache_folder(), "SEASYNC_CACHE"),
         lambda: _folder("temporary folder", Path(tempfile.gettempdir()), "TMPDIR"),
         lambda: _folder("current folder", Path.cwd(), ""),
-        _extras,
-        _plugins,
-    ]
-    return [_guarded(check) for check in checks]
+    )
+    return [_guarded(check) for check in (*programs, *folders, _extras, _plugins)]
 
 
 def _guarded(check: Callable[[], Check]) -> Check:

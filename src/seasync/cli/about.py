@@ -117,16 +117,10 @@ and with your own videos
 
 
 def _print_json(result: "Result") -> None:
-    plain = {
-        "query": str(result.query.file),
-        "match": str(result.match.file),
-        "draq": result.draq,
-        "median_error": result.median_error,
-        "by_vector": asdict(result.by_vector),
-        "reranked": asdict(result.reranked),
-        "made": [str(file) for file in result.made],
-    }
-    output.print_json(plain, indent=2)
+    clips = {"query": str(result.query.file), "match": str(result.match.file)}
+    scores = {"by_vector": asdict(result.by_vector), "reranked": asdict(result.reranked)}
+    made = {"made": [str(file) for file in result.made]}
+    output.print_json(vars(result) | clips | scores | made, indent=2)
 
 
 def doctor(as_json: parameters.Json = False) -> None:

@@ -292,14 +292,8 @@ def measure(
         ready = {} if fps in (None, NATIVE) else {"fps": fps}
         return open_dataset(place, kind=kind, **ready).limited(limit, seed=seed)
 
-    how: Any = {
-        "encoders": encoder,
-        "fps": fps,
-        "candidates_by": candidates_by,
-        "seed": seed,
-        "jobs": jobs,
-        "progress": _progress,
-    }
+    how: Any = {"encoders": encoder, "fps": fps, "candidates_by": candidates_by}
+    how |= {"seed": seed, "jobs": jobs, "progress": _progress}
     mine, theirs = open_(data, kind), open_(gallery) if gallery else None
     if name == "all":
         made = all_tables(mine, theirs, **how)

@@ -1,7 +1,7 @@
 """`seasync search`, `find` and `replace`: what moves in step with a video, in a sea and in long films."""
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,16 +23,17 @@ BAR = 5  # letters of the bar of a rating
 REPLACEMENTS = 10  # matches that are looked at for one that aligns
 
 
-def search(
-    query: Annotated[list[str], typer.Argument(help="Videos by path or URI, or clips of the sea by id.")],
-    sea: parameters.Sea = "footage.sea",
-    k: Annotated[int, typer.Option("-k", min=1, help="How many matches to show.")] = 10,
-    label: parameters.Label = None,
-    where: parameters.Where = None,
-    max_draq: Annotated[float | None, typer.Option(help="Leave out matches with a higher DRAQ.")] = None,
-    start: parameters.Start = None,
-    end: parameters.End = None,
-    recipe: parameters.RecipeName = "motion",
+@dataclass(frozen=True)
+class SearchHow:
+    """What decides the answer of a search."""
+
+    k: Annotated[int, typer.Option("-k", min=1, help="How many matches to show.")] = 10
+    label: parameters.Label = None
+    where: parameters.Where = None
+    max_draq: Annotated[float | None, typer.Option(help="Leave out matches with a higher DRAQ.")] = None
+    start: parameters.Start = None
+    end: parameters.End = None
+    recipe: parameters.RecipeName = "motion"
     rerank: Annotated[
         Rerank | None,
         parameters.alignment_option(
@@ -41,14 +42,14 @@ def search(
             "`product` (distance times DRAQ), `draq`, `dtw` (path cost), or `none` (similarity alone). "
             "`evidence` is the former name of `order`.",
         ),
-    ] = None,
+    ] = None
     candidates: Annotated[
         int | None,
         parameters.alignment_option(
             min=1, show_default="25; 10 with --recipe paper", help="How many clips to compare closely."
         ),
-    ] = None,
-    partial: parameters.Partial = "auto",
+    ] = None
+    partial: parameters.Partial = "auto"
     consensus: Annotated[
         bool | None,
         parameters.alignment_option(
@@ -56,7 +57,14 @@ def search(
             show_default="with the motion recipe, unless the clips are long",
             help="Let the matches correct each other's alignments.",
         ),
-    ] = None,
+    ] = None
+
+
+def search(
+    query: Annotated[list[str], typer.Argument(help="Videos by path or URI, or clips of the sea by id.")],
+    *,
+    sea: parameters.Sea = "footage.sea",
+    how: SearchHow,
     same: Annotated[
         list[int] | None,
         typer.Option(min=1, metavar="RANK", help="Say that this match shows the movement; the sea learns."),
@@ -82,24 +90,12 @@ def search(
     """
     said = [(rank, True) for rank in same or ()] + [(rank, False) for rank in different or ()]
     answers: list[tuple[int, bool | None]] = [*said, *((rank, None) for rank in unsaid or ())]
-    if answers and (len(query) > 1 or max(answers)[0] > k):
+    if answers and (len(query) > 1 or max(answers)[0] > how.k):
         raise typer.BadParameter(
             "expected one query, and ranks of its matches", param_hint="--same, --different, --unsaid"
         )
-    found = parameters.open_sea(sea).search_many(
-        query,
-        start=start,
-        end=end,
-        k=k,
-        recipe=parameters.recipe_named(recipe),
-        rerank=rerank,
-        candidates=candidates,
-        max_draq=max_draq,
-        partial=partial,
-        consensus=consensus,
-        label=label,
-        where=where,
-    )
+    recipe = parameters.recipe_named(how.recipe)
+    found = parameters.open_sea(sea).search_many(query, **vars(how) | {"recipe": recipe})
     for rank, what in answers:
         if rank > len(found[0]):
             raise SeaError(f"{query[0]}: it has {len(found[0])} matches, none with the rank {rank}")

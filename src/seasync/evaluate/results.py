@@ -446,14 +446,6 @@ def _setting(row: Row) -> str:
 
 # A report of several tables with their plots in one Markdown or HTML file.
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid #8884; padding: .25rem .6rem; text-align: left; vertical-align: top; }
-.wide { overflow-x: auto; } img { max-width: 100%; } pre { font-size: 12px; overflow-x: auto; }
-:root { color-scheme: light dark; }
-"""
-
 
 def write_report(tables: Sequence[Table], file: Place, *, title: str) -> None:
     """Write tables to FILE.html (with plots) or FILE.md (plots beside it, in FILE_plots/).
@@ -491,5 +483,6 @@ def _html_report(pictures: Sequence[tuple[Table, bytes | None]], file: Location,
             data = base64.b64encode(picture).decode()
             parts.append(f'<img alt="{html.escape(table.title)}" src="data:image/png;base64,{data}">')
         parts.append("</section>")
+    style = resources.files("seasync.evaluate").joinpath("report.css").read_text("utf-8")
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"
-    return f"{head}<style>{STYLE}</style><h1>{html.escape(title)}</h1>{''.join(parts)}</html>\n"
+    return f"{head}<style>{style}</style><h1>{html.escape(title)}</h1>{''.join(parts)}</html>\n"

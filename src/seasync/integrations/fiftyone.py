@@ -98,19 +98,16 @@ def write_matches(samples: Any, sea: Sea, *, prefix: str = "seasync", label: str
     ids = {file: sample for sample, file in files.items()}
     found = {sample: sea.search(file, k=1, label=label) for sample, file in files.items()}
     best = {sample: matches[0] for sample, matches in found.items() if matches}
-    values = {
-        sample: {
-            "match": ids.get(match.clip.file),
-            "file": match.clip.file,
-            "draq": float(match.draq),
-            "similarity": float(match.similarity),
-            "alignable": bool(match.alignable),
-            "warp": _warp(match),
-        }
-        for sample, match in best.items()
+    values: dict[str, Callable[[Match], Any]] = {
+        "match": lambda match: ids.get(match.clip.file),
+        "file": lambda match: match.clip.file,
+        "draq": lambda match: float(match.draq),
+        "similarity": lambda match: float(match.similarity),
+        "alignable": lambda match: bool(match.alignable),
+        "warp": _warp,
     }
-    for name in ("match", "file", "draq", "similarity", "alignable", "warp"):
-        column = {sample: row[name] for sample, row in values.items()}
+    for name, value in values.items():
+        column = {sample: value(match) for sample, match in best.items()}
         samples.set_values(f"{prefix}_{name}", column, key_field="id")
     return len(best)
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from html import escape
+from importlib import resources
 from itertools import pairwise
 from statistics import fmean, pstdev
 from typing import Any
@@ -168,10 +169,11 @@ def timing_page(group: Group, timing: Timing) -> str:
         _section("Not in the group", f"<ul>{left_out}</ul>") if left_out else "",
     ]
     title = f"Timing against {escape(timing.reference)}"
+    style = resources.files("seasync.render").joinpath("timing.css").read_text("utf-8")
     takes = "1 take" if len(group.takes) == 1 else f"{len(group.takes)} takes"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_CSS}</style></head>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
         f"<body><main><h1>{title}</h1><p>{takes} on the clock of {escape(timing.reference)}.</p>"
         f"{''.join(sections)}</main></body></html>"
     )
@@ -302,26 +304,3 @@ def _plot(
         picture.add("text", f"{at} %", x=across(at), y=HEIGHT - 6, text_anchor="middle")
     legend = _legend({name: color for name, color, _ in lines})
     return f"<p>{escape(label)}.</p>{legend}{picture}"
-
-
-_CSS = """
-:root { color-scheme: light dark }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 }
-main { max-width: 820px; margin: 0 auto; padding: 1rem }
-h1 { font-size: 1.5rem }
-h2 { font-size: 1.15rem; margin-top: 2rem }
-svg { width: 100%; height: auto }
-svg text { font-size: 12px; fill: currentColor }
-svg text.inside { fill: #fff; text-anchor: middle }
-polyline { fill: none; stroke-width: 2 }
-.axis { stroke: currentColor; opacity: .4 }
-.level { stroke: currentColor; opacity: .15 }
-.band { fill: #3366cc; opacity: .18 }
-.legend span { margin-right: 1rem; white-space: nowrap }
-.legend i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px }
-.scroll { overflow-x: auto }
-table { border-collapse: collapse; font-size: .9rem }
-td { white-space: nowrap }
-td, th { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884 }
-td:first-child, th:first-child { text-align: left }
-"""

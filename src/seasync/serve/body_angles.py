@@ -40,12 +40,13 @@ def find_body(clip: Clip, out: str, report: Callable[[tuple[float, str]], None])
 
 def write_body(body: Body, file: str) -> None:
     """Write a body to a JSON file."""
-    rows = [
-        None if not frame.any() else [[round(float(value), 4) for value in joint] for joint in frame]
-        for frame in body.joints
-    ]
-    known = {"seconds": body.seconds.round(6).tolist(), "joints": rows, "aspect": body.aspect}
+    known = {"seconds": body.seconds.round(6).tolist(), "joints": _rows(body), "aspect": body.aspect}
     write_text(file, json.dumps(known), make_folder=True)
+
+
+def _rows(body: Body) -> list[Any]:
+    """The joints of each frame; None where nobody was found."""
+    return [frame.astype(np.float64).round(4).tolist() if frame.any() else None for frame in body.joints]
 
 
 def read_body(file: Path) -> Body:
@@ -65,10 +66,7 @@ def body_model(ref: str, body: Body, name: str) -> BodyForm:
         note=body_note(body, name),
         names=list(JOINT_NAMES),
         seconds=body.seconds.tolist(),
-        joints=[
-            None if not frame.any() else [tuple(joint) for joint in frame.round(4).tolist()]
-            for frame in body.joints
-        ],
+        joints=_rows(body),
     )
 
 
@@ -113,10 +111,8 @@ def compare_angles(
     for name in ANGLE_NAMES:
         other = others[_other_side(name) if mirror else name] * (-1 if mirror and name == TRUNK else 1)
         # Linear between samples; NaN next to a sample that is not known.
-        first, second = (
-            np.interp(seconds, query.seconds, own[name]),
-            np.interp(partners, match.seconds, other),
-        )
+        first = np.interp(seconds, query.seconds, own[name])
+        second = np.interp(partners, match.seconds, other)
         lists = {"query": first, "match": second, "difference": second - first}
         angles.append(JointAngle(name=name, **{side: _rounded(values) for side, values in lists.items()}))
     found = [body_note(bodies[side], names[side]) for side in bodies]
