@@ -435,12 +435,8 @@ def load_subtitles(path: Location) -> "SSAFile":
 
 
 def _read_subtitles(path: Location, frame_seconds: FrameSeconds | None) -> MarkedClips:
-    return {
-        path.stem: [
-            _shown(event.plaintext.strip(), event.start / 1000, event.end / 1000)
-            for event in load_subtitles(path)
-        ]
-    }
+    lines = load_subtitles(path)
+    return {path.stem: [_shown(each.plaintext.strip(), each.start / 1000, each.end / 1000) for each in lines]}
 
 
 def _write_subtitles(path: Location, clips: MarkedClips) -> None:

@@ -76,12 +76,7 @@ def _stored_stream(stored: Mapping[str, Any], n: int) -> Stream:
 
 def store(key: str, encoding: Encoding) -> None:
     """Keep an encoding (features in half precision). A cache that cannot be written is no error."""
-    arrays: dict[str, object] = {
-        "encoder": encoding.encoder,
-        "mean": encoding.mean,
-        "trajectory": encoding.trajectory,
-        "streams": len(encoding.streams),
-    }
+    arrays: dict[str, object] = vars(encoding) | {"streams": len(encoding.streams)}
     for n, stream in enumerate(encoding.streams):
         held = vars(stream) | {"features": stream.features.astype(np.float16)}
         arrays |= {f"{n}.{name}": value for name, value in held.items()}

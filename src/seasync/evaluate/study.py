@@ -220,11 +220,8 @@ class Study:
         """
         labels = set(self.query_labels) | set(self.gallery_labels)
         data = {"data": self.name, "encoder": self.encoder, "queries": len(self.queries)}
-        data |= {
-            "gallery": len(self.gallery),
-            "labels": len(labels),
-            "gallery_is_queries": self.leave_one_out,
-        }
+        data |= {"gallery": len(self.gallery), "labels": len(labels)}
+        data |= {"gallery_is_queries": self.leave_one_out}
         said = described()[name]
         title = said["title"].format(**(data | settings))
         notes = (*before, *said["notes"], *after)

@@ -305,11 +305,9 @@ def frame_rate(table: FrameTable) -> Fraction:
     if len(table) < 3:
         return average
     usual = 1 / float(np.median(np.diff(table.seconds)))
-    return (
-        average
-        if abs(usual - average) < 0.02 * average
-        else Fraction(usual).limit_denominator(1001) or average
-    )
+    if abs(usual - average) < 0.02 * average:
+        return average
+    return Fraction(usual).limit_denominator(1001) or average
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,11 +62,8 @@ class Found(NamedTuple):
 
     def joined(self, other: Found) -> Found:
         """These, then those of `other`."""
-        return Found(
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.similarity, other.similarity]),
-            np.concatenate([self.vectors, other.vectors]),
-        )
+        both = (np.concatenate([getattr(self, part), getattr(other, part)]) for part in self._fields)
+        return Found(*both)
 
 
 INDEX = "seasync.index"
@@ -113,20 +110,13 @@ class Index:
 
         def one(vector: Floats) -> Found:
             effort = 1 if vector[len(self.standard.mean) :].any() else 2
-            found = snapshot.dataset.scanner(
-                columns=["_distance", self.column],
-                filter=where,
-                prefilter=where is not None,
-                with_row_id=True,
-                nearest={
-                    "column": self.column,
-                    "q": vector,
-                    "k": k,
-                    "metric": "dot",
-                    "nprobes": effort * PROBES,
-                    "refine_factor": effort * REFINE[self.kind],
-                },
-            ).to_table()
+            asked = {"column": self.column, "q": vector, "k": k, "metric": "dot"}
+            asked |= {"nprobes": effort * PROBES, "refine_factor": effort * REFINE[self.kind]}
+            columns, prefilter = ["_distance", self.column], where is not None
+            scanner = snapshot.dataset.scanner(
+                columns=columns, filter=where, prefilter=prefilter, with_row_id=True, nearest=asked
+            )
+            found = scanner.to_table()
             similarity = 1 - found["_distance"].to_numpy()
             return Found(found["_rowid"].to_numpy(), similarity, matrix(found[self.column]))
 
@@ -198,13 +188,8 @@ def _built(record: Record, kind: str, column: str) -> Index:
     index = Index(kind, column, standard_of(snapshot))
     dataset.add_columns(vectors_of(index, dataset.schema), read_columns=["mean", "trajectory"])
     dimension = dataset.schema.field(index.column).type.list_size
-    dataset.create_index(
-        index.column,
-        KINDS[kind],
-        metric="dot",
-        num_partitions=partitions(len(snapshot)),
-        **quantization(kind, dimension),
-    )
+    how = quantization(kind, dimension) | {"num_partitions": partitions(len(snapshot))}
+    dataset.create_index(index.column, KINDS[kind], metric="dot", **how)
     return index
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -413,19 +414,15 @@ def _remove_copies(dataset: lance.LanceDataset) -> int:
 Migration = Callable[[lance.LanceDataset], None]
 
 
-def _add_damage(dataset: lance.LanceDataset) -> None:
-    """2: how much of a damaged clip could be read."""
-    if "damage" not in dataset.schema.names:  # else an earlier try was interrupted after this step
-        dataset.add_columns(pa.field("damage", pa.string()))
+def _add_column(name: str, dataset: lance.LanceDataset) -> None:
+    """Clips that are there get no value; their checksums come from `seal`, which reads all they store."""
+    if name not in dataset.schema.names:  # else an earlier try was interrupted after this step
+        dataset.add_columns(pa.field(name, LATER_COLUMNS[name]))
 
 
-def _add_checksums(dataset: lance.LanceDataset) -> None:
-    """3: checksums. Clips that are there get theirs from `seal`: all they store must be read for that."""
-    if CHECKSUMS not in dataset.schema.names:
-        dataset.add_columns(pa.field(CHECKSUMS, LATER_COLUMNS[CHECKSUMS]))
-
-
-MIGRATIONS: Mapping[int, Migration] = {1: _add_damage, 2: _add_checksums}
+MIGRATIONS: Mapping[int, Migration] = {
+    number: partial(_add_column, name) for number, name in enumerate(("damage", CHECKSUMS), 1)
+}
 """Format number → what brings a sea of that format to the next. Formats are never skipped."""
 
 

@@ -8,15 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    TypeAdapter,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from seasync import options
 from seasync.forms import AlignmentForm, ClipForm, MatchForm, SearchForm
@@ -66,7 +59,7 @@ class Model(BaseModel):
 def _describe_inherited(schema: dict[str, Any], kind: type) -> None:
     """Describe inherited fields as the forms do: Pydantic reads only the docstrings of a class's own."""
     for form in kind.__mro__[1:-1]:
-        for name, known in TypeAdapter(form).json_schema()["properties"].items():
+        for name, known in pydantic.TypeAdapter(form).json_schema()["properties"].items():
             if "description" in known and name not in kind.__annotations__:
                 schema["properties"][name].setdefault("description", known["description"])
 
@@ -404,7 +397,7 @@ class FilmRequest(Model):
         "this and is still here is not made again.",
     )
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _animations_show_both(self) -> Self:
         if self.layout == "retime" and self.form in options.values(options.AnimationFormat):
             raise ValueError("retime makes films; an animation shows both videos")
@@ -509,7 +502,7 @@ class DrawingForm(Model):
     )
     always: bool = Field(default=False, description="Whether it is shown at every moment.")
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _has_its_points(self) -> Self:
         if len(self.points) != POINTS[self.kind]:
             raise ValueError(f"{self.kind}: expected {POINTS[self.kind]} points, got {len(self.points)}")

@@ -98,11 +98,8 @@ class Solver:
     """
 
     def __init__(self, library: VideoLibrary, limit_bytes: int) -> None:
-        self._library, self._cache, self._flights = (
-            library,
-            Recent[Alignment](limit_bytes, size_of),
-            SingleFlight(),
-        )
+        self._library, self._flights = library, SingleFlight()
+        self._cache = Recent[Alignment](limit_bytes, size_of)
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="encode-ahead")
 
     def solve(self, sea: ServedSea, request: AlignmentRequest) -> Alignment:
@@ -190,12 +187,8 @@ class Solver:
             asked.sea.query(clip, frames=frames, alone=asked.is_alone, snapshot=snapshot)
             for clip in asked.clips
         )
-        alignment = align_encodings(
-            query.encoding,
-            match.encoding,
-            recipe=refined(request.method, query.encoding),
-            anchors=tuple(request.anchors),
-        )
+        recipe = refined(request.method, query.encoding)
+        alignment = align_encodings(query.encoding, match.encoding, recipe=recipe, anchors=request.anchors)
         if asked.helps_itself and frames is None:
             alignment = self._corrected(asked, alignment, match.encoding)
         alignment = alignment.of(*asked.clips, ends=(query.end, match.end))

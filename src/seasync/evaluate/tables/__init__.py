@@ -89,11 +89,9 @@ def all_tables(
     gallery: Dataset | None = None,
     *,
     encoders: Sequence[str] | None = None,
-    fps: float | None = None,
     candidates_by: str | None = None,
     seed: int = 0,
-    jobs: int = 2,
-    progress: Progress | None = None,
+    **how: Any,
 ) -> list[Table]:
     """Compute all tables for all encoders.
 
@@ -106,8 +104,8 @@ def all_tables(
         Default: the data set's own.
     candidates_by : str, optional
         The encoder that retrieves the candidates of all. Default: each encoder its own.
-    fps, seed, jobs, progress
-        As in `Study.of`.
+    seed, how
+        `fps`, `jobs` and `progress` are as in `Study.of`.
 
     Returns
     -------
@@ -122,7 +120,7 @@ def all_tables(
     names = encoders or [dataset.encoder]
 
     def studies(data: Dataset) -> list[Study]:
-        return [*_studies(data, gallery, names, candidates_by, fps=fps, jobs=jobs, progress=progress)]
+        return [*_studies(data, gallery, names, candidates_by, **how)]
 
     whole = studies(dataset)
     halves = studies(dataset.halved()) if whole[0].leave_one_out else whole
@@ -131,7 +129,7 @@ def all_tables(
         try:
             if name == "planted":
                 few = dataset.limited(PLANTED_CLIPS, seed=seed)
-                tables.append(_planted(few, names, None, fps=fps, seed=seed, jobs=jobs, progress=progress))
+                tables.append(_planted(few, names, None, seed=seed, **how))
             else:
                 some = halves if name == "phases" else whole
                 tables.append(_merged([OF_A_STUDY[name](study, seed=seed) for study in some]))
