@@ -238,12 +238,37 @@ Encoders = Annotated[list[str] | None, typer.Option("--encoder", help="Encoder o
 Limit = Annotated[int | None, typer.Option(min=2, help="Use at most this many clips of each split.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")]
-Csv = Annotated[bool, parameters.output_option("--csv", help="Print CSV.")]
-Latex = Annotated[bool, parameters.output_option("--latex", help="Print LaTeX.")]
-Report = Annotated[
-    Location | None,
-    parameters.file_option("Also write a report with plots, .html or .md.", parameters.OUTPUT),
-]
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How tables are printed, and where a report of them goes."""
+
+    as_json: parameters.Json = False
+    csv: Annotated[bool, parameters.output_option("--csv", help="Print CSV.")] = False
+    latex: Annotated[bool, parameters.output_option("--latex", help="Print LaTeX.")] = False
+    report: Annotated[
+        Location | None,
+        parameters.file_option("Also write a report with plots, .html or .md.", parameters.OUTPUT),
+    ] = None
+
+    def show(self, tables: list["Table"], title: str) -> None:
+        """Print tables in the format asked for; write the report."""
+        from seasync.evaluate import results as table_text
+
+        _progress("", 0, 0)
+        if self.report:
+            table_text.write_report(tables, self.report, title=title)
+        if self.as_json:
+            print(table_text.as_json(*tables))
+            return
+        for table in tables:
+            if self.csv or self.latex:
+                print((table_text.as_csv if self.csv else table_text.as_latex)(table), end="")
+            else:
+                table_text.print_table(table)
+        if self.report:
+            print(f"report: {self.report}", file=sys.stderr)
 
 
 def measure(
@@ -275,10 +300,7 @@ def measure(
     jobs: Jobs = 2,
     seed: Seed = 0,
     own: TableOptions,
-    as_json: parameters.Json = False,
-    csv: Csv = False,
-    latex: Latex = False,
-    report: Report = None,
+    printing: Printing,
 ) -> None:
     """One function for all tables; each table has only the options that concern it."""
     from seasync.evaluate.data import open_dataset
@@ -299,19 +321,16 @@ def measure(
         made = all_tables(mine, theirs, **how)
     else:
         made = [make_table(name, mine, theirs, **how, **given)]
-    form = "json" if as_json else "csv" if csv else "latex" if latex else None
-    _show(made, f"Seasync on {Path(data).absolute().name}", form, report)
+    printing.show(made, f"Seasync on {Path(data).absolute().name}")
 
 
 for _name, _said in described().items():
     _epilog = f"Examples:\n\nseasync evaluate {_name} my-clips/"
     _register = evaluate.command(_name, help=_said["help"], epilog=_epilog)
-    _register(parameters.spread(measure, only=_said.get("options", ())))
+    _shown = [*_said.get("options", ()), *(each.name for each in fields(Printing))]
+    _register(parameters.spread(measure, only=_shown))
 
 
-@evaluate.command(
-    epilog="Examples:\n\nseasync evaluate paper --penn Penn_Action/ --ucf UCF-101/ --byol byol.pth"
-)
 def paper(
     *,
     penn: Annotated[str | None, typer.Option(metavar="DIR", help="Penn Action.")] = None,
@@ -340,12 +359,14 @@ def paper(
     ] = None,
     jobs: Jobs = 2,
     seed: Seed = 0,
-    as_json: parameters.Json = False,
-    csv: Csv = False,
-    latex: Latex = False,
-    report: Report = None,
+    printing: Printing,
 ) -> None:
-    """Make every table of the paper and Figure 5, as far as the given data and encoders allow."""
+    """Make every table of the paper and Figure 5, as far as the given data and encoders allow.
+
+    Examples:
+
+    seasync evaluate paper --penn Penn_Action/ --ucf UCF-101/ --byol byol.pth
+    """
     from seasync.evaluate.data import open_dataset
     from seasync.evaluate.tables.paper import paper_tables
 
@@ -357,27 +378,7 @@ def paper(
     }
     files = {name: file for name, file in (("BYOL", byol), ("CARL", carl), ("NMS", nms)) if file}
     made = paper_tables(data, files, encoder or (), fps=fps, seed=seed, jobs=jobs, progress=_progress)
-    form: Any = "json" if as_json else "csv" if csv else "latex" if latex else None
-    _show(made, "Sync from the Sea, measured by Seasync", form, report)
-
-
-def _show(tables: list["Table"], title: str, form: str | None, report: Location | None) -> None:
-    """Print tables in the format asked for; write the report."""
-    from seasync.evaluate import results as table_text
-
-    _progress("", 0, 0)
-    if report:
-        table_text.write_report(tables, report, title=title)
-    if form == "json":
-        print(table_text.as_json(*tables))
-        return
-    for table in tables:
-        if form is None:
-            table_text.print_table(table)
-        else:
-            print((table_text.as_csv if form == "csv" else table_text.as_latex)(table), end="")
-    if report:
-        print(f"report: {report}", file=sys.stderr)
+    printing.show(made, "Sync from the Sea, measured by Seasync")
 
 
 def _progress(what: str, done: int, total: int) -> None:
@@ -385,6 +386,9 @@ def _progress(what: str, done: int, total: int) -> None:
     if output.shows_bars():
         text = f"{what} {done + 1}/{total}" if total else ""
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+parameters.add_command(evaluate, paper)
 
 
 @evaluate.command(epilog="Examples:\n\nseasync evaluate annotate my-clips/")

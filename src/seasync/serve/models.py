@@ -201,7 +201,7 @@ class RepetitionsQuery(SpanForm):
     like_start: Moment | None = Field(default=None, description="Where one repetition begins, in seconds.")
     like_end: Moment | None = Field(default=None, description="Where it ends. It needs `like_start`.")
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _template_is_whole(self) -> Self:
         if (self.like_start is None) != (self.like_end is None):
             raise ValueError("like_start and like_end belong together")
