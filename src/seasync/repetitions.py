@@ -193,7 +193,11 @@ def _schedule(gains: Numbers, starts: Points) -> tuple[Seconds, Flags]:
     """
     count, length = gains.shape
     totals, chosen, rows = np.zeros((length + 1, count)), np.zeros((count, length), bool), np.arange(count)
+    possible = np.any(gains > 0, axis=0)
     for end in range(length):
+        if not possible[end]:
+            totals[end + 1] = totals[end]
+            continue
         there = totals[starts[:, end], rows] + gains[:, end]
         chosen[:, end] = (gains[:, end] > 0) & (there > totals[end])
         totals[end + 1] = np.where(chosen[:, end], there, totals[end])

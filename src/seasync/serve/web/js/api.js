@@ -107,7 +107,7 @@ let offered = {};
 const WORDS = {
   recipe: { motion: "Motion", paper: "Paper" },
   partial: { auto: "whole or in part", never: "whole", always: "in part" },
-  split: { none: "no, keep whole", shots: "at every cut" },
+  split: { none: "no, keep whole", shots: "at every cut", reps: "a clip per repetition" },
   layout: { side: "side by side", stack: "stacked", overlay: "overlaid", retime: "the other video alone, retimed" },
   audio: { query: "query", match: "match", mix: "both", none: "none" },
   smooth: { nearest: "true to the alignment", blend: "blended frames", pieces: "even speeds" },
