@@ -50,7 +50,7 @@ class Failing:
     def __init__(self, folder: Path, *, at: int | None = None, late: bool = False) -> None:
         self.calls: list[str] = []
         self._folder, self._at, self._late = os.path.realpath(folder), at, late
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
 
     def call(self, name: str, error: Exception, work: Callable[[], Any]) -> Any:
         """Do the work, unless this call is the one to fail."""
@@ -151,7 +151,7 @@ class Photographed(Failing):
             self._taking = threading.get_ident()
             self.photograph()
             self._taking = 0
-        return work()
+            return work()  # while other threads wait: nothing may change during a photograph
 
     def _is_inside(self, place: Any) -> bool:
         return self._taking != threading.get_ident() and super()._is_inside(place)
