@@ -9,13 +9,18 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
+from seasync import Sea
 from seasync.alignment import Alignment, Segment
+from seasync.cli import app
 from seasync.errors import RenderError
-from seasync.render import compare, retime, sound as sound_module, write_sound
+from seasync.render import compare, dub, retime, sound as sound_module, write_sound
 from seasync.render.sound import by_atempo, by_signalsmith, carry, stretch
+from tests.encoders.models import colour_grid
 from tests.render.aligned import bent, click_times, clicks, heard, pitch, whole
 from tests.render.conftest import KEYS, MATCH_KEYS
 from tests.videos import numbered
@@ -234,3 +239,42 @@ def test_longest_block_bounds_memory() -> None:
     )
     assert total == 100 * RATE
     assert max(asked) <= 1.2 * (sound_module.LONGEST + 2 * sound_module.OVERHANG) + 0.01
+
+
+def test_a_dubbed_film_has_the_querys_picture_the_matchs_sound_and_its_credit(
+    aligned: Alignment, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    film = tmp_path / "film.mp4"
+    dub(aligned, film)
+    assert click_times(*heard(film)) == pytest.approx(KEYS, abs=FRAME)
+    with av.open(str(film)) as opened:
+        assert "match.mp4" in opened.metadata["comment"]
+        assert (opened.streams.video[0].width, opened.streams.video[0].frames) == (160, 90)
+
+
+def test_silence_is_no_sound_to_dub_with(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    quiet = numbered(tmp_path / "quiet.mp4", 30, sound=np.zeros((1, RATE), np.float32))
+    for silent in (quiet, numbered(tmp_path / "mute.mp4", 30)):
+        with pytest.raises(RenderError, match="no sound, or only silence"):
+            dub(whole(pair[0], silent, lambda seconds: seconds / 3), tmp_path / "film.mp4")
+    assert not (tmp_path / "film.mp4").exists()
+
+
+def test_the_command_takes_the_sound_of_a_match_or_of_the_best_one_in_a_sea(
+    pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    encoder = f"onnx:{colour_grid(tmp_path / 'm.onnx')}"
+    said = run(*pair, "--to", tmp_path / "a.mp4", "--encoder", encoder)
+    assert "with the sound of" in said.stdout
+    assert heard(tmp_path / "a.mp4")[0].any()
+    sea = Sea(str(tmp_path / "x.sea"), encoder)
+    sea.add(*pair, numbered(tmp_path / "mute.mp4", 60), split="none")
+    run(pair[0], "--sea", sea.uri, "--to", tmp_path / "b.mp4")
+    with av.open(str(tmp_path / "b.mp4")) as opened:
+        assert "Sound: " in opened.metadata["comment"]
+        assert "mute.mp4" not in opened.metadata["comment"]
+    assert run(pair[0], "--to", "b.mp4").exit_code == 2
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["sound", *map(str, words)], catch_exceptions=False)

@@ -29,8 +29,8 @@ app = typer.Typer(
 _PANELS = {
     "Two videos": ("pair.align", "pair.render", "pair.export", "pair.transfer", "group.group", "group.reps"),
     "A sea of footage": (
-        *("sea.add", "search.search", "search.find", "search.replace", "sea.sea", "sea.calibrate"),
-        *("serve.serve", "serve.mcp"),
+        *("sea.add", "search.search", "search.find", "search.replace", "search.sound"),
+        *("sea.sea", "sea.calibrate", "serve.serve", "serve.mcp"),
     ),
     "Encoders and measurements": ("about.models", "evaluate.train", "evaluate.evaluate"),
     "About Seasync": ("about.demo", "about.doctor", "about.version"),

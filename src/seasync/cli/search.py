@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -200,6 +201,49 @@ def find(
     output.print_lines((f"failed: {reason}" for reason in bad), sys.stderr)
     if bad:
         raise typer.Exit(1)
+
+
+def sound(
+    query: parameters.QueryFile,
+    match: Annotated[
+        Location | None, parameters.file_argument("MATCH", "The video with the sound. Leave out with --sea.")
+    ] = None,
+    *,
+    to: Annotated[Location, parameters.file_option("The film: .mp4, .mov, .mkv or .webm.")],
+    sea: Annotated[
+        str | None, typer.Option(help="Choose among the matches in this sea that have sound.", metavar="SEA")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Matches of the sea to choose among.")] = 10,
+    how: parameters.PairOptions,
+) -> None:
+    """Give a video the sound of another one that moves in step with it.
+
+    From a sea, the sound comes from the match that most certainly shows the same movement, of those that
+    align and are not silent. The film's metadata name its source.
+
+    Examples:
+
+    seasync sound mine.mp4 reference.mp4 --to with-sound.mp4
+
+    seasync sound mine.mp4 --sea footage.sea --to with-sound.mp4
+    """
+    from seasync.render.films import has_sound
+
+    if (match is None) == (sea is None):
+        raise typer.BadParameter("expected where the sound comes from: a MATCH, or --sea")
+    if match is not None:
+        alignment = how.align(query, match)
+    else:
+        clip = seasync.Clip.of(query, how.start, how.end)
+        found = parameters.open_sea(str(sea)).search(clip, k=k, recipe=parameters.recipe_named(how.recipe))
+        heard = [each for each in found if each.alignable and has_sound(each.clip)]
+        if not heard:
+            raise RenderError(f"{sea}: no match of {query} aligns and has sound; add footage that has")
+        alignment = max(heard, key=lambda each: (each.fit.likelihood or 0, -each.draq)).alignment
+    with output.progress(to.name) as show:
+        seasync.render.dub(alignment, to, progress=partial(show, to.name))
+    if alignment.match is not None:
+        print(f"{to}: with the sound of {alignment.match.file}, which {alignment.summary}")
 
 
 def replace(

@@ -2,7 +2,7 @@
 
 from seasync.group.carry import transfer
 from seasync.marks import Mark
-from seasync.render.films import compare, grid, group_film, read_marks, retime
+from seasync.render.films import compare, dub, grid, group_film, read_marks, retime
 from seasync.render.picture import alignment_picture, contact_sheet, warp_picture
 from seasync.render.sound import write_sound
 from seasync.render.timelines import export, replace_clip
@@ -13,6 +13,7 @@ __all__ = [
     "alignment_picture",
     "compare",
     "contact_sheet",
+    "dub",
     "export",
     "grid",
     "group_film",

@@ -24,7 +24,7 @@ from seasync.options import AnimationFormat, Audio, Gaps, PairLayout, Side, Smoo
 from seasync.render import frames
 from seasync.render.frames import BLACK, GRAY, WHITE, Canvas, Plane, film_warp, plate_height, plate_width
 from seasync.render.sound import Soundtrack, is_webm, soundtrack
-from seasync.video import Writer, probe
+from seasync.video import Writer, probe, sound
 
 Size = tuple[int, int]
 Progress = Callable[[int, int], None]
@@ -161,6 +161,56 @@ def retime(
     cell = Cell(frames.warped_frames(other, clock, warp, blend=smooth == "blend"), 0, 0, *shape)
     track = soundtrack(audio, keep, kept, other, warp, clock, file=file)
     write_film(Film(clock, [cell], shape, gaps=gaps), file, track, codec=codec, crf=crf, progress=progress)
+
+
+SILENCE = 1e-3  # root mean square, −60 dB: what is quieter is no sound
+
+
+def has_sound(clip: Clip) -> bool:
+    """Whether a clip has sound that is not silence."""
+    if probe(clip.file).audio is None:
+        return False
+    heard = sound(clip.file, start=clip.start, end=clip.end, rate=16000, channels=1)
+    return bool(heard.size and np.sqrt(np.mean(np.square(heard))) > SILENCE)
+
+
+def dub(
+    alignment: Alignment,
+    file: Place,
+    *,
+    codec: str | None = None,
+    crf: int = 18,
+    progress: Progress | None = None,
+) -> None:
+    """Make a film of the query's picture with the match's sound, which follows the warp.
+
+    The file's metadata say where the sound comes from. Where the query has no partner, there is silence.
+
+    Parameters
+    ----------
+    alignment, file, codec, crf, progress
+        As in `compare`.
+
+    Raises
+    ------
+    RenderError
+        As in `compare`, and if the match has no sound or only silence.
+
+    Examples
+    --------
+    >>> alignment = seasync.align("query.mp4", "other.mp4")
+    >>> seasync.render.dub(alignment, "with-sound.mp4")
+    """
+    kept, other = clips_of(alignment, "query")
+    if not has_sound(other):
+        raise RenderError(f"{other.file}: has no sound, or only silence; choose another match")
+    clock = _clock(kept, alignment.warp(keep="query"), "dim")
+    shape = _shape(kept.file)
+    film = Film(clock, [Cell(frames.own_frames(kept, clock), 0, 0, *shape)], shape, gaps="alone")
+    track = soundtrack("match", "query", kept, other, alignment.warp(keep="query"), clock, file=file)
+    end = "the end" if other.end is None else f"{other.end:.2f} s"
+    comment = f"Sound: {Location(other.file).name}, {other.start:.2f} s to {end}, put in step by Seasync"
+    write_film(film, file, track, codec=codec, crf=crf, comment=comment, progress=progress)
 
 
 def grid(
@@ -402,6 +452,7 @@ def write_film(
     *,
     codec: str | None = None,
     crf: int = 18,
+    comment: str = "",
     progress: Progress | None = None,
 ) -> None:
     """Write the film to `file`; `progress(done, total)` is called after each frame."""
@@ -411,7 +462,7 @@ def write_film(
     audio = None if track is None else (track.rate, track.channels)
     with (
         closing(_pictures(film, progress)) as shown,
-        Writer(file, fps=rate, size=film.size, codec=codec, crf=crf, audio=audio) as writer,
+        Writer(file, fps=rate, size=film.size, codec=codec, crf=crf, audio=audio, comment=comment) as writer,
     ):
         for number, picture in enumerate(shown, 1):
             writer.write(picture)

@@ -115,6 +115,7 @@ class Writer:
         crf: int = 18,
         options: Mapping[str, str] | None = None,
         audio: tuple[int, int] | None = None,
+        comment: str = "",
     ) -> None:
         self.file, self.fps = Location(file), Fraction(fps)
         self._given = size
@@ -134,6 +135,8 @@ class Writer:
                 self._sink = Sink(self._pending.path)
                 container = {"movflags": "+faststart"} if self._is_mp4 else {}
                 self._container = av.open(self._sink, "w", options=container)
+                if comment:
+                    self._container.metadata["comment"] = comment
                 self._video = self._video_stream(codec, {"crf": str(crf), **(options or {})})
                 self._audio = self._audio_stream(*audio) if audio else None
         except BaseException:
