@@ -241,7 +241,9 @@ def sound(
             raise RenderError(f"{sea}: no match of {query} aligns and has sound; add footage that has")
         alignment = max(heard, key=lambda each: (each.fit.likelihood or 0, -each.draq)).alignment
     with output.progress(to.name) as show:
-        seasync.render.dub(alignment, to, progress=partial(show, to.name))
+        dubbed = seasync.render.dub(alignment, to, progress=partial(show, to.name))
+    if not dubbed:
+        raise RenderError(f"{match}: has no sound, or only silence; choose another video")
     if alignment.match is not None:
         print(f"{to}: with the sound of {alignment.match.file}, which {alignment.summary}")
 

@@ -181,7 +181,7 @@ def dub(
     codec: str | None = None,
     crf: int = 18,
     progress: Progress | None = None,
-) -> None:
+) -> bool:
     """Make a film of the query's picture with the match's sound, which follows the warp.
 
     The file's metadata say where the sound comes from. Where the query has no partner, there is silence.
@@ -191,19 +191,24 @@ def dub(
     alignment, file, codec, crf, progress
         As in `compare`.
 
+    Returns
+    -------
+    bool
+        False if the match has no sound, or only silence; no file is written then.
+
     Raises
     ------
     RenderError
-        As in `compare`, and if the match has no sound or only silence.
+        As in `compare`.
 
     Examples
     --------
     >>> alignment = seasync.align("query.mp4", "other.mp4")
-    >>> seasync.render.dub(alignment, "with-sound.mp4")
+    >>> has_sound = seasync.render.dub(alignment, "with-sound.mp4")
     """
     kept, other = clips_of(alignment, "query")
     if not has_sound(other):
-        raise RenderError(f"{other.file}: has no sound, or only silence; choose another match")
+        return False
     clock = _clock(kept, alignment.warp(keep="query"), "dim")
     shape = _shape(kept.file)
     film = Film(clock, [Cell(frames.own_frames(kept, clock), 0, 0, *shape)], shape, gaps="alone")
@@ -211,6 +216,7 @@ def dub(
     end = "the end" if other.end is None else f"{other.end:.2f} s"
     comment = f"Sound: {Location(other.file).name}, {other.start:.2f} s to {end}, put in step by Seasync"
     write_film(film, file, track, codec=codec, crf=crf, comment=comment, progress=progress)
+    return True
 
 
 def grid(
