@@ -143,7 +143,8 @@ export function showDialog(dialog) {
 
 /** Tell something until it is closed. The heading has the focus: on a phone the button is far down. */
 export function tellDialog(kind, title, content, close = h("button.primary", {}, "Close")) {
-  const dialog = h(kind, { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), content, h("form", { method: "dialog" }, close));
+  const dialog = h(kind, { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), content, h("div.close", {}, close));
+  close.addEventListener("click", (event) => event.target.closest("button") && dialog.close());
   showDialog(dialog);
   return dialog;
 }
