@@ -187,17 +187,11 @@ def find_in(
     whole = _non_overlapping(reversed(core), len(core))
     stretches = [cut(film, span.start, span.end) for span in whole]
     similarity = windows.similarity(query, stretches, recipe)
-    return [
-        FoundSpan(
-            clip=replace(clip, start=span.start, end=span.end, id=None),
-            score=score[core[span]],
-            similarity=float(similarity[at]),
-            query=query_clip,
-            recipe=recipe,
-            encodings=(query, stretches[at]),
-        )
-        for at, span in enumerate(whole)
-    ]
+    found = []
+    for span, stretch, alike in zip(whole, stretches, similarity.tolist(), strict=True):
+        part = replace(clip, start=span.start, end=span.end, id=None)
+        found.append(FoundSpan(part, score[core[span]], alike, query_clip, recipe, (query, stretch)))
+    return found
 
 
 def _within_film(found: FoundSpan, film: Clip, encoding: Encoding) -> FoundSpan:

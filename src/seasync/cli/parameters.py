@@ -204,16 +204,10 @@ class PairOptions:
         first = seasync.Clip.of(query, self.start, self.end)
         second = seasync.Clip.of(match, self.match_start, self.match_end)
         anchors = [_anchor(text) for text in self.anchor or ()]
+        recipe = recipe_named(self.recipe).asked(partial=self.partial, order=self.order)
+        how: dict[str, Any] = {"encoder": self.encoder, "recipe": recipe, "fps": self.fps}
         with progress(f"reading {first.name}") as show:
-            return seasync.align(
-                first,
-                second,
-                encoder=self.encoder,
-                recipe=recipe_named(self.recipe).asked(partial=self.partial, order=self.order),
-                fps=self.fps,
-                anchors=anchors,
-                progress=show,
-            )
+            return seasync.align(first, second, **how, anchors=anchors, progress=show)
 
 
 def recipe_named(name: options.RecipeName) -> "seasync.Recipe":

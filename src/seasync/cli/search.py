@@ -191,9 +191,7 @@ def find(
                 f"{each.draq:.3f}",
                 each.alignment.brief,
                 f"{each.similarity:.2f}",
-                f"{each.clip.start:.2f} s",
-                f"{each.clip.end or 0:.2f} s",
-                each.clip.file,
+                *_place(each.clip),
             )
             for rank, each in enumerate(found, 1)
         ]
@@ -201,6 +199,10 @@ def find(
     output.print_lines((f"failed: {reason}" for reason in bad), sys.stderr)
     if bad:
         raise typer.Exit(1)
+
+
+def _place(clip: seasync.Clip) -> tuple[str, str, str]:
+    return f"{clip.start:.2f} s", f"{clip.end or 0:.2f} s", clip.file
 
 
 def sound(

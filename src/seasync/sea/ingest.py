@@ -435,42 +435,43 @@ class Making:
     frame_features: bool
 
 
-def add(
-    record: Record,
-    sources: Sequence[SourceVideo],
-    encoder: encoders.Encoder,
-    *,
-    split: str | float = "none",
-    fps: float | None = None,
-    frame_features: bool = True,
-    jobs: int = 1,
-    on: "Cluster | None" = None,
-    commit_seconds: float = 20.0,
-    progress: Callable[[Added], None] | None = None,
-    wait: bool = True,
-    waiting: Callable[[], None] | None = None,
-) -> Added:
+@dataclass(frozen=True)
+class AddOptions:
+    """How an add goes about it; see `Sea.add`."""
+
+    split: str | float = "none"
+    fps: float | None = None
+    frame_features: bool = True
+    jobs: int = 1
+    on: "Cluster | None" = None
+    commit_seconds: float = 20.0
+    progress: Callable[[Added], None] | None = None
+    wait: bool = True
+    waiting: Callable[[], None] | None = None
+
+
+def add(record: Record, sources: Sequence[SourceVideo], encoder: encoders.Encoder, how: AddOptions) -> Added:
     """Add the clips of `sources` that are missing; see `Sea.add`.
 
     Whatever ends it, Ctrl-C included: what is encoded is kept.
     """
-    split = split_name(split)
+    split, on = split_name(how.split), how.on
     added = Added(len(sources), sum(map(size_of, sources)))
-    with on.connected() if on else nullcontext() as ray, record.writing(wait=wait, waiting=waiting):
-        making = Making(_agreed_fps(record, encoder, fps), split, frame_features)
+    with on.connected() if on else nullcontext() as ray, record.writing(wait=how.wait, waiting=how.waiting):
+        making = Making(_agreed_fps(record, encoder, how.fps), split, how.frame_features)
         if on:
             from seasync.sea.ray import RayRun
 
             run: _LocalRun | RayRun = RayRun(ray, on, record, encoder.name, making)
         else:
-            run = _LocalRun(record, encoder, making, jobs)
-        commits = _Commits(record, run, added, commit_seconds)
+            run = _LocalRun(record, encoder, making, how.jobs)
+        commits = _Commits(record, run, added, how.commit_seconds)
         try:
             with closing(run.shards(sources)) as shards:
                 for shard in shards:
                     commits.take(shard)
-                    if progress:
-                        progress(added)
+                    if how.progress:
+                        how.progress(added)
         finally:
             commits.flush()
     if added.added:

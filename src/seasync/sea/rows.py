@@ -223,17 +223,9 @@ def encoding_batch(
     (seconds, of_frames), (features, _), (shots, of_shots) = (
         flat_lists(table[name]) for name in ("seconds_0", "features_0", "shots_0")
     )
-    return EncodingBatch(
-        encoder=facts.fingerprint,
-        name=facts.streams[0][0],
-        seconds=seconds,
-        features=features,
-        shots=shots,
-        frames_of=of_frames[order],
-        shots_of=of_shots[order],
-        found=found.to_numpy()[order],
-        read_numbers=read_numbers,
-    )
+    name, spans = facts.streams[0][0], (of_frames[order], of_shots[order])
+    shares = found.to_numpy()[order]
+    return EncodingBatch(facts.fingerprint, name, seconds, features, shots, *spans, shares, read_numbers)
 
 
 def numbers_of(table: pa.Table) -> Indices:

@@ -336,20 +336,8 @@ class Sea:
         sources = find_videos(paths, labels=labels, tags=tags)
         if (jobs > 1 or on) and not isinstance(self._encoder, str | None):
             raise SeaError("jobs: several processes need the encoder by its name, not as an object")
-        return ingest.add(
-            self.record,
-            sources,
-            self.encoder(),
-            split=split,
-            fps=fps,
-            frame_features=frame_features,
-            jobs=jobs,
-            on=on,
-            commit_seconds=commit_seconds,
-            progress=progress,
-            wait=wait,
-            waiting=waiting,
-        )
+        how = ingest.AddOptions(split, fps, frame_features, jobs, on, commit_seconds, progress, wait, waiting)
+        return ingest.add(self.record, sources, self.encoder(), how)
 
     def calibrate(self, recipe: Recipe = MOTION, *, seed: int = 0) -> dict[CurveOf, Calibration]:
         """Fit alignability to this sea's labels, of two clips and of what a search finds; keep it in the sea.

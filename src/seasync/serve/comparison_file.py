@@ -121,15 +121,10 @@ def load(backend: "Backend", file: Path) -> models.Comparison:
         raise _unreadable(error) from error
     query, match = manifest.videos["query"], manifest.videos["match"]
     try:
-        request = AlignmentRequest(
-            **manifest.request,
-            query=f"upload:{ids['query']}",
-            match=f"upload:{ids['match']}",
-            start=query.start,
-            end=query.end,
-            match_start=match.start,
-            match_end=match.end,
-        )
+        asked: dict[str, Any] = {side: f"upload:{upload}" for side, upload in ids.items()}
+        asked |= {"start": query.start, "end": query.end}
+        asked |= {"match_start": match.start, "match_end": match.end}
+        request = AlignmentRequest(**manifest.request, **asked)
     except (ValidationError, TypeError) as error:
         raise ServeError(f"{MANIFEST}: {_first(error)}", status=422) from error
     _keep(backend.sea(NO_SEA).annotations, request, manifest)

@@ -126,7 +126,8 @@ def add(
     added = ingest.Added()
     if accepted:
         report((0.0, "encoding"))
-        added = ingest.add(opened.record, accepted, opened.encoder(), split=request.split, progress=progress)
+        how = ingest.AddOptions(split=request.split, progress=progress)
+        added = ingest.add(opened.record, accepted, opened.encoder(), how)
     failed = [*added.failed, *refused]
     if failed and not added.added and not added.present:
         none = "" if len(failed) == 1 else f"none of {len(failed)} files could be added; the first: "
