@@ -139,13 +139,9 @@ class FrameEncoder:
         detects_cuts: bool = False,
         flow: bool = False,
     ) -> None:
-        self.name = name
-        self.fingerprint = fingerprint
-        self.dimension = dimension
+        self.name, self.fingerprint, self.dimension = name, fingerprint, dimension
         self.input_size = model.input_size
-        self._model = model
-        self._split = split
-        self._detects_cuts = detects_cuts
+        self._model, self._split, self._detects_cuts = model, split, detects_cuts
         self._meter = FlowMeter if flow else None
 
     def looks(self, batches: Iterable[Frames]) -> Iterator[Look]:

@@ -447,15 +447,8 @@ class _ResNet(Nodes):
             raise EncoderError(f"{error.args[0]}: not in the checkpoint; its ResNet is incomplete") from None
         kernel = (kernel * gain[:, None, None, None]).astype(np.float32)
         size = kernel.shape[2]
-        return self.node(
-            "Conv",
-            x,
-            self.constant(kernel),
-            self.constant(bias.astype(np.float32)),
-            kernel_shape=[size, size],
-            strides=[stride, stride],
-            pads=[size // 2] * 4,
-        )
+        shape = {"kernel_shape": [size, size], "strides": [stride, stride], "pads": [size // 2] * 4}
+        return self.node("Conv", x, self.constant(kernel), self.constant(bias.astype(np.float32)), **shape)
 
 
 def folded(weights: Mapping[str, Array], norm: str) -> tuple[Array, Array]:

@@ -109,9 +109,9 @@ def _load(written: dict[str, Any]) -> Action:
     return Action(**plain)
 
 
-ACTIONS = tuple(
-    map(_load, tomllib.loads(files("seasync.sample").joinpath("actions.toml").read_text("utf-8"))["actions"])
-)
+_WRITTEN = tomllib.loads(files("seasync.sample").joinpath("actions.toml").read_text("utf-8"))
+ACTIONS = tuple(map(_load, _WRITTEN["actions"]))
+_HAIR: dict[str, list[list[float]]] = _WRITTEN["hair"]
 
 
 Joints = dict[str, Array]
@@ -258,15 +258,6 @@ Radius = Array | float
 _SIDES = (-1, 1)
 _CAP = np.linspace(0, 1, 12)
 _INK = (58, 38, 38)
-_HAIR = {  # capsules: forward, up and radius of either end, in head sizes
-    "short": [(-0.08, 0.24, 0.84, -0.28, -0.1, 0.62)],
-    "crop": [(-0.1, 0.2, 0.8, -0.24, 0.0, 0.62)],
-    "bob": [(-0.06, 0.18, 0.92, -0.3, -0.5, 0.62)],
-    "long": [(-0.06, 0.18, 0.92, -0.42, -1.25, 0.5)],
-    "bun": [(-0.08, 0.22, 0.86, -0.3, -0.1, 0.6), (-0.85, 0.72, 0.34, -0.9, 0.76, 0.34)],
-    "tail": [(-0.08, 0.22, 0.86, -0.3, -0.1, 0.6), (-0.95, 0.35, 0.24, -1.3, -0.75, 0.14)],
-    "curls": [(-0.12, 0.3, 1.12, -0.3, -0.1, 0.8)],
-}
 STYLES = tuple(_HAIR)
 
 

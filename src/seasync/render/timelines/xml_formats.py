@@ -73,20 +73,16 @@ def mlt_text(edit: Edit, *, sound: Location | None = None) -> str:
 def _profile(root: xml.Element, edit: Edit) -> None:
     """The picture is the kept clip's, with even sides: most encoders refuse odd ones."""
     width, height = (side + side % 2 for side in (edit.kept.width, edit.kept.height))
-    shape = Fraction(width, height)
-    profile = {
+    profile: dict[str, object] = {
         "description": edit.name,
         "width": width,
         "height": height,
         "progressive": 1,
-        "sample_aspect_num": 1,
-        "sample_aspect_den": 1,
-        "display_aspect_num": shape.numerator,
-        "display_aspect_den": shape.denominator,
-        "frame_rate_num": edit.rate.numerator,
-        "frame_rate_den": edit.rate.denominator,
-        "colorspace": 709,
     }
+    display = Fraction(width, height)
+    for name, ratio in (("sample_aspect", 1), ("display_aspect", display), ("frame_rate", edit.rate)):
+        profile |= {f"{name}_num": ratio.numerator, f"{name}_den": ratio.denominator}
+    profile["colorspace"] = 709
     xml.SubElement(root, "profile", {name: str(value) for name, value in profile.items()})
 
 
