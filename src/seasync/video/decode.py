@@ -307,15 +307,10 @@ class ToRGB:
 def rgb(frame: av.VideoFrame, scale: VideoReformatter, *, size: tuple[int, int]) -> NDArray[np.uint8]:
     """`frame` as stored, scaled to `size` (width, height): (height, width, 3) uint8, HDR as SDR."""
     kind = "rgb48le" if is_hdr(frame) else "rgb24"
-    shrinks = min(frame.width / size[0], frame.height / size[1]) >= MANY
+    how = MEAN if min(frame.width / size[0], frame.height / size[1]) >= MANY else GOOD
     try:
         picture = scale.reformat(
-            frame,
-            *size,
-            kind,
-            src_colorspace=matrix(frame),
-            interpolation=MEAN if shrinks else GOOD,
-            threads=1,
+            frame, *size, kind, src_colorspace=matrix(frame), interpolation=how, threads=1
         )
     except av.FFmpegError as error:
         raise VideoError(f"pictures in {frame.format.name} cannot be shown ({error.strerror})") from error
