@@ -27,6 +27,7 @@ RUNS = {  # the longest first
     "pair-rate": "pair_rate {data}",
     "marks": "marks {data} --set robots/drawer --set robots/bottle --set falls --labeled 1 5",
     "verdict": "verdict {data}/golf {data}/actions",
+    "repetitions": "repetitions {data}",
 }
 TIMED = {"group": "group", "find": "find"}
 
