@@ -202,9 +202,25 @@ def _ranking(world: Figures) -> Iterator[Row]:
 
 
 def _views(world: Figures) -> Iterator[Row]:
-    yield "two cameras", "uniform stretch, ms", "motion, ms"
+    yield "two cameras", "uniform stretch, ms", "motion, ms", "of these, the verdict is “aligns”"
     for name, rows in world["views"].items():
-        yield name, _number(rows["uniform stretch"]), _number(rows["motion"])
+        yield name, _number(rows["uniform stretch"]), _number(rows["motion"]), _share(rows["aligns"]["mean"])
+
+
+def _unseen(world: Figures) -> Iterator[Row]:
+    yield "clips", "searches", "error", "unseen, 50 % or more", "unseen, 90 % or more", "seen, 50 % or more"
+    for name, row in world["open set"].items():
+        shares = (row[column] for column in ("false at 50 %", "false at 90 %", "recall"))
+        shown = ("" if share is None or share != share else _share(share) for share in shares)
+        yield name, str(row["searches"]), f"{row['error']:.3f}", *shown
+
+
+def _expected(world: Figures) -> Iterator[Row]:
+    yield "a fifth of the pairs each", "expected, ms", "true, ms", "true over expected"
+    for name, row in world["expected error"].items():
+        if name != "all":
+            expected, true = row["expected, ms"], row["true, ms"]
+            yield name, f"{expected:.0f}", f"{true:.0f}", f"{true / expected:.2f}"
 
 
 def _likelihood(world: Figures) -> Iterator[Row]:
@@ -317,9 +333,12 @@ TABLES: dict[str, Callable[[Any], Iterator[Row]]] = {
     "ranking": _ranking,
     "views": _views,
     "likelihood": _likelihood,
-    "exponent": _chosen("score^p", 1),
-    "candidates": _chosen("candidates", 1),
-    "cut": _chosen("cut", 2),
+    "unseen": _unseen,
+    "expected": _expected,
+    "score weight": _chosen("score_weight", 1),
+    "contrast weight": _chosen("contrast_weight", 1),
+    "company": _chosen("company", 1),
+    "margin": _chosen("margin", 2),
     "planted": _planted,
     "kinds": _kinds,
     "interrupted": _interrupted,
