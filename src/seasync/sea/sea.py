@@ -383,10 +383,8 @@ class Sea:
         --------
         >>> sea = seasync.Sea("footage.sea")
         >>> match = sea.search("query.mp4", k=1)[0]
-        >>> before, after = match.alignability, sea.confirm(match, same=True)
-        >>> after > before
-        True
-        >>> sea.confirm(match, same=None) == before
+        >>> likelihood = sea.confirm(match, same=True)
+        >>> sea.confirm(match, same=None) == match.alignability  # taken back
         True
         """
         clip, recipe, product = match.part or match.clip, match.fit.recipe, match.fit.product

@@ -4,9 +4,9 @@ Each is a task as those of `seasync.train.tasks`: what is drawn of a clip, the l
 frame and one half a second before it, through two layers of 512 and one of 128, as their papers do on top of
 a frame encoder. Theirs is trained with it and keeps its map of the picture; ours is frozen and pooled.
 
-The formulas and settings were read in the authors' public code, or in the code that made the figures which
-the paper's Table 3 repeats: TCC, TCN, SaL in google-research/tcc; LAV in trquhuytin/LAV-CVPR21; GTA in
-hadjisma/VideoAlignment. Where a paper says otherwise than its code, the docstring of the loss tells.
+The formulas and settings were read in public code: TCC and TCN in minghchen/CARL_code, SaL in
+google-research/tcc, LAV in trquhuytin/LAV-CVPR21, GTA in hadjisma/VideoAlignment. Where a paper says
+otherwise than this code, the docstring of the loss tells.
 """
 
 from collections.abc import Callable, Sequence
