@@ -6,7 +6,7 @@ import pickletools
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -32,8 +32,7 @@ def read_pickle(file: Path) -> Any:
     """Read plain containers, numbers, text, arrays and torch tensors (as arrays); all else is refused."""
     try:
         with file.open("rb") as opened:
-            expect_modest_pickle(opened)
-            return _SafeUnpickler(opened).load()
+            return _SafeUnpickler(opened, _ALLOWED).load()
     except pickle.UnpicklingError as error:
         raise DataError(f"{file}: refused ({_one_line(error)})") from None
     except Exception as error:  # noqa: BLE001 - numpy's objects are told to restore states of any kind
@@ -43,11 +42,20 @@ def read_pickle(file: Path) -> Any:
 class _SafeUnpickler(pickle.Unpickler):
     """Resolves only the few names that arrays need, so that no code can be reached."""
 
+    def __init__(self, opened: IO[bytes], allowed: Mapping[tuple[str, str], Any]) -> None:
+        expect_modest_pickle(opened)
+        super().__init__(opened)
+        self._allowed = allowed
+
     def find_class(self, module: str, name: str) -> Any:
-        found = _ALLOWED.get((module.replace("numpy._core", "numpy.core"), name))
+        found = self._allowed.get((module.replace("numpy._core", "numpy.core"), name))
         if found is None:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain data and arrays are read")
         return found
+
+    def persistent_load(self, key: Any) -> Any:
+        """The type of a tensor's numbers, in the place of its storage."""
+        return key[1]
 
 
 def expect_modest_pickle(opened: IO[bytes]) -> None:
@@ -80,15 +88,8 @@ def tensor_array(
     return np.lib.stride_tricks.as_strided(numbers[offset:], size, strides).copy()
 
 
-_STORAGES = {
-    "Double": "f8",
-    "Float": "f4",
-    "Half": "f2",
-    "Long": "i8",
-    "Int": "i4",
-    "Short": "i2",
-    "Byte": "u1",
-}
+_KINDS = {"Double": "f8", "Float": "f4", "Half": "f2", "Long": "i8", "Int": "i4", "Short": "i2", "Byte": "u1"}
+_STORAGES = {("torch", f"{name}Storage"): kind for name, kind in _KINDS.items()}
 
 
 def read_storage(data: bytes) -> NDArray[Any]:
@@ -97,26 +98,9 @@ def read_storage(data: bytes) -> NDArray[Any]:
     Five pickles (magic number, version, machine, what is stored, names), a count, and the numbers.
     """
     opened = io.BytesIO(data)
-    kinds = [_StorageUnpickler(opened).load() for _ in range(5)]
+    kinds = [_SafeUnpickler(opened, _STORAGES).load() for _ in range(5)]
     count, kind = int.from_bytes(opened.read(8), "little"), np.dtype(kinds[3])
     return np.frombuffer(opened.read(count * kind.itemsize), kind, count)
-
-
-class _StorageUnpickler(pickle.Unpickler):
-    """Gives the type of the numbers in the place of a storage, and resolves no other name."""
-
-    def __init__(self, opened: IO[bytes]) -> None:
-        expect_modest_pickle(opened)
-        super().__init__(opened)
-
-    def find_class(self, module: str, name: str) -> Any:
-        kind = _STORAGES.get(name.removesuffix("Storage"))
-        if module != "torch" or kind is None:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}; only plain data and arrays are read")
-        return kind
-
-    def persistent_load(self, key: Any) -> Any:
-        return key[1]
 
 
 # Arrays in pickles are restored by checks of our own: numpy believes the states it is given, and one that
