@@ -197,15 +197,10 @@ class Nodes:
         self._nodes.append(message("NodeProto")(op_type=kind, input=inputs, output=outputs, attribute=given))
 
 
-CPU = "CPUExecutionProvider"
 # By the name that users give; "auto" tries them in this order.
-PROVIDERS = {
-    "cuda": "CUDAExecutionProvider",
-    "coreml": "CoreMLExecutionProvider",
-    "directml": "DmlExecutionProvider",
-    "openvino": "OpenVINOExecutionProvider",
-    "cpu": CPU,
-}
+_DEVICES = {"cuda": "CUDA", "coreml": "CoreML", "directml": "Dml", "openvino": "OpenVINO", "cpu": "CPU"}
+PROVIDERS = {name: f"{device}ExecutionProvider" for name, device in _DEVICES.items()}
+CPU = PROVIDERS["cpu"]
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,9 @@ def _pose(name: str, size: str) -> Encoder:
 
 
 _BUILT_IN: dict[str, Callable[[str, str], Encoder]] = {
-    "dinov2-small": _dinov2,
-    "dinov2-small-whole": _dinov2,
-    "dinov2-small-cls": _dinov2,
+    **dict.fromkeys(("dinov2-small", "dinov2-small-whole", "dinov2-small-cls"), _dinov2),
     "tinyvit-5m": _tinyvit,
-    "pose": _pose,
-    "pose-heavy": _pose,
+    **dict.fromkeys(("pose", "pose-heavy"), _pose),
 }
 
 

@@ -360,17 +360,15 @@ def tensor_shapes() -> dict[str, tuple[int, ...]]:
         "cls_token": (1, 1, WIDTH),
         "pos_embed": (1, 1 + 37 * 37, WIDTH),
         "patch_embed.proj.weight": (WIDTH, 3, 14, 14),
-        "patch_embed.proj.bias": (WIDTH,),
-        "norm.weight": (WIDTH,),
-        "norm.bias": (WIDTH,),
+        **dict.fromkeys(("patch_embed.proj.bias", "norm.weight", "norm.bias"), (WIDTH,)),
     }
     for n in range(LAYERS):
         for part, (out, into) in zip(
             _LINEAR, ((3 * WIDTH, WIDTH), (WIDTH, WIDTH), (4 * WIDTH, WIDTH), (WIDTH, 4 * WIDTH)), strict=True
         ):
             shapes |= {f"blocks.{n}.{part}.weight": (out, into), f"blocks.{n}.{part}.bias": (out,)}
-        for part in ("norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias", "ls1.gamma", "ls2.gamma"):
-            shapes[f"blocks.{n}.{part}"] = (WIDTH,)
+        rest = ("norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias", "ls1.gamma", "ls2.gamma")
+        shapes |= {f"blocks.{n}.{part}": (WIDTH,) for part in rest}
     return shapes
 
 
