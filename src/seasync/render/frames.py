@@ -150,21 +150,13 @@ def _plate(text: str, size: int) -> tuple[Plane, NDArray[np.uint16]]:
 # Letters on pictures and films.
 
 
-REGULAR = (
-    "Helvetica.ttc",
-    "Arial.ttf",
-    "arial.ttf",
-    "LiberationSans-Regular.ttf",
-    "DejaVuSans.ttf",
-    "NotoSans-Regular.ttf",
-)
-BOLD = (
-    "HelveticaNeue.ttc",
-    "Arial Bold.ttf",
-    "arialbd.ttf",
-    "LiberationSans-Bold.ttf",
-    "DejaVuSans-Bold.ttf",
-    "NotoSans-Bold.ttf",
+FONTS = (  # regular and bold
+    ("Helvetica.ttc", "HelveticaNeue.ttc"),
+    ("Arial.ttf", "Arial Bold.ttf"),
+    ("arial.ttf", "arialbd.ttf"),
+    ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"),
+    ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"),
+    ("NotoSans-Regular.ttf", "NotoSans-Bold.ttf"),
 )
 PLAIN = str.maketrans({"–": "-", "—": "-", "×": "x", "→": "->", "’": "'", "≤": "<=", "≥": ">=", "½": "1/2"})
 
@@ -185,9 +177,9 @@ def drawable(text: str) -> str:
 
 @lru_cache
 def _system_font(bold: bool) -> str | None:
-    for name in BOLD if bold else REGULAR:
+    for names in FONTS:
         with suppress(OSError):
-            return str(ImageFont.truetype(name, 12).path)
+            return str(ImageFont.truetype(names[bold], 12).path)
     return None
 
 

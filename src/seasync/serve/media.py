@@ -175,13 +175,9 @@ class KnownFacts:
         known = self._facts.get(local.stamp(file))
         if known is not None:
             return known
-        found: VideoFacts = self._worker.run(
-            inspect_video,
-            str(file),
-            self._limits.pixels,
-            self._limits.video_seconds,
-            seconds=self._limits.inspect_seconds,
-        )
+        limits = self._limits
+        asked = inspect_video, str(file), limits.pixels, limits.video_seconds
+        found: VideoFacts = self._worker.run(*asked, seconds=limits.inspect_seconds)
         self.remember(file, found)
         return found
 
