@@ -122,11 +122,11 @@ class MatchForm(ScoresForm):
 
     rank: int
     """Place in the list, from 1."""
-    rating: float
+    rating: float | None = None
     """How well it fits, from 0 to 1; no match is rated higher than one before it. It counts how likely each
-    match shows the same movement and where it stands among all candidates."""
-    grade: Grade
-    """The same in words. `doubtful`: the same movement is less likely than not."""
+    match shows the same movement and where it stands among all candidates. Null from `find`."""
+    grade: Grade | None = None
+    """The same in words. `doubtful`: the same movement is less likely than not. Null from `find`."""
     clip: ClipForm
     """The clip; from `find`, the stretch of the film."""
     match_start: float | None = None

@@ -29,6 +29,7 @@ class Alignment(Judged):
     query_step: float
     random_cost: float
     recipe: Recipe
+    runners_up: tuple[RunnerUp, ...]
     score: float
     def scores(self) -> ScoresForm: ...
     summary: str
