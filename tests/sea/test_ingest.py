@@ -250,7 +250,7 @@ def test_one_sea_one_encoder_one_rate(tmp_path: Path, clips: Path, encoder: str)
 
 def test_nonsense_is_refused_before_anything_is_written(tmp_path: Path, clips: Path, encoder: str) -> None:
     for split in ("shot", 0, -1, "nan"):
-        with pytest.raises(SeaError, match="expected none, shots, or a number of seconds"):
+        with pytest.raises(SeaError, match="expected none, shots, reps, or a number of seconds"):
             Sea(tmp_path / "s.sea", encoder).add(clips, split=split)
     with pytest.raises(SeaError, match="no sea here; make one with"):
         Sea(tmp_path / "s.sea", create=False)
