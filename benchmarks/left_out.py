@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.goals import Goals, parser
 from benchmarks.partial import GOOD_FRAMES, KINDS, Case, cases, load
 from benchmarks.world_sets import CachedEncoder, FootageSet, load_sets
-from seasync import similarity
+from seasync import ranking
 from seasync.alignment import MOTION, Alignment, Recipe, align_encodings, align_many
 from seasync.clip import Clip
 from seasync.encoders import DEFAULT
@@ -192,11 +192,11 @@ def _is_good(case: Case, recipe: Recipe) -> bool:
 def _event_error(clips: FootageSet, encodings: list[Encoding], recipe: Recipe) -> float:
     """Mean error of the key events of each clip's ten nearest, in seconds."""
     assert clips.events is not None
-    alike = similarity.similarity_matrix(encodings, encodings, trajectory=True)
+    alike = ranking.similarity_matrix(encodings, encodings, trajectory=True)
     np.fill_diagonal(alike, -np.inf)
     errors = []
     for query, row, events in zip(encodings, alike, clips.events, strict=True):
-        nearest = similarity.best(row.astype(np.float32), TEN).tolist()
+        nearest = ranking.best(row.astype(np.float32), TEN).tolist()
         aligned = align_many(query, [encodings[n] for n in nearest], recipe=recipe)
         errors += [_error(a, events, clips.events[n]) for a, n in zip(aligned, nearest, strict=True)]
     return float(np.mean(errors))

@@ -25,7 +25,7 @@ from seasync.clip import Clip
 from seasync.encoders import DEFAULT, encode_clip, get_encoder
 from seasync.encoding import Encoding
 from seasync.evaluate.results import mean_interval
-from seasync.group import takes as group_takes
+from seasync.group import clock as group_clock
 from seasync.group.carry import SURE, Carrier, LabeledClip
 from seasync.marks import Mark
 
@@ -202,7 +202,7 @@ def _remember_alignments() -> None:
             )
         return [known[id(query), id(match)] for match in matches]
 
-    group_takes.align_many = aligned  # type: ignore[assignment]
+    group_clock.align_many = aligned  # type: ignore[assignment]
 
 
 if __name__ == "__main__":
