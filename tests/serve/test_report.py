@@ -104,19 +104,21 @@ def test_waiting_before_the_movement_counts_for_nothing(server: Server, tmp_path
     assert max(abs(one["later"]) for one in report["moments"]) == pytest.approx(20 / 30, abs=0.15)
     took, only, *_ = report["summary"]
     assert float(took.partition("slow.mp4 takes ")[2].split()[0]) == pytest.approx(80 / 30, abs=0.5)
-    assert "before and after that, frames look too much alike" in only
+    assert "s of quick.mp4 (4" in only  # 2 s of 4.5 s
+    assert "before and after that, hardly anything moves" in only
     whole = server.client.get(
         f"{API}/alignment/report", params={"query": query, "match": match, "since": "0"}
     ).json()
     assert whole["zero"]["query"] == 0
 
 
-def test_a_pair_that_does_not_align_is_said_to_mean_little(server: Server, tmp_path: Path) -> None:
+def test_of_a_pair_that_does_not_align_nothing_else_is_said(server: Server, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 255, (40, 15, 20, 3), np.uint8).repeat(8, 1).repeat(8, 2)
     files = [write(tmp_path / "noise.mp4", noise), film(tmp_path / "arc.mp4", pace(60), action="arc")]
     query, match = (server.upload(file).json()["ref"] for file in files)
     report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
-    assert report["summary"][0] == "These two do not align, so their differences mean little."
+    assert report["summary"] == ["These two do not align, so their timing cannot be compared."]
+    assert (report["moments"], report["phases"]) == ([], [])
 
 
 def test_a_mark_stands_for_the_moment_beside_it(server: Server, pair: dict[str, str]) -> None:
@@ -145,8 +147,20 @@ def test_the_same_timing_is_said_to_be_the_same(server: Server, tmp_path: Path) 
     files = [film(tmp_path / f"{n}.mp4", pace(60), action="arc", tint=20 * n) for n in range(2)]
     query, match = (server.upload(file).json()["ref"] for file in files)
     report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
-    assert report["summary"] == [
-        pytest.approx(report["summary"][0]),
-        "No moment differs by more than a frame or so.",
-    ]
-    assert "the same speed" in report["summary"][0]
+    took, nothing, *_ = report["summary"]
+    assert "the same speed" in took
+    assert nothing == "No moment differs by more than a frame or so."
+    assert report["moments"] == []
+
+
+def test_a_wait_of_one_video_does_not_count_as_its_movement(server: Server, tmp_path: Path) -> None:
+    """The first waits 2 s and moves in 2 s; the second waits .2 s and moves in 2.67 s: it is slower."""
+    files = []
+    for name, before, count in (("waits", 60, 60), ("slow", 6, 80)):
+        pictures = (frame(0, share, action="arc") for share in [0.0] * before + pace(count))
+        files.append(write(tmp_path / f"{name}.mp4", pictures))
+    query, match = (server.upload(file).json()["ref"] for file in files)
+    report = server.client.get(f"{API}/alignment/report", params={"query": query, "match": match}).json()
+    assert report["zero"]["query"] == pytest.approx(2.0, abs=0.3)
+    speed = float(report["summary"][0].rpartition("(")[2].partition("×")[0])
+    assert speed == pytest.approx(60 / 80, abs=0.1)

@@ -384,9 +384,16 @@ class Report:
 MOST_DIFFERENCES = 5  # moments without a mark
 SAME_SECONDS = 0.1  # between a mark and a moment without one: closer ones are one moment
 NOTABLE_SECONDS = 0.04  # a frame or so: smaller differences are not worth a sentence
-UNSURE_SECONDS = 0.5  # between the earliest and the latest partner that a moment could have
+UNSURE_SECONDS = 0.5  # between the earliest and the latest partner that a moment of either video could have
 SURE_SECONDS = 0.25  # so long the partners must stay sure for times to count from there
+UNSURE_SHARE = 1 / 3  # of the time compared: ends less sure than that do not say how long it takes
+SAME_SHARE = 0.15  # of the time compared: only ends that are surer can say that two take the same time
+EDGE = 0.02  # share of the motion at either end that does not count as the movement
+NOTABLE_SPEED = 0.03  # a smaller difference of speeds is too close to say
 NOTABLE_CHANGE = 0.1  # seconds gained or lost within one stretch of the movement
+NO_MOMENT_DIFFERS = "No moment differs by more than a frame or so."
+NOT_ALIGNED = "These two do not align, so their timing cannot be compared."
+ENDS_UNSURE = "Where the movement begins and ends is too unsure to say which is faster."
 END, END_SECONDS = "the end", 0.15  # a moment so close to the end is called that
 TEMPO_STEP = 1 / 15  # seconds between two values of the tempo curve
 FASTEST = 8.0  # the match skips this part of the movement
@@ -412,13 +419,14 @@ def compare_timing(
     names
         Names of the videos, for the sentences.
     since
-        Second of the query from which times count. Default: the first moment whose partner is sure, which is
-        the start of what both show unless somebody waits there.
+        Second of the query from which times count. Default: the first moment at which both move and whose
+        partner is sure, which is the start of what both show unless somebody waits there.
 
     Returns
     -------
     Report
-        Moments with the largest difference first, phases in order of time, and the tempo curve.
+        Moments with the largest difference first, phases in order of time, and the tempo curve. If the two do
+        not align, the summary says only that, and moments and phases are those that both have marks of.
 
     Raises
     ------
@@ -427,19 +435,20 @@ def compare_timing(
     """
     timing = PairTiming(alignment, names, since)
     marked = timing.marked(alignment, marks.get("query", ()), marks.get("match", ()))
+    if not alignment.alignable:  # nothing can be carried over
+        marked = [one for one in marked if one.source == "both"]
     lasting = {mark.name for each in marks.values() for mark in each if mark.end is not None}
     phases = timing.phases(marked, lasting)
     # A mark so close that it says the same with a name stands for a moment.
     found = [
         one
-        for one in timing.differences()
+        for one in (timing.differences() if alignment.alignable else ())
         if all(abs(one.query - mark.query) >= SAME_SECONDS for mark in marked)
     ]
     moments = sorted([*marked, *found], key=lambda one: -abs(one.later))
-    doubt = [] if alignment.alignable else ["These two do not align, so their differences mean little."]
     return Report(
         names=dict(names),
-        summary=[*doubt, *timing.summary(moments, phases)],
+        summary=timing.summary(moments, phases) if alignment.alignable else [NOT_ALIGNED],
         start=timing.start,
         zero=timing.zero,
         seconds={side: timing.end[side] - timing.start[side] for side in timing.start},
@@ -463,8 +472,8 @@ class PairTiming:
         }
         self.end: dict[Side, float] = {"query": last.end, "match": float(last.at(np.array(last.end)))}
         rows = np.array(uncertainty_rows(alignment) or [(0.0, 0.0, 0.0)])
-        self._known, self._widths = rows[:, 0], rows[:, 2] - rows[:, 1]
-        self.sure = self._sure_span()
+        self._known, self._widths = rows[:, 0], _widths(rows, self.warp)
+        self.sure = self._sure_span(alignment)
         self.zero, self.zero_name = self.start, "the start"
         if since is not None:
             if not self.warp.covers(since):
@@ -474,18 +483,25 @@ class PairTiming:
             self.zero = {side: self.sure[side][0] for side in self.start}
             self.zero_name = "the first sure moment"
 
-    def _sure_span(self) -> dict[Side, tuple[float, float]]:
-        """From the first moment whose partner is sure to the last; all of it if hardly anything is unsure."""
+    def _sure_span(self, alignment: Alignment) -> dict[Side, Span]:
+        """From when to when both move and their partners are sure; where none is sure, all that moves.
+
+        The first and the last fiftieth of that motion are left out: they can be far from the rest, where
+        somebody fidgets before the movement.
+        """
         begin, end = self.start["query"], self.end["query"]
-        times = np.concatenate([np.arange(*span, TEMPO_STEP) for span in self.warp.spans])
-        is_sure = np.concatenate([[False], self.are_sure(times), [False]])
-        runs = [
-            (float(times[first]), float(times[after - 1]))
-            for first, after in np.flatnonzero(np.diff(is_sure.astype(int))).reshape(-1, 2)
-            if times[after - 1] - times[first] >= SURE_SECONDS
-        ]
-        first = runs[0][0] if runs and runs[0][0] - begin > SURE_SECONDS else begin
-        last = runs[-1][1] if runs and end - runs[-1][1] > SURE_SECONDS else end
+        times, motion = alignment.query_seconds, _common_motion(alignment)
+        is_sure = np.concatenate([[False], self.are_sure(times) & self.warp.covers(times), [False]])
+        sure = np.zeros(len(times), bool)
+        for run in np.flatnonzero(np.diff(is_sure.astype(int))).reshape(-1, 2).tolist():
+            here = times[slice(*run)]
+            sure[slice(*run)] = _lasts(here) and _lasts(self.warp.at(here))
+        moved = np.cumsum(np.where(sure, motion, 0.0) if motion[sure].any() else motion)
+        if not moved[-1]:
+            return {"query": (begin, end), "match": (self.start["match"], self.end["match"])}
+        first, last = times[np.searchsorted(moved, moved[-1] * np.array([EDGE, 1 - EDGE]))].tolist()
+        first = first if first - begin > SURE_SECONDS else begin
+        last = last if end - last > SURE_SECONDS else end
         match = (
             self.start["match"] if first == begin else self.warp.at(first),
             self.end["match"] if last == end else self.warp.at(last),
@@ -599,7 +615,7 @@ class PairTiming:
         sentences += [one.text for one in longest[:2] if abs(one.difference) >= NOTABLE_SECONDS]
         if sentences and (steepest := self._steepest()):
             sentences.insert(0, steepest)
-        return [*self._overall(), *(sentences or ["No moment differs by more than a frame or so."])]
+        return [*self._overall(bool(sentences)), *sentences]
 
     def _steepest(self) -> str | None:
         """Where most of the difference arises, in words; None if it grows evenly, or is small or unsure."""
@@ -626,20 +642,61 @@ class PairTiming:
             begin = begin.removesuffix(f" {same}").removesuffix(f" {self.zero_name}")
         return f"From {begin} to {stop}, {change}."
 
-    def _overall(self) -> list[str]:
-        """How long both take, from the first sure moment to the last."""
+    def _overall(self, differ: bool) -> list[str]:
+        """How long both take, from the first sure moment to the last; `differ`: whether any moment does."""
         names, (begin, end) = self.names, self.sure["query"]
         query, match = (self.sure[side][1] - self.sure[side][0] for side in self.start)
         speed = query / match if match else 1.0
-        both = f"{names['match']} takes {match:.2f} s for what {names['query']} does in {query:.2f} s"
-        found = [both + (f" ({speed:.2f}× the speed)." if abs(speed - 1) >= 0.03 else ": the same speed.")]
+        found = [f"{names['match']} takes {match:.2f} s for what {names['query']} does in {query:.2f} s"]
+        shorter = min(query, match)
+        unsure = float(np.interp(self.sure["query"], self._known, self._widths).mean())
+        if unsure > max(UNSURE_SECONDS, UNSURE_SHARE * shorter):
+            found = [ENDS_UNSURE]
+        elif abs(speed - 1) >= NOTABLE_SPEED:
+            found[0] += f" ({speed:.2f}× the speed)."
+        elif differ or unsure > SAME_SHARE * shorter:
+            found[0] += ": too close to say which is faster."
+        else:
+            found = [f"{found[0]}: the same speed.", NO_MOMENT_DIFFERS]
         cut = {"before": begin > self.start["query"], "after": end < self.end["query"]}
+        share = (end - begin) / max(self.end["query"] - self.start["query"], 1e-9)
         if outside := [when for when, is_cut in cut.items() if is_cut]:
             found.append(
-                f"Only {begin:.2f}–{end:.2f} s of {names['query']} are compared: {' and '.join(outside)} "
-                "that, frames look too much alike to say which belong together."
+                f"Only {begin:.2f}–{end:.2f} s of {names['query']} ({share:.0%}) are compared: "
+                f"{' and '.join(outside)} that, hardly anything moves, or frames look too much alike to "
+                "say which belong together."
             )
         return found
+
+
+def _widths(rows: NDArray[np.float64], warp: Warp) -> Seconds:
+    """How far moments could be off in either video: `rows` (n, 3) are moments, their first and last partners.
+
+    While one video waits, the partners of its moments are known, but not the other way round: many moments
+    have the same one.
+    """
+    widths: Seconds = rows[:, 2] - rows[:, 1]
+    for start, end in warp.spans:
+        here = (rows[:, 0] >= start) & (rows[:, 0] <= end)
+        times, earliest, latest = rows[here].T
+        partners = warp.at(times).clip(earliest, latest)
+        first, after = np.searchsorted(latest, partners), np.searchsorted(earliest, partners, side="right")
+        widths[here] = np.maximum(widths[here], times[after - 1] - times[first])
+    return widths
+
+
+def _common_motion(alignment: Alignment) -> Seconds:
+    """How much moves in both videos at each of the query's grid points, (n,); nothing where one waits."""
+    query, match = alignment.path.T
+    shares = [
+        motion[side] / np.bincount(side)[side]
+        for side, motion in ((query, alignment.query_motion), (match, alignment.match_motion))
+    ]
+    return np.bincount(query, np.minimum(*shares), len(alignment.query_seconds)).astype(np.float64)
+
+
+def _lasts(times: Seconds) -> bool:
+    return bool(times[-1] - times[0] >= SURE_SECONDS)
 
 
 def _pair_tempo(warp: Warp) -> list[Tempo]:
