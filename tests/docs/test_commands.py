@@ -32,6 +32,13 @@ from tests.scale.store import free_ports
 NOT_RUN = {
     "seasync demo": "the tutorial runs `seasync demo --out demo`, which is the same",
     "seasync demo --out try --clips 24 --serve": "the same, and `seasync serve`, which others run",
+    **dict.fromkeys(
+        (
+            "seasync sound mine.mp4 reference.mp4 --to with-sound.mp4",
+            "seasync sound mine.mp4 --sea footage.sea --to with-sound.mp4",
+        ),
+        "the sample's clips have no sound; tests/render/test_sound.py has some",
+    ),
     "seasync models pull dinov2-small pose": "downloads; tests/encoders/test_weights.py pulls from a server",
 }
 TINY = "--steps 2 --width 16 --layers 1"
