@@ -213,5 +213,6 @@ def test_every_list_is_sorted_by_what_is_shown_and_the_headline_quotes_the_first
         assert places == sorted(places)
         assert places.count(0) == (places[0] == 0)
         first = plain["matches"][0]
-        assert f"DRAQ {first['draq']:.3f}" in plain["verdict"]
-        assert first["grade"] in plain["verdict"] or not any(match["alignable"] for match in plain["matches"])
+        aligns = any(match["alignable"] for match in plain["matches"])
+        assert not aligns or f"better than {first['better_than']:.0%}" in plain["verdict"]
+        assert not aligns or first["grade"] in plain["verdict"]

@@ -39,6 +39,10 @@ NOT_RUN = {
         ),
         "the sample's clips have no sound; tests/render/test_sound.py has some",
     ),
+    "seasync evaluate aligners my-clips/": "needs events; tests/evaluate/test_aligners.py has some",
+    "seasync evaluate paper --penn Penn_Action/ --ucf UCF-101/ --byol byol.pth": (
+        "needs the data sets; tests/evaluate/test_whole_paper.py makes small ones"
+    ),
     "seasync models pull dinov2-small pose": "downloads; tests/encoders/test_weights.py pulls from a server",
 }
 TINY = "--steps 2 --width 16 --layers 1"

@@ -26,7 +26,7 @@ FIXED = {
         "labels",
         "format",
     ),
-    "search query.mp4 --sea footage.sea": ("of 10 align.", "similarity label seconds file"),
+    "search query.mp4 --sea footage.sea": ("of 10 align; the first", "off by label seconds file"),
     "transfer marks.csv --sea footage.sea --to all.csv": ("carried to", "to check, the most doubtful first:"),
 }
 

@@ -391,6 +391,10 @@ class Alignment(Judged):
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, as `seasync.forms.AlignmentForm` describes them."""
+        return asdict(self.form())
+
+    def form(self) -> AlignmentForm:
+        """The alignment in the form that JSON has."""
         i, j = self.path.T
         rows = zip(
             self.query_frames[i].tolist(),
@@ -399,7 +403,7 @@ class Alignment(Judged):
             self.match_seconds[j].round(6).tolist(),
             strict=True,
         )
-        form = AlignmentForm(
+        return AlignmentForm(
             **vars(self.scores()),
             path=list(rows),
             warnings=list(self.warnings),
@@ -407,7 +411,6 @@ class Alignment(Judged):
             uncertainty=uncertainty_rows(self),
             expected_error=self.expected_error,
         )
-        return asdict(form)
 
 
 # Runners-up: other ways to pair the clips. In a series of push-ups, one cycle looks like the next, and the

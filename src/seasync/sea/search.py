@@ -216,7 +216,9 @@ class Matches(list[Match]):
         count = sum(match.alignable for match in self)
         if count:
             first, known = self[0], self[0].alignability
-            why = f"DRAQ {first.draq:.3f}" if known is None else f"{per_cent(known)} likely the same movement"
+            why = f"{per_cent(known)} likely the same movement" if known is not None else "in step"
+            if known is None and first.better_than is not None:
+                why = f"fits better than {first.better_than:.0%} of random pairs"
             states = first.grade if first.grade != "doubtful" else "is doubtful"
             return f"{count} of {len(self)} {'aligns' if count == 1 else 'align'}; the first {states}: {why}."
         best = f"the best DRAQ of {self.candidates} candidates is {self.best_draq:.3f}"

@@ -10,6 +10,7 @@ class Alignment(Judged):
     dtw_cost: float
     ends: tuple[float, float]
     expected_error: tuple[float, float] | None
+    def form(self) -> AlignmentForm: ...
     likelihood: float | None
     match: Clip | None
     match_frames: Indices

@@ -62,5 +62,5 @@ def test_when_nothing_aligns_it_says_what_may_help(tab: Tab, tmp_path: Path) -> 
     page.get_by_text("Nothing here moves in step").wait_for()
     hints = page.locator(".hints").inner_text()
     assert "Trim the query" in hints
-    assert "The best of 6 candidates" in hints
+    assert "The first of 6 candidates" in hints
     assert "DRAQ" not in page.inner_text("main")

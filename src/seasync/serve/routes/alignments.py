@@ -44,7 +44,7 @@ def get_alignment(
     """Align two videos: which moments correspond, how well, and the maps of time in both directions."""
     solved, detail = backend.solver.solve_soon(sea, request)
     return models.ServedAlignment(
-        **solved.to_json() | {"pieces": solved.scores().pieces},
+        **vars(solved.form()),
         request=models.AlignmentRequest(**request.model_dump(exclude={"detail"})),
         detail=detail,
         warps={side: [_stretch(one) for one in solved.warp(keep=side).stretches] for side in models.SIDES},
