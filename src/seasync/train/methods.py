@@ -9,6 +9,7 @@ google-research/tcc, LAV in trquhuytin/LAV-CVPR21, GTA in hadjisma/VideoAlignmen
 otherwise than this code, the docstring of the loss tells.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,7 +30,7 @@ FAR = 1e9  # the cost of what is outside a table
 
 
 @dataclass(frozen=True)
-class FrameTask:
+class FrameTask(ABC):
     """What these methods share: the embedder, and frames drawn at random, in order.
 
     Attributes
@@ -87,9 +88,9 @@ class FrameTask:
         """The numbers of the frames that are drawn of a clip with frames at these times."""
         return np.sort(rng.choice(len(seconds), self.frames, replace=len(seconds) < self.frames))
 
+    @abstractmethod
     def losses(self, head: Any, features: Any, batch: Batch) -> dict[str, Any]:
         """The loss, from features of shape (2B, T, d)."""
-        raise NotImplementedError
 
     def scores(self, head: Any, features: Any, batch: Batch) -> dict[str, float]:
         """Kendall's τ of the nearest frames of the other clip, as these papers measure it; 0 is chance."""
