@@ -1,6 +1,6 @@
 """Aligning encodings: `solve` solves any number of pairs; everything else asks it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial as bind
 from itertools import pairwise
@@ -160,7 +160,8 @@ def score_many(
     if isinstance(matches, EncodingBatch) and not (_rejoins(asked) and prepared.uninterrupted is not None):
         stored = StoredMatches.of(prepared, matches, asked)
     plain, others = stored.blocks() if stored else ([], list(range(len(matches))))
-    blocks = plain + _blocks_of([len(clip.seconds) for clip in matches], others)
+    lengths = {k: len(matches[k].seconds) for k in others}  # those of stored clips are not needed
+    blocks = plain + _blocks_of(lengths, others)
 
     def score(at: int) -> Scores:
         # A thread prepares and solves one block after the other, so that it works on what its cache holds.
@@ -302,7 +303,7 @@ def _prepare_all(clips: Sequence[Encoding | PreparedClip], recipe: Recipe) -> li
     return [clip for part in done for clip in part]
 
 
-def _blocks_of(sizes: Sequence[int], chosen: Iterable[int]) -> list[list[int]]:
+def _blocks_of(sizes: Sequence[int] | Mapping[int, int], chosen: Iterable[int]) -> list[list[int]]:
     """The numbers that are chosen in blocks of similar size, up to LANES in each."""
     order = sorted(chosen, key=lambda k: sizes[k])
     count = -(-len(order) // LANES)  # of about equal size, so that threads finish together
