@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CALIBRATION, ANSWERS = "seasync.calibration", "seasync.answers"
 # How much the log odds of the same movement usually differ between a sea and the curve: the more, the faster
-# answers move the curve.
+# answers move the curve. Not measured.
 USUAL_SHIFT = 1.5
 FEWEST_CLIPS = 20
 QUERIES, PARTNERS = 80, 20

@@ -43,7 +43,7 @@ from seasync.sea.snapshot import Snapshot, one_of
 
 CONSENSUS_CELLS = 1 << 25  # of all matches' cost matrices with each other: ten clips of 38 seconds
 KEPT_CELLS = 1 << 20  # of a match's cost matrix: it goes with the match up to 4 MB
-STANDING = 0.2  # of a rating, the share of the place among all candidates
+STANDING = 0.2  # of a rating, the share of the place among all candidates; not measured
 FURTHEST = 30.0  # seconds on either side of a candidate that are searched
 
 
